@@ -1,0 +1,1 @@
+"""Agents: what they are told, how they iterate, what they conclude."""

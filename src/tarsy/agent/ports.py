@@ -1,0 +1,56 @@
+"""What agents and sessions need from the outside, in their own words. The adapters live below; `wiring` proves that they fit."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.live import StreamDelta
+from tarsy.domain.step import Step, StoredRun
+from tarsy.domain.tool import ToolCatalog, ToolResult
+
+
+class ToolExecutor(Protocol):
+    """The tools of one execution. Failures are results: only cancellation and bugs raise."""
+
+    async def list_tools(self) -> ToolCatalog:
+        """Connect to the servers (once) and say what they offer."""
+        ...
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        """Run one call; `on_output` gets what the tool says while it runs."""
+        ...
+
+
+class ToolServers(Protocol):
+    """Opens the tools of an execution and closes them with it."""
+
+    def open(
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str
+    ) -> AbstractAsyncContextManager[ToolExecutor]: ...
+
+
+class Journal(Protocol):
+    """The durable record of a run."""
+
+    async def commit(self, step: Step) -> None:
+        """Write all of `step` or nothing, and publish what a person should see.
+
+        Raises:
+            ClaimLostError: the work belongs to somebody else now.
+        """
+        ...
+
+    async def load(self, execution_id: str) -> StoredRun:
+        """Read back what an execution has stored."""
+        ...
+
+
+class LiveText(Protocol):
+    """Carries streaming text to whoever watches; never waits for them."""
+
+    def publish(self, delta: StreamDelta) -> None: ...
+
+
+Mask = Callable[[str], str]

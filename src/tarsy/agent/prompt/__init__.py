@@ -1,0 +1,1 @@
+"""Everything a model is told, written here and nowhere else."""

@@ -1,0 +1,1 @@
+"""ReAct: tool calls as text, for models that have no function calling."""

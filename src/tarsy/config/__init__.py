@@ -1,0 +1,1 @@
+"""Configuration: files, built-ins, hierarchy; every problem is reported at once."""

@@ -1,0 +1,128 @@
+"""Configuration after every level has had its say: frozen, complete, and small enough to be stored with a session.
+
+Values that come from the environment stay `{{.VAR}}` templates here: a snapshot never holds a secret.
+"""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict
+
+from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.stage import ParallelType, SuccessPolicy
+
+
+class Resolved(BaseModel):
+    """Frozen and strict about unknown keys, so that an old snapshot is noticed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ResolvedProvider(Resolved):
+    """A model and the way to reach it. Times in seconds."""
+
+    name: str
+    type: ProviderType
+    model: str
+    api_key_env: str | None = None
+    credentials_env: str | None = None
+    project_env: str | None = None
+    location_env: str | None = None
+    base_url: str | None = None
+    native_tools: Mapping[str, bool] = {}
+    # A model that thinks long before it speaks still says its first word within a minute.
+    first_chunk_timeout: float = 60.0
+    stall_timeout: float = 30.0
+    max_tool_result_tokens: int | None = None
+    context_window: int | None = None
+    # Replay only: the recording file, or `sample:NAME`.
+    recording: str | None = None
+
+
+class ResolvedFallback(Resolved):
+    provider: ResolvedProvider
+    backend: LLMBackend
+
+
+class ResolvedMasking(Resolved):
+    enabled: bool = False
+    pattern_groups: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    # (pattern, replacement) pairs of the user's own.
+    custom_patterns: tuple[tuple[str, str], ...] = ()
+
+
+class ResolvedSummarization(Resolved):
+    enabled: bool = True
+    size_threshold_tokens: int = 5000
+    summary_max_token_limit: int = 1000
+    provider: ResolvedProvider | None = None
+    backend: LLMBackend | None = None
+
+
+class ResolvedTransport(Resolved):
+    """How a tool server is reached; strings may hold `{{.VAR}}` and, in headers and the cleanup URL, `{{.SESSION_ID}}`."""
+
+    type: str
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    url: str | None = None
+    bearer_token: str | None = None
+    verify_ssl: bool = True
+    timeout: float | None = None
+    custom_headers: Mapping[str, str] = {}
+    session_cleanup_url: str | None = None
+
+
+class ResolvedMcpServer(Resolved):
+    name: str
+    transport: ResolvedTransport
+    instructions: str = ""
+    # None: every tool the server has.
+    tools: tuple[str, ...] | None = None
+    masking: ResolvedMasking = ResolvedMasking()
+    summarization: ResolvedSummarization = ResolvedSummarization()
+
+
+class ResolvedAgentConfig(Resolved):
+    """One agent in one place of a chain. Times in seconds."""
+
+    agent_name: str
+    type: AgentType
+    llm_backend: LLMBackend
+    tool_calling: ToolCalling
+    provider: ResolvedProvider
+    fallback_providers: tuple[ResolvedFallback, ...] = ()
+    max_iterations: int = 20
+    iteration_timeout: float = 120.0
+    llm_call_timeout: float = 100.0
+    tool_call_timeout: float = 60.0
+    mcp_servers: tuple[str, ...] = ()
+    # Narrows a server's tools further, from the alert's own selection.
+    tool_filters: Mapping[str, tuple[str, ...]] = {}
+    native_tools: Mapping[str, bool] = {}
+    custom_instructions: str = ""
+    description: str = ""
+
+
+class ResolvedStage(Resolved):
+    name: str
+    # Replicas are already written out: one entry per execution.
+    agents: tuple[ResolvedAgentConfig, ...]
+    parallel_type: ParallelType | None = None
+    success_policy: SuccessPolicy = SuccessPolicy.ANY
+    # Present when more than one agent runs.
+    synthesis: ResolvedAgentConfig | None = None
+
+
+class ResolvedChain(Resolved):
+    """All that a session needs from the configuration, for its whole life: run, resume, chat, score, replay."""
+
+    chain_id: str
+    stages: tuple[ResolvedStage, ...]
+    executive_summary: ResolvedAgentConfig
+    chat: ResolvedAgentConfig | None = None
+    scoring: ResolvedAgentConfig | None = None
+    mcp_servers: Mapping[str, ResolvedMcpServer] = {}
+    default_runbook: str = ""
+    session_timeout: float = 900.0

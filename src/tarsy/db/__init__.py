@@ -1,0 +1,1 @@
+"""PostgreSQL: tables, one repository per noun, the queue, notifications."""

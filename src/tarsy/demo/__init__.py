@@ -1,0 +1,1 @@
+"""Sample incidents: a simulated cluster and recorded models."""

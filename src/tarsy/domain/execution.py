@@ -1,0 +1,38 @@
+"""One agent's work in a stage."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tarsy.domain.status import RunStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentExecution:
+    id: str
+    session_id: str
+    stage_id: str
+    agent_name: str
+    agent_index: int
+    llm_backend: str
+    llm_provider: str
+    model_name: str
+    tool_calling: str
+    status: RunStatus
+    # Somebody asked that this agent alone should stop.
+    cancel_requested: bool = False
+    error_message: str | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionChange:
+    """A move of an execution, or a change of the model it speaks to."""
+
+    execution_id: str
+    at: datetime
+    status: RunStatus | None = None
+    error_message: str | None = None
+    llm_provider: str | None = None
+    llm_backend: str | None = None
+    model_name: str | None = None

@@ -1,0 +1,68 @@
+"""What really went over the wire, failures included."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from tarsy.domain.usage import TokenUsage
+
+
+class LLMInteractionKind(StrEnum):
+    ITERATION = "iteration"
+    FORCED_CONCLUSION = "forced_conclusion"
+    SINGLE_SHOT = "single_shot"
+    SUMMARIZATION = "summarization"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMInteraction:
+    """One model call. The conversation it was sent is the execution's first `message_count` messages, unless `request` says otherwise."""
+
+    id: str
+    session_id: str
+    stage_id: str | None
+    execution_id: str
+    kind: LLMInteractionKind
+    # Which call of which conversation this was: the key a recording is replayed by.
+    track: str
+    turn: int
+    provider: str
+    model: str
+    request_hash: str
+    message_count: int
+    request: Mapping[str, Any]
+    # The chunks as they came, text merged: enough to play the call again.
+    response: Mapping[str, Any] | None
+    usage: TokenUsage
+    error_code: str | None
+    error_message: str | None
+    started_at: datetime
+    duration_ms: int
+    first_chunk_ms: int | None = None
+
+
+class MCPInteractionKind(StrEnum):
+    TOOL_CALL = "tool_call"
+    TOOL_LIST = "tool_list"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MCPInteraction:
+    """One exchange with a tool server, masked."""
+
+    id: str
+    session_id: str
+    stage_id: str | None
+    execution_id: str
+    kind: MCPInteractionKind
+    server: str
+    tool: str | None
+    call_id: str | None
+    arguments: str | None
+    result: Mapping[str, Any] | None
+    is_error: bool
+    error_message: str | None
+    started_at: datetime
+    duration_ms: int

@@ -1,0 +1,138 @@
+"""A recording: everything said in a session, in a form that can be played again.
+
+The same format carries sample incidents, exported sessions and regression tests; JSON or YAML, told apart by nobody because YAML reads both.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+
+def track_of(stage_index: int, stage_name: str, agent_index: int, agent_name: str) -> str:
+    """Name an agent's conversation within its session, the same in every run: `0.analysis/1.KubernetesAgent`."""
+    return f"{stage_index}.{stage_name}/{agent_index}.{agent_name}"
+
+
+class Recorded(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RecordedToolCallChunk(Recorded):
+    id: str
+    name: str
+    arguments: str | Mapping[str, Any] = "{}"
+
+
+class RecordedUsage(Recorded):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    thinking_tokens: int = 0
+    cached_tokens: int = 0
+
+
+class RecordedError(Recorded):
+    message: str
+    code: str
+    retryable: bool = False
+
+
+class RecordedCode(Recorded):
+    code: str = ""
+    result: str = ""
+
+
+class RecordedChunk(Recorded):
+    """One chunk of a model's answer: exactly one of the kinds, and the seconds that passed before it.
+
+    A long `text` or `thinking` is one entry; with pacing, the player cuts it into words.
+    """
+
+    after: float = 0.0
+    text: str | None = None
+    thinking: str | None = None
+    tool_call: RecordedToolCallChunk | None = None
+    code_execution: RecordedCode | None = None
+    grounding: Mapping[str, Any] | None = None
+    usage: RecordedUsage | None = None
+    error: RecordedError | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "RecordedChunk":
+        kinds = (self.text, self.thinking, self.tool_call, self.code_execution, self.grounding, self.usage, self.error)
+        if sum(kind is not None for kind in kinds) != 1:
+            raise ValueError("a chunk is exactly one of text, thinking, tool_call, code_execution, grounding, usage, error")
+        return self
+
+
+class RecordedCall(Recorded):
+    """A model call, found again by its track and turn; the hash tells whether it was asked the same."""
+
+    track: str
+    turn: int
+    request_hash: str | None = None
+    chunks: tuple[RecordedChunk, ...]
+
+
+class RecordedTool(Recorded):
+    """A tool call and its masked result, found again by track, call id and name."""
+
+    track: str
+    call_id: str
+    name: str
+    arguments: str
+    content: str
+    is_error: bool = False
+    is_timeout: bool = False
+    duration_ms: int = 0
+
+
+class RecordedToolDefinition(Recorded):
+    name: str
+    description: str = ""
+    parameters_schema: Mapping[str, Any] = {}
+    read_only: bool = False
+    idempotent: bool = False
+
+
+class RecordedCatalog(Recorded):
+    track: str
+    tools: tuple[RecordedToolDefinition, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class RecordedAlert(Recorded):
+    alert_type: str
+    data: str
+    runbook_url: str | None = None
+    runbook: str | None = None
+    author: str = "recording"
+    nonce: str | None = None
+    created_at: str | None = None
+
+
+class RecordedOutcome(Recorded):
+    """What the run came to: the reference a replay is held against."""
+
+    status: str
+    final_analysis: str | None = None
+    executive_summary: str | None = None
+    # track → messages as {role, content, tool_calls?, tool_call_id?, tool_name?}
+    conversations: Mapping[str, tuple[Mapping[str, Any], ...]] = {}
+    # In session order, without ids and times: {track, event_type, status, content, metadata}
+    timeline: tuple[Mapping[str, Any], ...] = ()
+
+
+class Recording(Recorded):
+    tarsy_recording: Literal[1] = 1
+    title: str = ""
+    alert: RecordedAlert | None = None
+    # A ResolvedChain as stored with the session.
+    chain: Mapping[str, Any] | None = None
+    calls: tuple[RecordedCall, ...] = ()
+    catalogs: tuple[RecordedCatalog, ...] = ()
+    tools: tuple[RecordedTool, ...] = ()
+    # Questions asked afterwards, in order.
+    questions: tuple[str, ...] = ()
+    outcome: RecordedOutcome | None = None

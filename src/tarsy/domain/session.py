@@ -1,0 +1,68 @@
+"""An alert session: one alert, one run of a chain, and the queue entry of both."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tarsy.domain.status import SessionStatus
+
+# Larger alerts are refused, never cut: half an alert leads to a wrong analysis.
+MAX_ALERT_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSession:
+    """What a submission stores; the rest of a session is history."""
+
+    id: str
+    alert_data: str
+    alert_type: str
+    chain_id: str
+    chain_snapshot: Mapping[str, Any]
+    author: str
+    # Seeds the fences around untrusted text: unguessable, and the same again when the session is replayed.
+    nonce: str
+    runbook_url: str | None = None
+    mcp_selection: Mapping[str, Any] | None = None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertSession:
+    id: str
+    alert_data: str
+    alert_type: str
+    chain_id: str
+    chain_snapshot: Mapping[str, Any]
+    author: str
+    nonce: str
+    status: SessionStatus
+    runbook_url: str | None = None
+    mcp_selection: Mapping[str, Any] | None = None
+    pod_id: str | None = None
+    final_analysis: str | None = None
+    # The chain ended before its last stage: the analysis is the best there is, not the whole.
+    analysis_is_partial: bool = False
+    executive_summary: str | None = None
+    executive_summary_error: str | None = None
+    error_message: str | None = None
+    recoveries: int = 0
+    created_at: datetime
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    last_interaction_at: datetime | None = None
+    deleted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionClose:
+    """How a session ends."""
+
+    status: SessionStatus
+    completed_at: datetime
+    final_analysis: str | None = None
+    analysis_is_partial: bool = False
+    executive_summary: str | None = None
+    executive_summary_error: str | None = None
+    error_message: str | None = None

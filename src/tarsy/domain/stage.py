@@ -1,0 +1,72 @@
+"""A stage of a chain, and how its agents' ends make its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import assert_never
+
+from tarsy.domain.status import RunStatus
+
+
+class StageType(StrEnum):
+    INVESTIGATION = "investigation"
+    SYNTHESIS = "synthesis"
+    EXEC_SUMMARY = "exec_summary"
+    CHAT = "chat"
+    SCORING = "scoring"
+    ACTION = "action"
+
+
+class ParallelType(StrEnum):
+    MULTI_AGENT = "multi_agent"
+    REPLICA = "replica"
+
+
+class SuccessPolicy(StrEnum):
+    ALL = "all"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    id: str
+    session_id: str
+    stage_name: str
+    stage_index: int
+    stage_type: StageType
+    expected_agent_count: int
+    status: RunStatus
+    parallel_type: ParallelType | None = None
+    success_policy: SuccessPolicy | None = None
+    # The stage this one speaks about: a synthesis names what it synthesises.
+    referenced_stage_id: str | None = None
+    error_message: str | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageClose:
+    stage_id: str
+    status: RunStatus
+    completed_at: datetime
+    error_message: str | None = None
+
+
+def stage_status(statuses: Sequence[RunStatus], policy: SuccessPolicy) -> RunStatus:
+    """Decide a stage's end from its agents' ends.
+
+    When the policy is not met, the stage ends as its unsuccessful agents did, if they agree, and otherwise `failed`.
+    """
+    unsuccessful = {status for status in statuses if status is not RunStatus.COMPLETED}
+    match policy:
+        case SuccessPolicy.ANY:
+            succeeded = len(unsuccessful) == 0 or RunStatus.COMPLETED in statuses
+        case SuccessPolicy.ALL:
+            succeeded = len(unsuccessful) == 0
+        case _:
+            assert_never(policy)
+    if succeeded:
+        return RunStatus.COMPLETED
+    return unsuccessful.pop() if len(unsuccessful) == 1 else RunStatus.FAILED

@@ -1,0 +1,108 @@
+"""The life cycles of sessions, stages, executions and timeline events, and which moves they allow."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class IllegalMoveError(Exception):
+    """A status was asked to move where its table does not lead."""
+
+    def __init__(self, subject: str, source: StrEnum, target: StrEnum) -> None:
+        super().__init__(f"{subject} cannot move from {source} to {target}")
+
+
+class SessionStatus(StrEnum):
+    """Where an alert session stands."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    CANCELLING = "cancelling"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        return not SESSION_MOVES[self]
+
+
+SESSION_MOVES: Mapping[SessionStatus, frozenset[SessionStatus]] = {
+    SessionStatus.PENDING: frozenset({SessionStatus.IN_PROGRESS, SessionStatus.CANCELLED}),
+    SessionStatus.IN_PROGRESS: frozenset(
+        {
+            SessionStatus.COMPLETED,
+            SessionStatus.FAILED,
+            SessionStatus.TIMED_OUT,
+            SessionStatus.CANCELLING,
+            SessionStatus.CANCELLED,
+            # Back to the queue: orphan recovery and the end of a shutdown's grace time, nothing else.
+            SessionStatus.PENDING,
+        }
+    ),
+    SessionStatus.CANCELLING: frozenset({SessionStatus.CANCELLED}),
+    SessionStatus.COMPLETED: frozenset(),
+    SessionStatus.FAILED: frozenset(),
+    SessionStatus.TIMED_OUT: frozenset(),
+    SessionStatus.CANCELLED: frozenset(),
+}
+
+
+class RunStatus(StrEnum):
+    """Where a stage or an agent execution stands."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        return not RUN_MOVES[self]
+
+
+_RUN_ENDS = frozenset({RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.TIMED_OUT, RunStatus.CANCELLED})
+
+RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
+    RunStatus.PENDING: frozenset({RunStatus.ACTIVE}) | _RUN_ENDS,
+    RunStatus.ACTIVE: _RUN_ENDS,
+    RunStatus.COMPLETED: frozenset(),
+    RunStatus.FAILED: frozenset(),
+    RunStatus.TIMED_OUT: frozenset(),
+    RunStatus.CANCELLED: frozenset(),
+}
+
+
+class TimelineStatus(StrEnum):
+    """Where a timeline event stands; `interrupted` is what a crash leaves behind."""
+
+    STREAMING = "streaming"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+    INTERRUPTED = "interrupted"
+
+
+def check_session_move(session_id: str, source: SessionStatus, target: SessionStatus) -> None:
+    """Raise IllegalMoveError unless a session may go from `source` to `target`."""
+    if target not in SESSION_MOVES[source]:
+        raise IllegalMoveError(f"session {session_id}", source, target)
+
+
+def check_run_move(subject: str, source: RunStatus, target: RunStatus) -> None:
+    """Raise IllegalMoveError unless a stage or execution may go from `source` to `target`."""
+    if target not in RUN_MOVES[source]:
+        raise IllegalMoveError(subject, source, target)
+
+
+def sources_of(target: SessionStatus) -> tuple[SessionStatus, ...]:
+    """Every status from which a session may reach `target`: the compare side of compare-and-set."""
+    return tuple(source for source, targets in SESSION_MOVES.items() if target in targets)
+
+
+def session_status_of(run: RunStatus) -> SessionStatus:
+    """The session status that a finished stage's status stands for."""
+    return SessionStatus(run.value)

@@ -1,0 +1,57 @@
+"""One durable step of a run, as a value: everything in it is written in one transaction, or nothing is.
+
+Every write of a worker is a Step. It is fenced by the claim it names, and whatever in it a person should see is published
+with it.
+"""
+
+from dataclasses import dataclass, field
+
+from tarsy.domain.claim import Claim
+from tarsy.domain.conversation import Message
+from tarsy.domain.execution import AgentExecution, ExecutionChange
+from tarsy.domain.interaction import LLMInteraction, MCPInteraction
+from tarsy.domain.session import SessionClose
+from tarsy.domain.stage import Stage, StageClose
+from tarsy.domain.timeline import TimelineClose, TimelineEvent
+from tarsy.domain.usage import TokenUsage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    claim: Claim
+    stages: tuple[Stage, ...] = ()
+    executions: tuple[AgentExecution, ...] = ()
+    messages: tuple[Message, ...] = ()
+    # Messages whose content is replaced because the conversation outgrew the model's window.
+    compacted: tuple[tuple[str, str], ...] = ()
+    opened: tuple[TimelineEvent, ...] = ()
+    closed: tuple[TimelineClose, ...] = ()
+    llm_interactions: tuple[LLMInteraction, ...] = ()
+    mcp_interactions: tuple[MCPInteraction, ...] = ()
+    execution_changes: tuple[ExecutionChange, ...] = ()
+    stage_closes: tuple[StageClose, ...] = ()
+    session_close: SessionClose | None = None
+
+    @property
+    def session_id(self) -> str:
+        return self.claim.session_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """All that an execution has stored: what a controller needs to go on, or to begin."""
+
+    messages: tuple[Message, ...] = ()
+    # One row per model call made so far, failed ones included, oldest first, without their bodies.
+    calls: tuple["StoredCall", ...] = ()
+    next_timeline_sequence: int = 1
+    usage: TokenUsage = field(default_factory=TokenUsage)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCall:
+    """What counts about an earlier model call of the same execution."""
+
+    kind: str
+    turn: int
+    error_code: str | None

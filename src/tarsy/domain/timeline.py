@@ -1,0 +1,59 @@
+"""The timeline: what a person sees of an investigation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from tarsy.domain.status import TimelineStatus
+
+
+class TimelineEventType(StrEnum):
+    LLM_THINKING = "llm_thinking"
+    LLM_RESPONSE = "llm_response"
+    LLM_TOOL_CALL = "llm_tool_call"
+    TOOL_RESULT = "tool_result"
+    MCP_TOOL_SUMMARY = "mcp_tool_summary"
+    FINAL_ANALYSIS = "final_analysis"
+    EXECUTIVE_SUMMARY = "executive_summary"
+    ERROR = "error"
+    WARNING = "warning"
+    USER_QUESTION = "user_question"
+    CODE_EXECUTION = "code_execution"
+    GOOGLE_SEARCH_RESULT = "google_search_result"
+    URL_CONTEXT_RESULT = "url_context_result"
+    PROVIDER_FALLBACK = "provider_fallback"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineEvent:
+    """One entry; `position` orders the whole session, `sequence_number` one execution."""
+
+    id: str
+    session_id: str
+    stage_id: str | None
+    execution_id: str | None
+    sequence_number: int
+    event_type: TimelineEventType
+    status: TimelineStatus
+    content: str
+    created_at: datetime
+    completed_at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    # Given by the database in commit order; 0 until stored.
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineClose:
+    """The end of a streaming entry. An entry is closed once: a second close finds nothing to close."""
+
+    event_id: str
+    status: TimelineStatus
+    content: str
+    completed_at: datetime
+    # Added to what the entry already says of itself.
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    # What the content turned out to be: text beside tool calls is a response, text alone the analysis.
+    event_type: TimelineEventType | None = None

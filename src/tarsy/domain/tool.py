@@ -1,0 +1,79 @@
+"""Tools as an agent sees them: `server.tool` names, definitions, results."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tarsy.domain.conversation import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolName:
+    """A tool's full name, `server.tool`; the server's name holds no dot, the tool's may."""
+
+    server: str
+    tool: str
+
+    @classmethod
+    def parse(cls, text: str) -> "ToolName | None":
+        """Split `server.tool`, or return None when either part is missing."""
+        server, dot, tool = text.strip().partition(".")
+        return cls(server, tool) if dot and server and tool else None
+
+    def __str__(self) -> str:
+        return f"{self.server}.{self.tool}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool that may be offered to a model."""
+
+    name: str
+    description: str
+    parameters_schema: dict[str, Any] = field(default_factory=dict[str, Any])
+    read_only: bool = False
+    idempotent: bool = False
+
+    @property
+    def safe_to_repeat(self) -> bool:
+        """Whether a call whose outcome is unknown may simply be made again."""
+        return self.read_only or self.idempotent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolListing:
+    """One server's answer to the question what tools it has."""
+
+    server: str
+    tools: tuple[str, ...]
+    error: str | None
+    started_at: datetime
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCatalog:
+    """What an execution can use, and what it should have been able to use."""
+
+    tools: tuple[ToolDefinition, ...] = ()
+    # One line per server that is missing, for the model and for the timeline.
+    warnings: tuple[str, ...] = ()
+    listings: tuple[ToolListing, ...] = ()
+
+    def find(self, name: str) -> ToolDefinition | None:
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What came of a tool call, already masked: this is what may be stored, shown and sent to a model."""
+
+    # As made, with its arguments masked.
+    call: ToolCall
+    content: str
+    started_at: datetime
+    duration_ms: int = 0
+    is_error: bool = False
+    is_timeout: bool = False
+    # The call never reached a server: unknown tool, arguments against the schema, refused by configuration.
+    refused: bool = False

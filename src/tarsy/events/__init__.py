@@ -1,0 +1,1 @@
+"""Live delivery: publisher, listener, hub."""

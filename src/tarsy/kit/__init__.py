@@ -1,0 +1,1 @@
+"""Small things that know nothing of TARSy: a stranger could use them."""

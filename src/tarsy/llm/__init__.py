@@ -1,0 +1,1 @@
+"""Talking to models: one contract, in process or over gRPC."""

@@ -1,0 +1,125 @@
+"""The contract with a model: what is sent, and the chunks that come back.
+
+Errors are chunks, not exceptions: a stream ends after its first ErrorChunk.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from tarsy.config.resolved import ResolvedProvider
+from tarsy.domain.agent import LLMBackend
+from tarsy.domain.conversation import ConversationMessage
+from tarsy.domain.tool import ToolDefinition
+
+
+class ErrorCode(StrEnum):
+    """Why a model call failed."""
+
+    RATE_LIMITED = "rate_limited"
+    PROVIDER_UNAVAILABLE = "provider_unavailable"
+    TIMEOUT = "timeout"
+    STALLED = "stalled"
+    EMPTY_RESPONSE = "empty_response"
+    PARTIAL_STREAM = "partial_stream"
+    CREDENTIALS = "credentials"
+    INVALID_REQUEST = "invalid_request"
+    CONTEXT_TOO_LONG = "context_too_long"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_timeout(self) -> bool:
+        return self in {ErrorCode.TIMEOUT, ErrorCode.STALLED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateInput:
+    """One model call. It is self-contained: the whole conversation goes along."""
+
+    session_id: str
+    execution_id: str
+    messages: tuple[ConversationMessage, ...]
+    provider: ResolvedProvider
+    backend: LLMBackend
+    tools: tuple[ToolDefinition, ...] = ()
+    clear_cache: bool = False
+    # Which conversation of the session this is and how many calls it has made before: stable over resume and replay.
+    track: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TextChunk:
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingChunk:
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallChunk:
+    """A complete call: arguments are never streamed in pieces."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeExecutionChunk:
+    code: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingSource:
+    uri: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingSupport:
+    start_index: int
+    end_index: int
+    text: str
+    source_indices: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingChunk:
+    """What a native search or URL tool based its words on."""
+
+    web_search_queries: tuple[str, ...] = ()
+    sources: tuple[GroundingSource, ...] = ()
+    supports: tuple[GroundingSupport, ...] = ()
+    search_entry_point_html: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageChunk:
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    thinking_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorChunk:
+    message: str
+    code: ErrorCode
+    retryable: bool = False
+
+
+Chunk = TextChunk | ThinkingChunk | ToolCallChunk | CodeExecutionChunk | GroundingChunk | UsageChunk | ErrorChunk
+
+
+class LLMClient(Protocol):
+    """Streams a model's answer. Closing the iterator, or cancelling its reader, stops the call."""
+
+    def generate(self, request: GenerateInput) -> AsyncIterator[Chunk]: ...
+
+    async def aclose(self) -> None: ...

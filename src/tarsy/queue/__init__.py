@@ -1,0 +1,1 @@
+"""Workers: claiming, heartbeats, recovery, shutdown, retention."""

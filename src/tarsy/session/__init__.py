@@ -1,0 +1,1 @@
+"""Walking a chain: stages, synthesis, executive summary, chat, scoring, recordings."""

@@ -1,0 +1,1 @@
+"""Tool servers (MCP): connecting, calling, masking."""
