@@ -1,6 +1,7 @@
 """Every table, with the constraints that keep its rows true. Migrations are written from here and reviewed."""
 
 from enum import StrEnum
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
@@ -36,7 +37,7 @@ def _session_key(*, nullable: bool = False) -> sa.Column[str]:
     return sa.Column("session_id", Id, sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=nullable)
 
 
-def _claim_columns() -> tuple[sa.Column[str] | sa.Column[int], ...]:
+def _claim_columns() -> tuple[sa.Column[Any], ...]:
     """What makes a row claimable work: who has it, the token that fences others off, the last sign of life."""
     return (
         sa.Column("pod_id", sa.Text),

@@ -1,0 +1,87 @@
+"""The outbox of live events: written in the transaction of what they tell of, read by whoever must catch up."""
+
+from collections.abc import Mapping, Sequence
+
+import orjson
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db.tables import event_channels, events
+from tarsy.domain.live import LiveEvent, StoredLiveEvent
+
+# PostgreSQL's channel for persistent events; subscribers' channels are inside the payload.
+EVENTS_NOTIFICATION = "tarsy_events"
+# PostgreSQL refuses 8,000 bytes and more.
+NOTIFY_LIMIT = 7_900
+
+_ALLOCATE = sa.text(
+    """
+    INSERT INTO event_channels AS c (name, last_id) VALUES (:channel, :count)
+    ON CONFLICT (name) DO UPDATE SET last_id = c.last_id + excluded.last_id
+    RETURNING last_id
+    """
+)
+_NOTIFY = sa.text("SELECT pg_notify(:name, p) FROM unnest(CAST(:payloads AS text[])) WITH ORDINALITY AS t(p, n) ORDER BY n")
+
+
+async def allocate(connection: AsyncConnection, channel: str, count: int) -> range:
+    """Take the next `count` ids of a channel and keep its other writers waiting until this transaction ends."""
+    last = (await connection.execute(_ALLOCATE, {"channel": channel, "count": count})).scalar_one()
+    return range(last - count + 1, last + 1)
+
+
+async def publish(
+    connection: AsyncConnection, drafts: Sequence[LiveEvent], *, session_id: str | None, ids: Mapping[str, range] | None = None
+) -> list[StoredLiveEvent]:
+    """Store events and announce them when the transaction commits.
+
+    `ids` are those allocated before for a channel. Channels are taken in the order of first use: callers publish a session's
+    own channel before the shared one, so that no two writers wait for each other.
+    """
+    stored: list[StoredLiveEvent] = []
+    for channel in dict.fromkeys(draft.channel for draft in drafts):
+        of_channel = [draft for draft in drafts if draft.channel == channel]
+        numbers = (ids or {}).get(channel) or await allocate(connection, channel, len(of_channel))
+        stored += [
+            StoredLiveEvent(channel, number, {"type": draft.type.value, "id": number, "channel": channel, **draft.payload})
+            for number, draft in zip(numbers, of_channel, strict=True)
+        ]
+    if stored:
+        rows = [{"channel": event.channel, "id": event.id, "session_id": session_id, "payload": event.payload} for event in stored]
+        await connection.execute(sa.insert(events).values(rows))
+        await connection.execute(_NOTIFY, {"name": EVENTS_NOTIFICATION, "payloads": [notification(event) for event in stored]})
+    return stored
+
+
+def notification(event: StoredLiveEvent) -> str:
+    """What PostgreSQL carries to the listeners: the event itself, or only where to find it when it is too large."""
+    whole = orjson.dumps({"channel": event.channel, "id": event.id, "payload": event.payload})
+    if len(whole) <= NOTIFY_LIMIT:
+        return whole.decode()
+    return orjson.dumps({"channel": event.channel, "id": event.id}).decode()
+
+
+class Outbox:
+    """Reads what was published."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def read_after(self, channel: str, last_id: int, limit: int) -> list[StoredLiveEvent]:
+        """The events of `channel` that follow `last_id`, oldest first."""
+        query = sa.select(events.c.id, events.c.payload).where(events.c.channel == channel, events.c.id > last_id)
+        async with self._engine.connect() as connection:
+            rows = await connection.execute(query.order_by(events.c.id).limit(limit))
+            return [StoredLiveEvent(channel, row.id, row.payload) for row in rows]
+
+    async def last_id(self, channel: str) -> int:
+        """The id of a channel's newest event, 0 before the first."""
+        async with self._engine.connect() as connection:
+            query = sa.select(event_channels.c.last_id).where(event_channels.c.name == channel)
+            return (await connection.execute(query)).scalar_one_or_none() or 0
+
+    async def purge(self, *, older_than_seconds: float) -> int:
+        """Forget events whose time has passed; their ids are never used again."""
+        statement: sa.Delete = sa.delete(events).where(events.c.created_at < sa.func.now() - sa.func.make_interval(secs=older_than_seconds))
+        async with self._engine.begin() as connection:
+            return (await connection.execute(statement)).rowcount
