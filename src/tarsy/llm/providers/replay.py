@@ -1,0 +1,158 @@
+"""The provider that plays a recording: no key, no network, the same words every time.
+
+A call is found by its track and turn alone, so a resumed investigation goes on where the recording does.
+"""
+
+import re
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+import yaml
+from pydantic import ValidationError
+
+from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording
+from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
+from tarsy.llm.recorded import UnplayableChunkError, recorded_to_chunk
+from tarsy.llm.request_hash import request_hash
+
+# A fast hosted model writes about this many words a second.
+WORDS_PER_SECOND = 40.0
+WORD = re.compile(r"\s*\S+\s*")
+
+RecordingLoader = Callable[[str], Recording]
+
+
+class RecordingUnreadableError(Exception):
+    """The recording a provider names cannot be read; whoever configured it can act."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRequest:
+    """A call that was asked something else than when it was recorded."""
+
+    track: str
+    turn: int
+    recorded_hash: str
+    actual_hash: str
+
+
+def ignore_change(_change: ChangedRequest) -> None:
+    """Play on without telling anyone."""
+
+
+class RecordingFiles:
+    """Reads recordings from files, JSON or YAML, and again only when they change."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, tuple[int, Recording]] = {}
+
+    def __call__(self, name: str) -> Recording:
+        """Load the recording at path `name`.
+
+        Raises:
+            RecordingUnreadableError: there is no such file, or it is not a recording.
+        """
+        path = Path(name)
+        try:
+            version = path.stat().st_mtime_ns
+            known = self._read.get(name)
+            if known is not None and known[0] == version:
+                return known[1]
+            recording = Recording.model_validate(yaml.load(path.read_text(encoding="utf-8"), Loader=_YAML_LOADER))  # noqa: S506 - a safe loader either way
+        except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
+            raise RecordingUnreadableError(f"the recording {name} cannot be read: {error}") from error
+        self._read[name] = (version, recording)
+        return recording
+
+
+# The C parser reads a large recording ten times faster; both are safe loaders.
+_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class ReplayProvider:
+    """Plays recorded answers, at once or, with `speed` above zero, in a natural rhythm that many times as fast."""
+
+    def __init__(
+        self,
+        recordings: RecordingLoader,
+        *,
+        speed: float = 0.0,
+        on_change: Callable[[ChangedRequest], None] = ignore_change,
+    ) -> None:
+        self._recordings = recordings
+        self._speed = speed
+        self._on_change = on_change
+        self._indexes: dict[str, tuple[Recording, Mapping[tuple[str, int], RecordedCall]]] = {}
+
+    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        found = await self._find(request)
+        if isinstance(found, ErrorChunk):
+            yield found
+            return
+        self._compare(found, request)
+        for recorded in found.chunks:
+            try:
+                chunk = recorded_to_chunk(recorded)
+            except UnplayableChunkError as error:
+                yield _refusal(f"the recording {request.provider.recording} cannot be played: {error}")
+                return
+            if self._speed <= 0:
+                yield chunk
+                continue
+            for delay, piece in paced(recorded, chunk):
+                await anyio.sleep(delay / self._speed)
+                yield piece
+
+    async def aclose(self) -> None:
+        self._indexes.clear()
+
+    async def _find(self, request: GenerateInput) -> RecordedCall | ErrorChunk:
+        name = request.provider.recording
+        if not name:
+            return _refusal(f"the provider {request.provider.name} is of type replay and names no recording: set `recording`")
+        try:
+            recording = await anyio.to_thread.run_sync(self._recordings, name)
+        except RecordingUnreadableError as error:
+            return _refusal(str(error))
+        call = self._index(name, recording).get((request.track, request.turn))
+        return call or _refusal(_not_recorded(name, recording, request))
+
+    def _index(self, name: str, recording: Recording) -> Mapping[tuple[str, int], RecordedCall]:
+        known = self._indexes.get(name)
+        if known is not None and known[0] is recording:
+            return known[1]
+        index = {(call.track, call.turn): call for call in recording.calls}
+        self._indexes[name] = (recording, index)
+        return index
+
+    def _compare(self, call: RecordedCall, request: GenerateInput) -> None:
+        if call.request_hash is None:
+            return
+        actual = request_hash(request)
+        if actual != call.request_hash:
+            self._on_change(ChangedRequest(call.track, call.turn, call.request_hash, actual))
+
+
+def paced(recorded: RecordedChunk, chunk: Chunk) -> Iterator[tuple[float, Chunk]]:
+    """Cut long text into words, each with the seconds to wait before it."""
+    if not isinstance(chunk, TextChunk | ThinkingChunk):
+        yield recorded.after, chunk
+        return
+    delay = recorded.after
+    for word in WORD.findall(chunk.content) or [chunk.content]:
+        yield delay, replace(chunk, content=word)
+        delay = 1 / WORDS_PER_SECOND
+
+
+def _refusal(message: str) -> ErrorChunk:
+    return ErrorChunk(message, ErrorCode.INVALID_REQUEST)
+
+
+def _not_recorded(name: str, recording: Recording, request: GenerateInput) -> str:
+    turns: dict[str, list[int]] = {}
+    for call in recording.calls:
+        turns.setdefault(call.track, []).append(call.turn)
+    has = "; ".join(f"{track} turns {', '.join(map(str, sorted(numbers)))}" for track, numbers in turns.items()) or "no calls at all"
+    return f"the recording {name} has no call for track {request.track!r} turn {request.turn}; it has {has}"

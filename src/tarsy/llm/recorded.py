@@ -1,0 +1,124 @@
+"""Chunks as they are recorded, and back. Pure; what is played is what was heard, with adjoining text merged."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, assert_never
+
+from pydantic import TypeAdapter, ValidationError
+
+from tarsy.domain.recording import RecordedChunk, RecordedCode, RecordedError, RecordedToolCallChunk, RecordedUsage
+from tarsy.llm.client import (
+    Chunk,
+    CodeExecutionChunk,
+    ErrorChunk,
+    ErrorCode,
+    GroundingChunk,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+    UsageChunk,
+)
+
+_GROUNDING = TypeAdapter(GroundingChunk)
+
+
+class UnplayableChunkError(ValueError):
+    """A recorded chunk says something no model could have said; its author can correct the recording."""
+
+
+def chunks_to_recorded(chunks: Iterable[Chunk]) -> tuple[RecordedChunk, ...]:
+    """Put a model's answer into recorded form."""
+    return tuple(_to_recorded(chunk) for chunk in merge_text(chunks))
+
+
+def recorded_to_chunks(recorded: Iterable[RecordedChunk]) -> tuple[Chunk, ...]:
+    """Bring a recorded answer back.
+
+    Raises:
+        UnplayableChunkError: a chunk's error code or grounding is not one we know.
+    """
+    return tuple(recorded_to_chunk(chunk) for chunk in recorded)
+
+
+def merge_text(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Join neighbouring text chunks, and neighbouring thinking chunks, into one each."""
+    kind: type[TextChunk | ThinkingChunk] | None = None
+    pieces: list[str] = []
+    for chunk in chunks:
+        if kind is not None and not isinstance(chunk, kind):
+            yield kind("".join(pieces))
+            kind, pieces = None, []
+        if isinstance(chunk, TextChunk | ThinkingChunk):
+            kind = type(chunk)
+            pieces.append(chunk.content)
+        else:
+            yield chunk
+    if kind is not None:
+        yield kind("".join(pieces))
+
+
+def _to_recorded(chunk: Chunk) -> RecordedChunk:
+    match chunk:
+        case TextChunk(content):
+            recorded = RecordedChunk(text=content)
+        case ThinkingChunk(content):
+            recorded = RecordedChunk(thinking=content)
+        case ToolCallChunk(call_id, name, arguments):
+            recorded = RecordedChunk(tool_call=RecordedToolCallChunk(id=call_id, name=name, arguments=arguments))
+        case CodeExecutionChunk(code, result):
+            recorded = RecordedChunk(code_execution=RecordedCode(code=code, result=result))
+        case GroundingChunk():
+            recorded = RecordedChunk(grounding=_GROUNDING.dump_python(chunk, mode="json"))
+        case UsageChunk():
+            recorded = RecordedChunk(usage=RecordedUsage(**asdict(chunk)))
+        case ErrorChunk(message, code, retryable):
+            recorded = RecordedChunk(error=RecordedError(message=message, code=code.value, retryable=retryable))
+        case _:
+            assert_never(chunk)
+    return recorded
+
+
+def recorded_to_chunk(chunk: RecordedChunk) -> Chunk:
+    """Bring one recorded chunk back.
+
+    Raises:
+        UnplayableChunkError: its error code or grounding is not one we know.
+    """
+    match chunk:
+        case RecordedChunk(text=str(text)):
+            played: Chunk = TextChunk(text)
+        case RecordedChunk(thinking=str(text)):
+            played = ThinkingChunk(text)
+        case RecordedChunk(tool_call=RecordedToolCallChunk() as call):
+            played = _tool_call(call)
+        case RecordedChunk(code_execution=RecordedCode(code=code, result=result)):
+            played = CodeExecutionChunk(code, result)
+        case RecordedChunk(usage=RecordedUsage() as usage):
+            played = UsageChunk(**usage.model_dump())
+        case RecordedChunk(error=RecordedError() as error):
+            played = _error(error)
+        case _:
+            played = _grounding(chunk.grounding)
+    return played
+
+
+def _tool_call(call: RecordedToolCallChunk) -> ToolCallChunk:
+    arguments = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
+    return ToolCallChunk(call.id, call.name, arguments)
+
+
+def _error(error: RecordedError) -> ErrorChunk:
+    try:
+        code = ErrorCode(error.code)
+    except ValueError:
+        known = ", ".join(code.value for code in ErrorCode)
+        raise UnplayableChunkError(f"a recorded error has the code {error.code!r}; known are {known}") from None
+    return ErrorChunk(error.message, code, error.retryable)
+
+
+def _grounding(value: Mapping[str, Any] | None) -> GroundingChunk:
+    try:
+        return _GROUNDING.validate_python(value)
+    except ValidationError as error:
+        raise UnplayableChunkError(f"a recorded grounding cannot be read: {error}") from error
