@@ -1,0 +1,44 @@
+"""Fences around text that nobody vouches for: alerts, runbooks, tool results, earlier agents' words. Pure module.
+
+A fence is a pair of lines that carry a code made from the session's nonce. Whoever writes the text inside cannot know the
+code, so the text cannot close its own fence; whoever knows the nonce gets the same fence again, so a replay is identical.
+"""
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+
+# 20 hexadecimal digits are 80 bits: beyond guessing, and short enough not to look like a credential to a masking pattern.
+_CODE_DIGITS = 20
+
+_LOOKALIKE = re.compile(r"<<<(?=\s*(?:BEGIN|END)\b)", re.IGNORECASE)
+_BOUNDARY_LINE = re.compile(r"^<<<(?:BEGIN|END) [A-Z ]+ [0-9a-f]{20}>>>\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Makes the fences of one session."""
+
+    nonce: str
+
+    def code(self, scope: str) -> str:
+        """The code of one fence; another scope has another code, so a code that leaked is worth nothing elsewhere."""
+        digest = hmac.new(self.nonce.encode(), scope.encode(), hashlib.sha256).hexdigest()
+        return digest[:_CODE_DIGITS]
+
+    def wrap(self, label: str, text: str, *, scope: str = "") -> str:
+        """Put `text` between the two lines of a fence named `label`."""
+        code = self.code(f"{label}\0{scope}")
+        body = _defuse(text, code)
+        return f"<<<BEGIN {label} {code}>>>\n{body}\n<<<END {label} {code}>>>"
+
+
+def unwrap(text: str) -> str:
+    """Return fenced text without the lines of its fences."""
+    return _BOUNDARY_LINE.sub("", text).removesuffix("\n") if "<<<" in text else text
+
+
+def _defuse(text: str, code: str) -> str:
+    """Keep text from closing its fence, and from looking as if it did."""
+    return _LOOKALIKE.sub("< < <", text.replace(code, "[code removed]"))

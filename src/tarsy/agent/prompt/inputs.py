@@ -1,0 +1,40 @@
+"""What a prompt is made of, as small frozen values. Nothing here is fetched or read: the caller brings it along."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptContext:
+    """What all prompts of one execution share."""
+
+    agent_name: str
+    alert_type: str
+    alert_data: str
+    # Seeds the fences: unguessable, and the same again when the session is resumed or replayed.
+    nonce: str
+    # Given by the session, not by the clock, so that a replay says the same.
+    received_at: str
+    runbook: str = ""
+    custom_instructions: str = ""
+    # (server name, the operator's instructions for it), in the order in which the agent names its servers.
+    server_instructions: tuple[tuple[str, str], ...] = ()
+    # One line per tool server that should be there and is not.
+    tool_warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatExchange:
+    """An earlier question of a follow-up chat and its answer."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatPrompt:
+    """A question about a finished session."""
+
+    question: str
+    # The whole investigation, as the session formatter tells it.
+    investigation: str
+    history: tuple[ChatExchange, ...] = ()
