@@ -5,12 +5,14 @@ from datetime import datetime
 from typing import Any
 
 from tarsy.domain.chat import ChatUserMessage
+from tarsy.domain.claim import Claim
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import SESSIONS_CHANNEL, LiveEvent, LiveEventType, session_channel
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.domain.step import WorkClose
 from tarsy.domain.timeline import TimelineClose, TimelineEvent
 
 
@@ -147,3 +149,16 @@ def chat_message(message: ChatUserMessage, *, status: RunStatus | None = None) -
         "created_at": _iso(message.created_at),
     }
     return LiveEvent(session_channel(message.session_id), LiveEventType.CHAT_MESSAGE, payload)
+
+
+def work_completed(claim: Claim, close: WorkClose) -> LiveEvent:
+    """The end of a chat answer or of a scoring."""
+    payload = {
+        "session_id": claim.session_id,
+        "work": claim.kind.value,
+        "message_id": claim.id,
+        "status": close.status.value,
+        "error_message": close.error_message,
+        "at": _iso(close.completed_at),
+    }
+    return LiveEvent(session_channel(claim.session_id), LiveEventType.CHAT_MESSAGE, payload)

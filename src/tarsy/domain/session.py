@@ -1,7 +1,7 @@
 """An alert session: one alert, one run of a chain, and the queue entry of both."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -66,3 +66,10 @@ class SessionClose:
     executive_summary: str | None = None
     executive_summary_error: str | None = None
     error_message: str | None = None
+
+
+def ending(current: SessionStatus, close: SessionClose) -> SessionClose:
+    """A session that was asked to stop ends cancelled, however its run came out; the analysis it reached is kept."""
+    if current is SessionStatus.CANCELLING and close.status is not SessionStatus.CANCELLED:
+        return replace(close, status=SessionStatus.CANCELLED, analysis_is_partial=close.final_analysis is not None)
+    return close

@@ -5,6 +5,7 @@ with it.
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import Message
@@ -12,8 +13,21 @@ from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose
+from tarsy.domain.status import RunStatus
 from tarsy.domain.timeline import TimelineClose, TimelineEvent
 from tarsy.domain.usage import TokenUsage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkClose:
+    """How a chat answer or a scoring ends; the last three belong to scoring."""
+
+    status: RunStatus
+    completed_at: datetime
+    error_message: str | None = None
+    total_score: int | None = None
+    analysis: str | None = None
+    missing_tools: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +45,7 @@ class Step:
     execution_changes: tuple[ExecutionChange, ...] = ()
     stage_closes: tuple[StageClose, ...] = ()
     session_close: SessionClose | None = None
+    work_close: WorkClose | None = None
 
     @property
     def session_id(self) -> str:

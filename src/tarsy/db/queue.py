@@ -1,0 +1,144 @@
+"""The queue, in SQL: claiming with an exact cap, heartbeats, handing back.
+
+Claims of sessions are taken one at a time (advisory lock), because only then does counting what runs hold until the claim is made.
+"""
+
+from collections.abc import Mapping, Sequence
+from uuid import uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db import signals
+from tarsy.db.claim_tables import CLAIM_TABLES
+from tarsy.db.outbox import publish
+from tarsy.db.session_rows import chat_message_of, score_of, session_of
+from tarsy.db.tables import alert_sessions
+from tarsy.domain import announce
+from tarsy.domain.claim import Claim, ClaimKind
+from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.status import SessionStatus
+from tarsy.domain.work import ChatWork, Pulse, ScoreWork, SessionWork, Work
+
+# An arbitrary number that only this lock uses.
+_CLAIM_LOCK = sa.text("SELECT pg_advisory_xact_lock(7421901)")
+
+_CLAIM_SESSION = sa.text(
+    """
+    WITH running AS (
+        SELECT count(*) AS n FROM alert_sessions WHERE status IN ('in_progress', 'cancelling')
+    ),
+    next AS (
+        SELECT s.id
+        FROM alert_sessions s, running
+        WHERE s.status = 'pending' AND s.deleted_at IS NULL AND running.n < :cap
+        ORDER BY s.created_at, s.id
+        LIMIT 1
+        FOR UPDATE OF s SKIP LOCKED
+    )
+    UPDATE alert_sessions s
+    SET status = 'in_progress', pod_id = :pod, claim_token = :token, last_interaction_at = now(),
+        started_at = coalesce(s.started_at, now())
+    FROM next
+    WHERE s.id = next.id
+    RETURNING s.*
+    """
+)
+
+_CLAIM_OTHER = """
+    UPDATE {table} w
+    SET status = 'active', pod_id = :pod, claim_token = :token, last_interaction_at = now()
+    WHERE w.id = (
+        SELECT id FROM {table} WHERE status = 'pending' ORDER BY created_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
+    )
+    RETURNING w.*
+    """
+
+_HAND_BACK_SESSION = sa.text(
+    """
+    UPDATE alert_sessions SET status = 'pending', claim_token = NULL, pod_id = NULL
+    WHERE id = :id AND claim_token = :token AND status = 'in_progress'
+    RETURNING alert_type, now() AS at
+    """
+)
+
+
+class WorkQueue:
+    """Claims work for one process (`pod_id`)."""
+
+    def __init__(self, engine: AsyncEngine, *, pod_id: str) -> None:
+        self._engine = engine
+        self._pod = pod_id
+
+    async def claim(self, kind: ClaimKind, *, cap: int) -> tuple[Work, list[StoredLiveEvent]] | None:
+        """Take the oldest waiting work of a kind, or None when there is none or (sessions) the cap is reached."""
+        async with self._engine.begin() as connection:
+            if kind is ClaimKind.SESSION:
+                return await self._claim_session(connection, cap)
+            return await self._claim_other(connection, kind)
+
+    async def _claim_session(self, connection: AsyncConnection, cap: int) -> tuple[Work, list[StoredLiveEvent]] | None:
+        await connection.execute(_CLAIM_LOCK)
+        token = str(uuid4())
+        row = (await connection.execute(_CLAIM_SESSION, {"cap": cap, "pod": self._pod, "token": token})).mappings().first()
+        if row is None:
+            return None
+        session = session_of(row)
+        news = announce.session_status(
+            session.id, SessionStatus.IN_PROGRESS, alert_type=session.alert_type, at=session.last_interaction_at or session.created_at
+        )
+        published = await publish(connection, news, session_id=session.id)
+        return SessionWork(Claim(ClaimKind.SESSION, session.id, session.id, token), session), published
+
+    async def _claim_other(self, connection: AsyncConnection, kind: ClaimKind) -> tuple[Work, list[StoredLiveEvent]] | None:
+        token = str(uuid4())
+        statement = sa.text(_CLAIM_OTHER.format(table=CLAIM_TABLES[kind].name))
+        row = (await connection.execute(statement, {"pod": self._pod, "token": token})).mappings().first()
+        if row is None:
+            return None
+        parent = sa.select(alert_sessions).where(alert_sessions.c.id == row["session_id"])
+        session = session_of((await connection.execute(parent)).mappings().one())
+        claim = Claim(kind, str(row["id"]), session.id, token)
+        if kind is ClaimKind.CHAT:
+            question = chat_message_of(row)
+            published = await publish(connection, [announce.chat_message(question)], session_id=session.id)
+            return ChatWork(claim, session, question), published
+        return ScoreWork(claim, session, score_of(row)), []
+
+    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse]:
+        """Say that this process is alive and hear, per claim id, whether the claim still is."""
+        pulses = {claim.id: Pulse.LOST for claim in claims}
+        async with self._engine.begin() as connection:
+            for kind in {claim.kind for claim in claims}:
+                tokens = [claim.token for claim in claims if claim.kind is kind]
+                table = CLAIM_TABLES[kind]
+                wants_cancel = table.c.status == "cancelling" if kind is ClaimKind.SESSION else table.c.cancel_requested
+                statement = sa.update(table).where(table.c.claim_token.in_(tokens)).values(last_interaction_at=sa.func.now())
+                for row in await connection.execute(statement.returning(table.c.id, wants_cancel.label("cancel"))):
+                    pulses[row.id] = Pulse.CANCEL if row.cancel else Pulse.ALIVE
+        return pulses
+
+    async def hand_back(self, claim: Claim) -> list[StoredLiveEvent]:
+        """Return unfinished work to the queue, resumable: not a recovery, nobody failed."""
+        async with self._engine.begin() as connection:
+            if claim.kind is not ClaimKind.SESSION:
+                table = CLAIM_TABLES[claim.kind]
+                statement = sa.update(table).where(table.c.id == claim.id, table.c.claim_token == claim.token)
+                await connection.execute(statement.values(status="pending", claim_token=None, pod_id=None))
+                await signals.notify(connection, signals.WORK, claim.kind)
+                return []
+            row = (await connection.execute(_HAND_BACK_SESSION, {"id": claim.id, "token": claim.token})).first()
+            if row is None:
+                return []
+            await signals.notify(connection, signals.WORK, claim.kind)
+            news = announce.session_status(claim.id, SessionStatus.PENDING, alert_type=row.alert_type, at=row.at)
+            return await publish(connection, news, session_id=claim.id)
+
+    async def depth(self) -> Mapping[str, int]:
+        """How many sessions wait and run, over all processes."""
+        query = sa.select(alert_sessions.c.status, sa.func.count()).where(
+            alert_sessions.c.status.in_(["pending", "in_progress", "cancelling"]), alert_sessions.c.deleted_at.is_(None)
+        )
+        async with self._engine.connect() as connection:
+            rows = await connection.execute(query.group_by(alert_sessions.c.status))
+            return dict(rows.tuples().all())
