@@ -1,0 +1,64 @@
+"""`tarsy db`: look at the schema of the database and bring it up to date."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import anyio
+import typer
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+app = typer.Typer(no_args_is_help=True, help="Look at the database's schema and bring it up to date.")
+
+DatabaseUrl = Annotated[
+    str | None, typer.Option(envvar="DATABASE_URL", help="A PostgreSQL of your own.", show_default="the embedded one", show_envvar=True)
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(envvar="TARSY_DATA_DIR", help="Where the embedded PostgreSQL keeps its data.", show_default="the user data directory"),
+]
+
+
+@app.command()
+def upgrade(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
+    """Bring the database to the newest schema."""
+    from tarsy.db import migrate  # noqa: PLC0415 - heavy, imported on first use
+
+    typer.echo(f"The database is at revision {_with_engine(migrate.upgrade, database_url, data_dir)}, the newest.")
+
+
+@app.command()
+def current(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
+    """Say which schema revision the database is at."""
+    from tarsy.db import migrate  # noqa: PLC0415 - heavy, imported on first use
+
+    revision, newest = _with_engine(migrate.current, database_url, data_dir), migrate.head()
+    if revision == newest:
+        typer.echo(f"The database is at revision {revision}, the newest.")
+    else:
+        typer.echo(f"The database is at revision {revision or 'none'}; the newest is {newest}. Run: tarsy db upgrade")
+
+
+Result = TypeVar("Result")
+
+
+def _with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: Path | None) -> Result:
+    """Run `work` on the database; what stands in its way is told in words, not as a traceback."""
+    from tarsy.db.connection import DatabaseUnavailableError, create_engine  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db.embedded import open_database  # noqa: PLC0415 - heavy, imported on first use
+
+    async def run() -> Result:
+        async with open_database(url, data_dir) as address:
+            engine = create_engine(address)
+            try:
+                return await work(engine)
+            finally:
+                await engine.dispose()
+
+    try:
+        return anyio.run(run)
+    except DatabaseUnavailableError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error

@@ -1,0 +1,135 @@
+"""Ways to the database: the pooled engine, the raw connection for LISTEN, and what to say when neither works."""
+
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+import orjson
+from sqlalchemy import URL, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+APPLICATION_NAME = "tarsy"
+# Workers, HTTP requests and the heartbeat of one process; ten replicas stay below PostgreSQL's default of 100 connections.
+POOL_SIZE = 5
+POOL_OVERFLOW = 4
+CONNECT_SECONDS = 10
+# What asyncpg raises, beside OSError, when nobody answers or the server turns us away.
+REFUSALS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+
+
+class DatabaseUnavailableError(Exception):
+    """The database cannot be used. The operator can act; the text says how."""
+
+    def __init__(self, problem: str, cure: str) -> None:
+        super().__init__(f"{problem}\n{cure}")
+        self.problem = problem
+        self.cure = cure
+
+
+def create_engine(url: str) -> AsyncEngine:
+    """A pooled engine for `url`, which may be spelt as libpq, Heroku or SQLAlchemy spell it."""
+    sqlalchemy_url, arguments = connect_arguments(url)
+    return create_async_engine(
+        sqlalchemy_url,
+        pool_size=POOL_SIZE,
+        max_overflow=POOL_OVERFLOW,
+        # A restarted server costs one extra round trip per checkout, never a failed request.
+        pool_pre_ping=True,
+        connect_args=arguments,
+        json_serializer=_json_text,
+        json_deserializer=orjson.loads,
+    )
+
+
+async def ping(engine: AsyncEngine) -> None:
+    """Ask the database for a sign of life.
+
+    Raises:
+        DatabaseUnavailableError: there is none.
+    """
+    try:
+        async with engine.connect() as connection:
+            await connection.execute(text("SELECT 1"))
+    except (DBAPIError, *REFUSALS) as error:
+        raise unavailable(engine.url, error) from error
+
+
+@asynccontextmanager
+async def listen_connection(url: str) -> AsyncGenerator[asyncpg.Connection]:
+    """One connection outside the pool, to LISTEN on.
+
+    Raises:
+        DatabaseUnavailableError: it could not be opened.
+    """
+    parsed, arguments = connect_arguments(url)
+    try:
+        connection = await asyncpg.connect(asyncpg_dsn(parsed), **arguments)
+    except REFUSALS as error:
+        raise unavailable(parsed, error) from error
+    try:
+        yield connection
+    finally:
+        # Not `close()`: that waits for an answer a dead server never gives.
+        connection.terminate()
+
+
+def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
+    """The URL as SQLAlchemy wants it, and what asyncpg takes as arguments instead."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise DatabaseUnavailableError("DATABASE_URL is not a database address.", _URL_CURE) from error
+    if parsed.drivername not in {"postgres", "postgresql", "postgresql+asyncpg"}:
+        raise DatabaseUnavailableError(f"DATABASE_URL names {parsed.drivername}, but TARSy speaks PostgreSQL only.", _URL_CURE)
+    arguments: dict[str, Any] = {
+        "timeout": CONNECT_SECONDS,
+        "server_settings": {"application_name": APPLICATION_NAME, "timezone": "UTC"},
+    }
+    ssl_argument = _ssl_argument(parsed)
+    if ssl_argument is not None:
+        arguments["ssl"] = ssl_argument
+    kept = parsed.difference_update_query([*_SSL_KEYS, "application_name", "connect_timeout", "channel_binding"])
+    return kept.set(drivername="postgresql+asyncpg"), arguments
+
+
+def asyncpg_dsn(url: URL) -> str:
+    return url.set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def unavailable(url: URL, error: BaseException) -> DatabaseUnavailableError:
+    """Name what failed without ever naming the password."""
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    where = url.set(drivername="postgresql").render_as_string(hide_password=True)
+    return DatabaseUnavailableError(f"The database at {where} does not answer: {cause or type(cause).__name__}", _ANSWER_CURE)
+
+
+_URL_CURE = "Set DATABASE_URL to postgresql://user:password@host:5432/database, or unset it to use the embedded PostgreSQL."
+_ANSWER_CURE = "Check that the server runs and that DATABASE_URL has the right host, database, user and password."
+_SSL_KEYS = ("sslmode", "sslrootcert", "sslcert", "sslkey", "ssl")
+
+
+def _json_text(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _query_value(url: URL, key: str) -> str | None:
+    value = url.query.get(key)
+    return value if isinstance(value, str) or value is None else value[0]
+
+
+def _ssl_argument(url: URL) -> str | ssl.SSLContext | None:
+    """The TLS settings of libpq as asyncpg's `ssl` argument; certificate files need a context of their own."""
+    mode = _query_value(url, "sslmode") or _query_value(url, "ssl")
+    root, certificate, key = (_query_value(url, name) for name in ("sslrootcert", "sslcert", "sslkey"))
+    if root is None and certificate is None:
+        return mode
+    context = ssl.create_default_context(cafile=root)
+    context.check_hostname = mode == "verify-full"
+    if mode not in {"verify-ca", "verify-full"} and root is None:
+        context.verify_mode = ssl.CERT_NONE
+    if certificate is not None:
+        context.load_cert_chain(certificate, key)
+    return context

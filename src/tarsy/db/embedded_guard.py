@@ -1,0 +1,60 @@
+"""A tiny process beside the embedded server: it sleeps until nobody uses the server any more, then stops it.
+
+It is run as a file of its own with nothing but the standard library, so it costs little memory and no start time. What it
+is for is the one thing a killed process cannot do: clean up after itself.
+"""
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def wait_until_unused(users: int, mutex: int) -> None:
+    """Return holding `mutex`, at a moment when nobody holds `users`."""
+    while True:
+        fcntl.flock(users, fcntl.LOCK_EX)
+        # Let go before queueing for the mutex: a newcomer holds it while it waits for a share of `users`.
+        fcntl.flock(users, fcntl.LOCK_UN)
+        fcntl.flock(mutex, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(mutex, fcntl.LOCK_UN)
+        else:
+            return
+
+
+def stop_server(pg_ctl: str, pgdata: Path) -> None:
+    if not (pgdata / "postmaster.pid").exists():
+        return
+    owner = pgdata.stat()
+    if os.geteuid() == 0:
+        # pg_ctl refuses to run as root, and this process has nothing left to do after it.
+        os.setgroups([])
+        os.setgid(owner.st_gid)
+        os.setuid(owner.st_uid)
+    command = [pg_ctl, "-D", str(pgdata), "-m", "fast", "-w", "-t", "60", "stop"]
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - the wheel's own program
+
+
+def main(pg_ctl: str, pgdata: str, mutex_path: str, users_path: str, guard_path: str) -> None:
+    guard, users, mutex = (os.open(path, os.O_RDWR | os.O_CREAT, 0o600) for path in (guard_path, users_path, mutex_path))
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    # The lock is taken before the starter is let go: it returns only when the server is watched.
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    os.chdir("/")
+    wait_until_unused(users, mutex)
+    stop_server(pg_ctl, Path(pgdata))
+    # Before the mutex: whoever gets that next must see that nobody watches any more.
+    os.close(guard)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,98 @@
+"""Bringing a database to the schema this version of TARSy speaks."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.db.connection import REFUSALS, DatabaseUnavailableError, unavailable
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+log = structlog.get_logger(__name__)
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+# Any fixed number will do, as long as every replica uses the same one.
+LOCK_KEY = 7_276_817_001
+# How long a replica waits for another one that is migrating.
+LOCK_SECONDS = 300
+
+
+class SchemaTooNewError(DatabaseUnavailableError):
+    """The database has been migrated by a later version of TARSy."""
+
+
+def head() -> str:
+    """The newest revision we bring: the highest number among the files, so that a warm start needs no Alembic."""
+    return max(path.name[1:5] for path in (MIGRATIONS / "versions").glob("v[0-9][0-9][0-9][0-9]_*.py"))
+
+
+async def current(engine: AsyncEngine) -> str | None:
+    """The revision the database is at; None for an empty one.
+
+    Raises:
+        DatabaseUnavailableError: it does not answer.
+    """
+    try:
+        async with engine.connect() as connection:
+            return await connection.run_sync(_stored_revision)
+    except (DBAPIError, *REFUSALS) as error:
+        raise unavailable(engine.url, error) from error
+
+
+async def upgrade(engine: AsyncEngine) -> str:
+    """Bring the database to `head()` and return that. Replicas that start together take turns; all but the first find it done.
+
+    Raises:
+        SchemaTooNewError: this version is older than the database.
+        DatabaseUnavailableError: it does not answer.
+    """
+    target = head()
+    stored = await current(engine)
+    if stored == target:
+        return target
+    if stored is not None and stored > target:
+        raise SchemaTooNewError(
+            f"The database is at schema revision {stored}; this TARSy knows revisions up to {target}.",
+            "Start the newer TARSy version that migrated it, or restore a backup from before.",
+        )
+    try:
+        async with engine.begin() as connection:
+            await connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"))
+            # Held until the commit: the schema and the right to change it end together, even when we are killed.
+            await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK_KEY})
+            await connection.run_sync(_run_migrations)
+    except (DBAPIError, *REFUSALS) as error:
+        raise unavailable(engine.url, error) from error
+    log.info("database.migrated", before=stored, after=target)
+    return target
+
+
+def alembic_config() -> "Config":
+    from alembic.config import Config  # noqa: PLC0415 - heavy, imported on first use
+
+    config = Config()
+    # Alembic reads its options with interpolation.
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("file_template", "v%%(rev)s_%%(slug)s")
+    return config
+
+
+def _run_migrations(connection: Connection) -> None:
+    if _stored_revision(connection) == head():
+        return
+    from alembic import command  # noqa: PLC0415 - heavy, imported on first use
+
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _stored_revision(connection: Connection) -> str | None:
+    if connection.scalar(text("SELECT to_regclass('alembic_version')")) is None:
+        return None
+    return connection.scalar(text("SELECT version_num FROM alembic_version"))

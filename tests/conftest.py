@@ -1,0 +1,166 @@
+"""What every test stands on: a real PostgreSQL, an empty environment, and no way off this machine."""
+
+import asyncio
+import ipaddress
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+from sqlalchemy import make_url
+
+from tarsy.db import migrate
+from tarsy.db.connection import create_engine
+from tarsy.db.embedded import EmbeddedServer
+from tarsy.db.file_lock import FileLock
+
+# Set by the process that starts the run, inherited by its xdist workers: they share one server.
+SERVER_DIR_VARIABLE = "TARSY_TESTS_SERVER_DIR"
+KEPT_VARIABLES = {SERVER_DIR_VARIABLE, "TARSY_TESTS_CHROMIUM"}
+TEMPLATE = "tarsy_template"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    _forget_the_developer()
+    sys.addaudithook(_stay_on_this_machine)
+    if not _is_worker(config):
+        os.environ[SERVER_DIR_VARIABLE] = tempfile.mkdtemp(prefix="tarsy-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not _is_worker(config):
+        shutil.rmtree(os.environ.pop(SERVER_DIR_VARIABLE), ignore_errors=True)
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def _forget_the_developer() -> None:
+    """Drop keys, addresses and proxies a developer may have set: a test that needs one sets its own."""
+    prefixes = (
+        "TARSY_",
+        "PG",
+        "DATABASE_",
+        "OPENAI_",
+        "ANTHROPIC_",
+        "GOOGLE_",
+        "GEMINI_",
+        "XAI_",
+        "GITHUB_",
+        "LANGCHAIN_",
+        "LANGSMITH_",
+        "MCP_",
+    )
+    suffixes = ("_API_KEY", "_TOKEN", "_PROXY", "_proxy")
+    for name in list(os.environ):
+        if name not in KEPT_VARIABLES and (name.startswith(prefixes) or name.endswith(suffixes) or name == "KUBECONFIG"):
+            del os.environ[name]
+
+
+def _stay_on_this_machine(event: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse connections beyond loopback: a test that depends on the network fails at once and says so."""
+    match event, arguments:
+        case "socket.connect", (_, (host, *_)):
+            pass
+        case "socket.getaddrinfo", (host, *_):
+            pass
+        case _:
+            return
+    if not _is_local(host):
+        raise RuntimeError(f"a test wants to reach {host!r}; tests stay on this machine")
+
+
+def _is_local(host: object) -> bool:
+    if host is None or host in ("", "localhost", b"localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host.decode() if isinstance(host, bytes) else str(host))
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    # Plain asyncio: its debug hooks and error texts are what the tests were written against.
+    return "asyncio", {"use_uvloop": False}
+
+
+@pytest.fixture(autouse=True)
+def _own_data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a test starts, it never touches the developer's own database."""
+    monkeypatch.setenv("TARSY_DATA_DIR", str(tmp_path_factory.getbasetemp() / "data"))
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of a running server, shared by all tests and all xdist workers."""
+    server = EmbeddedServer(Path(os.environ[SERVER_DIR_VARIABLE]))
+    server.open()
+    yield server.url
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def _migrated_template(postgres_server: str) -> str:
+    """The name of a database to copy: migrating each test's own would cost half a second."""
+    lock = FileLock(Path(os.environ[SERVER_DIR_VARIABLE]) / "template.lock")
+    lock.exclusive_within(60)
+    try:
+        asyncio.run(_build_template(postgres_server))
+    finally:
+        lock.close()
+    return TEMPLATE
+
+
+@pytest.fixture
+def empty_database_url(postgres_server: str) -> Iterator[str]:
+    """The URL of a database of this test's own, without any table."""
+    yield from _own_database(postgres_server, "template0")
+
+
+@pytest.fixture
+def database_url(postgres_server: str, _migrated_template: str) -> Iterator[str]:
+    """The URL of a migrated, empty database of this test's own."""
+    yield from _own_database(postgres_server, _migrated_template)
+
+
+def _own_database(server_url: str, template: str) -> Iterator[str]:
+    name = f"test_{uuid4().hex}"
+    # Copying files beats copying through the log here, since nothing waits for the disk.
+    asyncio.run(_execute(server_url, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY"))
+    yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
+    asyncio.run(_execute(server_url, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+async def _build_template(server_url: str) -> None:
+    connection = await asyncpg.connect(server_url)
+    try:
+        if await connection.fetchval("SELECT 1 FROM pg_database WHERE datname = $1", TEMPLATE):
+            return
+        # Tests kill processes, not the machine: waiting for the disk would prove nothing.
+        for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
+            await connection.execute(f"ALTER SYSTEM SET {setting}")
+        await connection.execute("SELECT pg_reload_conf()")
+        await connection.execute("CREATE DATABASE template_in_the_making TEMPLATE template0")
+        engine = create_engine(make_url(server_url).set(database="template_in_the_making").render_as_string(hide_password=False))
+        await migrate.upgrade(engine)
+        await engine.dispose()
+        await connection.execute(f"ALTER DATABASE template_in_the_making RENAME TO {TEMPLATE}")
+    finally:
+        await connection.close()
+
+
+async def _execute(server_url: str, statement: str) -> None:
+    connection = await asyncpg.connect(server_url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
