@@ -1,0 +1,60 @@
+"""The audit log: who did what to which session. Rows outlive the session they speak of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db.tables import audit_log
+
+
+class AuditAction(StrEnum):
+    ALERT_SUBMITTED = "alert.submitted"
+    SESSION_CANCELLED = "session.cancelled"
+    SESSION_DELETED = "session.deleted"
+    SESSION_PURGED = "session.purged"
+    EXECUTION_CANCELLED = "execution.cancelled"
+    CHAT_ASKED = "chat.asked"
+    CHAT_CANCELLED = "chat.cancelled"
+    SCORE_REQUESTED = "score.requested"
+    CONFIG_VIEWED = "config.viewed"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    at: datetime
+    actor: str
+    action: AuditAction
+    session_id: str | None
+    details: Mapping[str, Any]
+
+
+async def note(
+    connection: AsyncConnection, *, actor: str, action: AuditAction, session_id: str | None = None, details: Mapping[str, Any] | None = None
+) -> None:
+    """Write an entry in the transaction of what it tells of."""
+    values = {"actor": actor, "action": action.value, "session_id": session_id, "details": dict(details or {})}
+    await connection.execute(sa.insert(audit_log).values(values))
+
+
+class AuditLog:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def append(
+        self, actor: str, action: AuditAction, *, session_id: str | None = None, details: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write an entry about something that changes nothing in the database."""
+        async with self._engine.begin() as connection:
+            await note(connection, actor=actor, action=action, session_id=session_id, details=details)
+
+    async def of_session(self, session_id: str) -> list[AuditEntry]:
+        """What was done to a session, oldest first."""
+        query = sa.select(audit_log).where(audit_log.c.session_id == session_id).order_by(audit_log.c.id)
+        async with self._engine.connect() as connection:
+            rows = (await connection.execute(query)).mappings()
+            return [AuditEntry(row["at"], row["actor"], AuditAction(row["action"]), row["session_id"], row["details"]) for row in rows]

@@ -1,0 +1,110 @@
+"""Follow-up questions about a finished session. The answer to each is a stage; who gives it is the queue's business."""
+
+from dataclasses import asdict
+from typing import Any
+from uuid import uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db import signals
+from tarsy.db.audit import AuditAction, note
+from tarsy.db.followups import one_at_a_time, require_follow_up
+from tarsy.db.outbox import publish
+from tarsy.db.refusals import NotFoundError
+from tarsy.db.sessions import CancelAnswer
+from tarsy.db.tables import chat_user_messages, chats
+from tarsy.domain import announce
+from tarsy.domain.chat import ChatUserMessage
+from tarsy.domain.claim import ClaimKind
+from tarsy.domain.status import RunStatus
+from tarsy.kit.clock import Clock, SystemClock
+
+
+class ChatRepository:
+    def __init__(self, engine: AsyncEngine, clock: Clock | None = None) -> None:
+        self._engine = engine
+        self._clock = clock or SystemClock()
+
+    async def ask(self, session_id: str, content: str, *, author: str) -> ChatUserMessage:
+        """Store a question and wake a worker.
+
+        Raises:
+            NotFoundError: there is no such session.
+            ConflictError: the session still runs, its chain has no chat, or another question is being answered.
+        """
+        busy = "Another question about this session is being answered: wait for it or cancel it."
+        with one_at_a_time("uq_chat_user_messages_open", busy):
+            async with self._engine.begin() as connection:
+                await require_follow_up(connection, session_id, "chat")
+                message = await self._store(connection, session_id, content, author)
+                await note(
+                    connection, actor=author, action=AuditAction.CHAT_ASKED, session_id=session_id, details={"message_id": message.id}
+                )
+                await publish(connection, [announce.chat_message(message)], session_id=session_id)
+                await signals.notify(connection, signals.WORK, ClaimKind.CHAT)
+        return message
+
+    async def _store(self, connection: AsyncConnection, session_id: str, content: str, author: str) -> ChatUserMessage:
+        at = self._clock.now()
+        opened = insert(chats).values(id=str(uuid4()), session_id=session_id, created_by=author, created_at=at)
+        # A no-op update instead of "do nothing": it gives the id back also when the chat was there.
+        chat_id = (
+            await connection.execute(
+                opened.on_conflict_do_update(index_elements=["session_id"], set_={"created_by": chats.c.created_by}).returning(chats.c.id)
+            )
+        ).scalar_one()
+        message = ChatUserMessage(
+            id=str(uuid4()),
+            chat_id=chat_id,
+            session_id=session_id,
+            content=content,
+            author=author,
+            status=RunStatus.PENDING,
+            created_at=at,
+        )
+        await connection.execute(sa.insert(chat_user_messages).values(asdict(message)))
+        return message
+
+    async def list(self, session_id: str) -> list[ChatUserMessage]:
+        """The questions about a session, oldest first."""
+        table = chat_user_messages
+        names = ChatUserMessage.__dataclass_fields__
+        query = sa.select(*(table.c[name] for name in names)).where(table.c.session_id == session_id)
+        async with self._engine.connect() as connection:
+            rows = (await connection.execute(query.order_by(table.c.created_at, table.c.id))).mappings().all()
+        return [_message(row) for row in rows]
+
+    async def request_cancel(self, session_id: str, message_id: str, *, actor: str) -> CancelAnswer:
+        """Withdraw a question, or stop its answer.
+
+        Raises:
+            NotFoundError: the session has no such question.
+        """
+        table = chat_user_messages
+        of_session = (table.c.id == message_id) & (table.c.session_id == session_id)
+        async with self._engine.begin() as connection:
+            # Locked first: a worker that claims it meanwhile would make both updates miss.
+            row = (await connection.execute(sa.select(table).where(of_session).with_for_update())).mappings().one_or_none()
+            if row is None:
+                raise NotFoundError("chat message", message_id)
+            message = _message({name: row[name] for name in ChatUserMessage.__dataclass_fields__})
+            if message.status.is_final:
+                return CancelAnswer.ALREADY_ENDED
+            await note(
+                connection, actor=actor, action=AuditAction.CHAT_CANCELLED, session_id=session_id, details={"message_id": message_id}
+            )
+            if message.status is RunStatus.ACTIVE:
+                await connection.execute(sa.update(table).where(of_session).values(cancel_requested=True))
+                await signals.notify(connection, signals.CANCEL, message_id)
+                return CancelAnswer.CANCELLING
+            ended = {"status": RunStatus.CANCELLED.value, "completed_at": self._clock.now()}
+            await connection.execute(sa.update(table).where(of_session).values(ended))
+            await publish(connection, [announce.chat_message(message, status=RunStatus.CANCELLED)], session_id=session_id)
+            return CancelAnswer.CANCELLED
+
+
+def _message(row: sa.RowMapping | dict[str, Any]) -> ChatUserMessage:
+    values: dict[str, Any] = {**row, "status": RunStatus(row["status"])}
+    return ChatUserMessage(**values)

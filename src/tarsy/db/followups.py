@@ -1,0 +1,43 @@
+"""What chat and scoring have in common: work on a finished session, asked for once at a time."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from tarsy.db.refusals import ConflictError, NotFoundError
+from tarsy.db.tables import alert_sessions
+from tarsy.domain.status import SessionStatus
+
+
+async def require_follow_up(connection: AsyncConnection, session_id: str, block: str) -> None:
+    """Check that a session has ended and that its chain configures `block` (`chat` or `scoring`); keep it from being deleted meanwhile.
+
+    Raises:
+        NotFoundError: there is no such session.
+        ConflictError: it still runs, or its chain has no such block.
+    """
+    enabled = alert_sessions.c.chain_snapshot.op("->")(block).op("IS DISTINCT FROM")(sa.text("'null'::jsonb"))
+    present = alert_sessions.c.chain_snapshot.has_key(block)
+    query = sa.select(alert_sessions.c.status, sa.and_(present, enabled).label("enabled"))
+    of_session = query.where(alert_sessions.c.id == session_id, alert_sessions.c.deleted_at.is_(None)).with_for_update(read=True)
+    row = (await connection.execute(of_session)).one_or_none()
+    if row is None:
+        raise NotFoundError("session", session_id)
+    if not SessionStatus(row.status).is_final:
+        raise ConflictError(f"Session {session_id} is {row.status}: wait until it has ended.")
+    if not row.enabled:
+        raise ConflictError(f"The chain of session {session_id} was configured without {block}.")
+
+
+@contextmanager
+def one_at_a_time(constraint: str, text: str) -> Generator[None]:
+    """Rename the database's refusal of a second open row."""
+    try:
+        yield
+    except IntegrityError as error:
+        if constraint in str(error.orig):
+            raise ConflictError(text) from error
+        raise

@@ -1,0 +1,215 @@
+"""Reads what a run left behind: its stages and executions, what went over the wire, what it cost."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db import rows
+from tarsy.db.refusals import NotFoundError
+from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages
+from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.execution import AgentExecution
+from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
+from tarsy.domain.stage import Stage
+from tarsy.domain.usage import TokenUsage
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRun:
+    """A session's stages and executions in the order in which they ran, and the tokens of each execution."""
+
+    stages: tuple[Stage, ...]
+    executions: tuple[AgentExecution, ...]
+    usage: Mapping[str, TokenUsage]
+
+    @property
+    def total_usage(self) -> TokenUsage:
+        return sum(self.usage.values(), TokenUsage())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMCallSummary:
+    """A model call without its bodies."""
+
+    id: str
+    stage_id: str | None
+    execution_id: str
+    kind: LLMInteractionKind
+    turn: int
+    provider: str
+    model: str
+    message_count: int
+    usage: TokenUsage
+    error_code: str | None
+    error_message: str | None
+    started_at: datetime
+    duration_ms: int
+    first_chunk_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallSummary:
+    """An exchange with a tool server without its bodies."""
+
+    id: str
+    stage_id: str | None
+    execution_id: str
+    kind: MCPInteractionKind
+    server: str
+    tool: str | None
+    is_error: bool
+    error_message: str | None
+    started_at: datetime
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    llm: tuple[LLMCallSummary, ...]
+    mcp: tuple[ToolCallSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """One message of the conversation that a call was made with."""
+
+    body: ConversationMessage
+    # Shortened since then to make room: later calls were sent less than this.
+    compacted_later: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LLMCall:
+    interaction: LLMInteraction
+    conversation: tuple[SentMessage, ...]
+
+
+_USAGE_NAMES = tuple(TokenUsage.__dataclass_fields__)
+
+
+class InteractionRepository:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def run(self, session_id: str) -> SessionRun:
+        """Everything a session has run so far."""
+        of_stages = sa.select(stages).where(stages.c.session_id == session_id).order_by(stages.c.stage_index)
+        of_executions = (
+            sa.select(agent_executions)
+            .join(stages, stages.c.id == agent_executions.c.stage_id)
+            .where(agent_executions.c.session_id == session_id)
+            .order_by(stages.c.stage_index, agent_executions.c.agent_index)
+        )
+        sums = [sa.func.sum(llm_interactions.c[name]).label(name) for name in _USAGE_NAMES]
+        of_usage = (
+            sa.select(llm_interactions.c.execution_id, *sums)
+            .where(llm_interactions.c.session_id == session_id)
+            .group_by(llm_interactions.c.execution_id)
+        )
+        async with self._engine.connect() as connection:
+            stage_rows = (await connection.execute(of_stages)).mappings()
+            execution_rows = (await connection.execute(of_executions)).mappings()
+            usage_rows = (await connection.execute(of_usage)).mappings()
+        return SessionRun(
+            tuple(rows.stage_of(row) for row in stage_rows),
+            tuple(rows.execution_of(row) for row in execution_rows),
+            {row["execution_id"]: _usage(row) for row in usage_rows},
+        )
+
+    async def trace(self, session_id: str) -> Trace:
+        """Every call of a session, oldest first, without what was said in it."""
+        async with self._engine.connect() as connection:
+            llm = await _summaries(connection, llm_interactions, (*LLMCallSummary.__dataclass_fields__, *_USAGE_NAMES), session_id)
+            mcp = await _summaries(connection, mcp_interactions, tuple(ToolCallSummary.__dataclass_fields__), session_id)
+        return Trace(tuple(_llm_summary(row) for row in llm), tuple(_mcp_summary(row) for row in mcp))
+
+    async def llm_call(self, session_id: str, interaction_id: str) -> LLMCall:
+        """One model call of a session, with the conversation as it was sent.
+
+        Raises:
+            NotFoundError: the session made no such call.
+        """
+        async with self._engine.connect() as connection:
+            row = await _one(connection, llm_interactions, session_id, interaction_id)
+            interaction = _llm_interaction(row)
+            own: list[dict[str, Any]] | None = interaction.request.get("messages")
+            conversation = await _stored(connection, interaction) if own is None else _given(own)
+        return LLMCall(interaction, conversation)
+
+    async def mcp_call(self, session_id: str, interaction_id: str) -> MCPInteraction:
+        """One exchange with a tool server.
+
+        Raises:
+            NotFoundError: the session made no such call.
+        """
+        async with self._engine.connect() as connection:
+            row = await _one(connection, mcp_interactions, session_id, interaction_id)
+        return MCPInteraction(**_values(MCPInteraction.__dataclass_fields__, row, kind=MCPInteractionKind(row["kind"])))
+
+
+async def _summaries(connection: AsyncConnection, table: sa.Table, names: tuple[str, ...], session_id: str) -> list[sa.RowMapping]:
+    columns = [table.c[name] for name in names if name in table.c]
+    query = sa.select(*columns).where(table.c.session_id == session_id).order_by(table.c.started_at, table.c.id)
+    return list((await connection.execute(query)).mappings())
+
+
+async def _one(connection: AsyncConnection, table: sa.Table, session_id: str, interaction_id: str) -> sa.RowMapping:
+    query = sa.select(table).where(table.c.id == interaction_id, table.c.session_id == session_id)
+    row = (await connection.execute(query)).mappings().one_or_none()
+    if row is None:
+        raise NotFoundError("interaction", interaction_id)
+    return row
+
+
+async def _stored(connection: AsyncConnection, interaction: LLMInteraction) -> tuple[SentMessage, ...]:
+    """The execution's first messages, as many as were sent."""
+    query = (
+        sa.select(messages)
+        .where(messages.c.execution_id == interaction.execution_id)
+        .order_by(messages.c.sequence_number)
+        .limit(interaction.message_count)
+    )
+    return tuple(_sent(row) for row in (await connection.execute(query)).mappings())
+
+
+def _sent(row: sa.RowMapping) -> SentMessage:
+    calls = tuple(ToolCall(**call) for call in row["tool_calls"] or ())
+    original = row["original_content"]
+    content = row["content"] if original is None else original
+    body = ConversationMessage(Role(row["role"]), content, calls, row["tool_call_id"], row["tool_name"])
+    return SentMessage(body, compacted_later=original is not None)
+
+
+def _given(own: list[dict[str, Any]]) -> tuple[SentMessage, ...]:
+    """The messages that a request carries itself."""
+    return tuple(SentMessage(_given_message(entry), compacted_later=False) for entry in own)
+
+
+def _given_message(entry: dict[str, Any]) -> ConversationMessage:
+    calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in entry.get("tool_calls") or ())
+    return ConversationMessage(Role(entry["role"]), entry.get("content") or "", calls, entry.get("tool_call_id"), entry.get("tool_name"))
+
+
+def _usage(row: sa.RowMapping) -> TokenUsage:
+    return TokenUsage(**{name: int(row[name]) for name in _USAGE_NAMES})
+
+
+def _llm_summary(row: sa.RowMapping) -> LLMCallSummary:
+    return LLMCallSummary(**_values(LLMCallSummary.__dataclass_fields__, row, kind=LLMInteractionKind(row["kind"]), usage=_usage(row)))
+
+
+def _mcp_summary(row: sa.RowMapping) -> ToolCallSummary:
+    return ToolCallSummary(**_values(ToolCallSummary.__dataclass_fields__, row, kind=MCPInteractionKind(row["kind"])))
+
+
+def _llm_interaction(row: sa.RowMapping) -> LLMInteraction:
+    return LLMInteraction(**_values(LLMInteraction.__dataclass_fields__, row, kind=LLMInteractionKind(row["kind"]), usage=_usage(row)))
+
+
+def _values(names: Iterable[str], row: sa.RowMapping, **converted: Any) -> dict[str, Any]:
+    """The fields of a value: those given, the others as the row has them."""
+    return {name: converted[name] if name in converted else row[name] for name in names}

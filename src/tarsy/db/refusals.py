@@ -1,0 +1,24 @@
+"""Why a repository refused: the caller asked for something that is not there, or not possible now."""
+
+
+class NotFoundError(LookupError):
+    """There is no such thing, or it was deleted."""
+
+    def __init__(self, noun: str, identity: str) -> None:
+        super().__init__(f"There is no {noun} {identity}.")
+
+
+class ConflictError(Exception):
+    """It exists, but its state does not allow what was asked; the text says what would have to be different."""
+
+
+class QueueFullError(Exception):
+    """As many sessions wait as may wait. Nobody is at fault: the same request may succeed later."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"{limit} sessions are waiting already, which is as many as the queue takes (queue.max_queue_size).")
+        self.limit = limit
+
+
+class BadCursorError(ValueError):
+    """A page was asked for with a cursor that no page ever gave."""

@@ -1,0 +1,57 @@
+"""Scores of finished sessions: asked for, and read. Who judges is the queue's business."""
+
+from dataclasses import asdict
+from typing import Any
+from uuid import uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.db import signals
+from tarsy.db.audit import AuditAction, note
+from tarsy.db.followups import one_at_a_time, require_follow_up
+from tarsy.db.tables import session_scores
+from tarsy.domain.claim import ClaimKind
+from tarsy.domain.score import SessionScore
+from tarsy.domain.status import RunStatus
+from tarsy.kit.clock import Clock, SystemClock
+
+
+class ScoreRepository:
+    def __init__(self, engine: AsyncEngine, clock: Clock | None = None) -> None:
+        self._engine = engine
+        self._clock = clock or SystemClock()
+
+    async def request(self, session_id: str, *, requested_by: str) -> SessionScore:
+        """Ask for a judgement and wake a worker.
+
+        Raises:
+            NotFoundError: there is no such session.
+            ConflictError: the session still runs, its chain has no scoring, or a judgement is under way.
+        """
+        score = SessionScore(
+            id=str(uuid4()),
+            session_id=session_id,
+            status=RunStatus.PENDING,
+            requested_by=requested_by,
+            created_at=self._clock.now(),
+        )
+        with one_at_a_time("uq_session_scores_open", "This session is being scored already."):
+            async with self._engine.begin() as connection:
+                await require_follow_up(connection, session_id, "scoring")
+                await connection.execute(sa.insert(session_scores).values(asdict(score)))
+                await note(connection, actor=requested_by, action=AuditAction.SCORE_REQUESTED, session_id=session_id)
+                await signals.notify(connection, signals.WORK, ClaimKind.SCORE)
+        return score
+
+    async def latest(self, session_id: str) -> SessionScore | None:
+        """The newest score of a session, finished or not."""
+        columns = [session_scores.c[name] for name in SessionScore.__dataclass_fields__]
+        query = sa.select(*columns).where(session_scores.c.session_id == session_id)
+        newest = query.order_by(session_scores.c.created_at.desc(), session_scores.c.id.desc()).limit(1)
+        async with self._engine.connect() as connection:
+            row = (await connection.execute(newest)).mappings().one_or_none()
+        if row is None:
+            return None
+        values: dict[str, Any] = {**row, "status": RunStatus(row["status"])}
+        return SessionScore(**values)

@@ -1,0 +1,167 @@
+"""Pages of the session list: three queries a page, whatever its size."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from tarsy.db.cursor import Cursor
+from tarsy.db.tables import alert_sessions
+from tarsy.domain.status import SessionStatus
+
+# As much of an alert as a list shows.
+EXCERPT_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFilter:
+    statuses: tuple[SessionStatus, ...] = ()
+    alert_type: str | None = None
+    chain_id: str | None = None
+    text: str | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """A session as a list shows it."""
+
+    id: str
+    alert_type: str
+    chain_id: str
+    author: str
+    status: SessionStatus
+    alert_excerpt: str
+    executive_summary: str | None
+    error_message: str | None
+    analysis_is_partial: bool
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    # Stages that the chain will have run when it is through, syntheses and the executive summary included.
+    stage_count: int
+    current_stage_name: str | None = None
+    current_stage_index: int | None = None
+    total_tokens: int = 0
+    # 1 for the next to be claimed; None when it does not wait.
+    queue_position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    sessions: tuple[SessionSummary, ...]
+    next_cursor: str | None
+
+
+_STAGE_COUNT: sa.ColumnElement[int] = sa.literal_column(
+    "1 + jsonb_array_length(jsonb_path_query_array(chain_snapshot, '$.stages[*]'))"
+    " + jsonb_array_length(jsonb_path_query_array(chain_snapshot, '$.stages[*].synthesis ? (@ != null)'))"
+)
+
+_PROGRESS = sa.text(
+    """
+    SELECT s.id::text AS id, stage.stage_name, stage.stage_index, coalesce(tokens.total, 0) AS total_tokens
+    FROM unnest(CAST(:ids AS uuid[])) AS s(id)
+    LEFT JOIN LATERAL (
+        SELECT stage_name, stage_index FROM stages
+        WHERE session_id = s.id AND stage_type NOT IN ('chat', 'scoring')
+        ORDER BY stage_index DESC LIMIT 1
+    ) stage ON true
+    LEFT JOIN LATERAL (SELECT sum(total_tokens) AS total FROM llm_interactions WHERE session_id = s.id) tokens ON true
+    """
+)
+
+# One walk over the waiting sessions answers for the whole page.
+_QUEUE_POSITIONS = sa.text(
+    """
+    SELECT id::text AS id, place FROM (
+        SELECT id, row_number() OVER (ORDER BY created_at, id) AS place
+        FROM alert_sessions WHERE status = 'pending' AND deleted_at IS NULL
+    ) waiting WHERE id = ANY(CAST(:ids AS uuid[]))
+    """
+)
+
+
+async def read_page(connection: AsyncConnection, where: SessionFilter, *, limit: int, after: Cursor | None) -> SessionPage:
+    rows = (await connection.execute(_page_query(where, limit, after))).mappings().all()
+    shown = rows[:limit]
+    progress = await _progress(connection, [row["id"] for row in shown])
+    waiting = [row["id"] for row in shown if row["status"] == SessionStatus.PENDING]
+    places = await queue_positions(connection, waiting)
+    sessions = tuple(_summary(row, progress[row["id"]], places.get(row["id"])) for row in shown)
+    last = sessions[-1] if len(rows) > limit else None
+    return SessionPage(sessions, Cursor(last.created_at, last.id).encode() if last else None)
+
+
+async def queue_positions(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, int]:
+    """Where each of `ids` that waits stands in the queue."""
+    if not ids:
+        return {}
+    return {row.id: row.place for row in await connection.execute(_QUEUE_POSITIONS, {"ids": list(ids)})}
+
+
+async def _progress(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, sa.RowMapping]:
+    if not ids:
+        return {}
+    return {row["id"]: row for row in (await connection.execute(_PROGRESS, {"ids": list(ids)})).mappings()}
+
+
+def _page_query(where: SessionFilter, limit: int, after: Cursor | None) -> sa.Select[Any]:
+    table = alert_sessions.c
+    columns = [
+        table[name]
+        for name in SessionSummary.__dataclass_fields__
+        if name in table  # the others are computed
+    ]
+    query = sa.select(
+        *columns, sa.func.left(table.alert_data, EXCERPT_CHARACTERS).label("alert_excerpt"), _STAGE_COUNT.label("stage_count")
+    ).where(*_conditions(where))
+    if after:
+        query = query.where(sa.tuple_(table.created_at, table.id) < sa.tuple_(after.created_at, after.id))
+    return query.order_by(table.created_at.desc(), table.id.desc()).limit(limit + 1)
+
+
+def _conditions(where: SessionFilter) -> list[sa.ColumnElement[bool]]:
+    table = alert_sessions.c
+    conditions: list[sa.ColumnElement[bool]] = [table.deleted_at.is_(None)]
+    if where.statuses:
+        conditions.append(table.status.in_([status.value for status in where.statuses]))
+    if where.alert_type is not None:
+        conditions.append(table.alert_type == where.alert_type)
+    if where.chain_id is not None:
+        conditions.append(table.chain_id == where.chain_id)
+    if where.created_from is not None:
+        conditions.append(table.created_at >= where.created_from)
+    if where.created_to is not None:
+        conditions.append(table.created_at < where.created_to)
+    if where.text is not None:
+        conditions.append(table.search.op("@@")(_search_query(where.text)))
+    return conditions
+
+
+def _search_query(text: str) -> sa.ColumnElement[Any]:
+    """What people type into search boxes, its last word also as a prefix; text without a word finds nothing."""
+    return (
+        sa.text(
+            "(SELECT CASE WHEN numnode(q) = 0 THEN q ELSE (q::text || ':*')::tsquery END FROM websearch_to_tsquery('simple', :words) AS q)"
+        )
+        .bindparams(words=text)
+        .columns(query=sa.Text)
+        .scalar_subquery()
+    )
+
+
+def _summary(row: sa.RowMapping, progress: sa.RowMapping, place: int | None) -> SessionSummary:
+    values = {name: row[name] for name in SessionSummary.__dataclass_fields__ if name in row}
+    values["status"] = SessionStatus(row["status"])
+    return SessionSummary(
+        **values,
+        current_stage_name=progress["stage_name"],
+        current_stage_index=progress["stage_index"],
+        total_tokens=progress["total_tokens"],
+        queue_position=place,
+    )
