@@ -1,0 +1,81 @@
+"""What a model that speaks ReAct hears back: observations, and what was wrong with its form. Pure module."""
+
+import difflib
+from collections.abc import Sequence
+
+from tarsy.agent.react.parsed import ReActProblem
+from tarsy.domain.tool import ToolDefinition
+from tarsy.kit.text import clip
+
+# Longer descriptions were in the instructions already; here they only help to choose.
+_DESCRIPTION_LIMIT = 100
+_NAME_LIMIT = 120
+
+FORMAT_REMINDER = """\
+Write each turn in one of these two shapes, with every name at the beginning of its line.
+
+To call a tool:
+Thought: what you want to find out and why
+Action: the tool's full name, nothing else
+Action Input: the arguments as one JSON object, {} if there are none
+
+To conclude:
+Thought: why the evidence is sufficient
+Final Answer: your complete answer"""
+
+_WHAT_IS_WRONG = {
+    ReActProblem.EMPTY: "Your response was empty.",
+    ReActProblem.NO_SECTIONS: (
+        "Your response has none of the sections of the format, so it is neither a tool call nor an answer. "
+        "If it was your conclusion, write it again after `Final Answer:`."
+    ),
+    ReActProblem.ONLY_THOUGHT: (
+        "Your response has a Thought but nothing after it. Add an `Action:` with its `Action Input:`, "
+        "or a `Final Answer:` if the evidence is sufficient."
+    ),
+    ReActProblem.ONLY_OBSERVATION: (
+        "Your response contains an Observation that no tool made; it was discarded. Observations come only from tools you call. "
+        "Write an `Action:` with its `Action Input:` and wait for the result."
+    ),
+    ReActProblem.MISSING_ACTION: (
+        "Your response has an `Action Input:` but is missing the `Action:` line. Name the tool it is for, on a line of its own before the input."
+    ),
+    ReActProblem.MISSING_INPUT: (
+        "Your response has an `Action:` but is missing `Action Input:`. Give the tool's arguments as a JSON object, or `Action Input: {}`."
+    ),
+    ReActProblem.NOT_A_TOOL_NAME: (
+        "What stands after `Action:` is not a tool's name. Write only the full name there, as in the list of tools, for example `server.tool`; "
+        "explanations belong into the Thought."
+    ),
+    ReActProblem.EMPTY_ANSWER: "Your `Final Answer:` is empty. Write the complete answer after it.",
+}
+
+
+def format_feedback(problem: ReActProblem) -> str:
+    """Say what was wrong with this turn, and how a right one looks."""
+    return f"{_WHAT_IS_WRONG[problem]}\n\n{FORMAT_REMINDER}"
+
+
+def format_observation(content: str) -> str:
+    """A tool's result, already fenced, as the model awaits it."""
+    return f"Observation: {content}"
+
+
+def format_error_observation(tool: str, content: str) -> str:
+    """A tool call that failed; `content` is already fenced."""
+    return f"Observation: Error executing {clip(tool, _NAME_LIMIT)}: {content}"
+
+
+def format_unknown_tool(tool: str, available: Sequence[ToolDefinition]) -> str:
+    """A call of a tool that does not exist: what does, the likeliest first."""
+    name = clip(tool, _NAME_LIMIT)
+    if not available:
+        return f"Observation: Error - unknown tool '{name}'. No tools are available: write your Final Answer from the evidence you have."
+    close = difflib.get_close_matches(tool[:_NAME_LIMIT], [definition.name for definition in available], n=3)
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    lines = "\n".join(f"  - {definition.name}: {_short(definition.description)}" for definition in available)
+    return f"Observation: Error - unknown tool '{name}'.{hint} Available tools:\n{lines}"
+
+
+def _short(description: str) -> str:
+    return clip(" ".join(description.split()), _DESCRIPTION_LIMIT, notice="…")

@@ -1,0 +1,150 @@
+"""The ReAct parser: a model's text becomes a tool call, a final answer, or feedback. Pure module.
+
+Forgiving, in this order: headers at the beginnings of lines; headers in the middle of lines; arguments beside the tool's
+name; related headers (`Tool:`, `Arguments:`); calls in other formats and in prose; and then a specific complaint.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tarsy.agent.react.call import NO_ARGUMENTS, WrittenCall, clean_input, is_answer_as_action, is_nothing, json_call, read_action, unfenced
+from tarsy.agent.react.feedback import format_feedback
+from tarsy.agent.react.parsed import ParsedReAct, ReActAction, ReActFinalAnswer, ReActMalformed, ReActProblem
+from tarsy.agent.react.recovery import recover
+from tarsy.agent.react.sections import LENIENT_LINE_HEADER, Section, SectionKind, all_headers, cut, line_headers, split_reasoning
+
+__all__ = ["ParsedReAct", "ReActAction", "ReActFinalAnswer", "ReActMalformed", "ReActProblem", "forced_answer", "parse"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """The first call or the answer that a list of sections amounts to, and what belongs to it."""
+
+    thought: str
+    action: str | None = None
+    tool_input: str | None = None
+    answer: str | None = None
+    observed: bool = False
+
+
+def parse(text: str) -> ParsedReAct:
+    """Read one turn of a model. Never raises; a tool's name is always a piece of `text`."""
+    reasoning, body = split_reasoning(text.replace("\r\n", "\n"))
+    strict = _read(cut(body, line_headers(body)), reasoning)
+    loose = _read(cut(body, all_headers(body)), reasoning)
+    lenient = _read(cut(body, line_headers(body, LENIENT_LINE_HEADER)), reasoning)
+    return (
+        _call(strict)
+        # An answer after a call in the same turn was written before the call's result: the call counts.
+        or _call(loose)
+        or _answer(strict)
+        or _answer(loose)
+        or _call_with_input_beside_name(strict)
+        or _call(lenient)
+        or _recovered(body, strict, reasoning)
+        or _malformed(text, strict)
+    )
+
+
+def forced_answer(text: str) -> ReActFinalAnswer:
+    """Read a turn that has to be an answer: without the marker, what was said is the answer."""
+    match parse(text):
+        case ReActFinalAnswer() as answer:
+            return answer
+        case ReActAction(thought, _, _) | ReActMalformed(thought, _, _):
+            return ReActFinalAnswer("", thought or text.strip())
+
+
+def _read(sections: Sequence[Section], reasoning: str) -> _Turn:
+    """Walk the sections to the end of the first call, or to the answer."""
+    thoughts = [reasoning] if reasoning else []
+    action: str | None = None
+    tool_input: str | None = None
+    answer: str | None = None
+    observed = False
+    for section in sections:
+        # Whatever follows a complete call was made up by the model: the call has not been made yet.
+        if action is not None and tool_input is not None and section.kind is not SectionKind.INPUT:
+            break
+        match section.kind:
+            case SectionKind.PREAMBLE | SectionKind.THOUGHT:
+                thoughts.append(section.text.strip("`").strip())
+            case SectionKind.ACTION:
+                action = None if is_nothing(section.text) else section.text
+            case SectionKind.INPUT:
+                tool_input = tool_input or section.text
+            case SectionKind.OBSERVATION:
+                observed = True
+                if action is not None:
+                    break
+            case SectionKind.ANSWER:
+                answer = section.text
+    thought = "\n\n".join(part for part in thoughts if part)
+    return _Turn(thought, action, tool_input, answer, observed)
+
+
+def _call(turn: _Turn) -> ReActAction | ReActFinalAnswer | None:
+    if turn.action is None or turn.tool_input is None:
+        return None
+    if is_answer_as_action(turn.action):
+        return ReActFinalAnswer(turn.thought, _tidy(turn.tool_input)) if turn.tool_input else None
+    written = read_action(turn.action)
+    if written is None:
+        return None
+    tool_input = turn.tool_input or written.arguments or NO_ARGUMENTS
+    return ReActAction(turn.thought, written.tool, clean_input(tool_input))
+
+
+def _answer(turn: _Turn) -> ReActFinalAnswer | None:
+    return ReActFinalAnswer(turn.thought, _tidy(turn.answer)) if turn.answer and _tidy(turn.answer) else None
+
+
+def _call_with_input_beside_name(turn: _Turn) -> ReActAction | ReActFinalAnswer | None:
+    if turn.action is None or turn.tool_input is not None:
+        return None
+    blob = unfenced(turn.action)
+    match json_call(blob, within=turn.action) if blob.startswith("{") else read_action(turn.action):
+        case WrittenCall(tool, str() as arguments):
+            return ReActAction(turn.thought, tool, arguments or NO_ARGUMENTS)
+        case WrittenCall() | None:
+            return None
+        case written:
+            return ReActFinalAnswer(turn.thought or written.thought, written.answer)
+
+
+def _recovered(body: str, turn: _Turn, reasoning: str) -> ReActAction | ReActFinalAnswer | None:
+    found = recover(body, turn.thought, turn.tool_input)
+    if found is None or not reasoning or found.thought.startswith(reasoning):
+        return found
+    return replace(found, thought=f"{reasoning}\n\n{found.thought}".strip())
+
+
+def _tidy(answer: str) -> str:
+    """Remove a code fence that was opened before the answer or put around all of it."""
+    body = answer.strip()
+    first_line, _, rest = body.partition("\n")
+    if first_line in {"```", "```markdown", "```md", "```text"} and rest.endswith("```") and rest.count("```") % 2 == 1:
+        return rest.removesuffix("```").strip()
+    if body.endswith("```") and body.count("```") % 2 == 1:
+        return body.removesuffix("```").rstrip()
+    return body
+
+
+def _malformed(text: str, turn: _Turn) -> ReActMalformed:
+    problem = _problem(text, turn)
+    return ReActMalformed(turn.thought, problem, format_feedback(problem))
+
+
+def _problem(text: str, turn: _Turn) -> ReActProblem:
+    if not text.strip():
+        return ReActProblem.EMPTY
+    if turn.action is not None:
+        is_name = read_action(turn.action) is not None
+        return ReActProblem.MISSING_INPUT if is_name else ReActProblem.NOT_A_TOOL_NAME
+    if turn.answer is not None:
+        return ReActProblem.EMPTY_ANSWER
+    if turn.tool_input is not None:
+        return ReActProblem.MISSING_ACTION
+    if turn.observed:
+        return ReActProblem.ONLY_OBSERVATION
+    return ReActProblem.ONLY_THOUGHT if line_headers(text) else ReActProblem.NO_SECTIONS

@@ -1,0 +1,155 @@
+"""Finding the sections of a ReAct turn in text that was meant to follow the format. Pure module.
+
+Every pattern is bounded where it could run twice over the same text, so that a megabyte of anything takes linear time.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SectionKind(StrEnum):
+    # What stands before the first header.
+    PREAMBLE = "preamble"
+    THOUGHT = "thought"
+    ACTION = "action"
+    INPUT = "input"
+    OBSERVATION = "observation"
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    kind: SectionKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Where a section's name stands, emphasis and colon included."""
+
+    kind: SectionKind
+    start: int
+    end: int
+    # As written, to tell a header from a key of the same name in YAML arguments.
+    name: str
+
+
+_NAMES = r"final[ _-]?(?:answer|analysis|response)|action[ _-]?input|action|thoughts?|observations?"
+_LENIENT_NAMES = r"tool[ _-]?(?:input|arguments|args)|tool[ _-]?name|tool|arguments|args|parameters|input"
+
+_KINDS = {
+    "finalanswer": SectionKind.ANSWER,
+    "finalanalysis": SectionKind.ANSWER,
+    "finalresponse": SectionKind.ANSWER,
+    "actioninput": SectionKind.INPUT,
+    "action": SectionKind.ACTION,
+    "thought": SectionKind.THOUGHT,
+    "thoughts": SectionKind.THOUGHT,
+    "observation": SectionKind.OBSERVATION,
+    "observations": SectionKind.OBSERVATION,
+    "toolinput": SectionKind.INPUT,
+    "toolarguments": SectionKind.INPUT,
+    "toolargs": SectionKind.INPUT,
+    "arguments": SectionKind.INPUT,
+    "args": SectionKind.INPUT,
+    "parameters": SectionKind.INPUT,
+    "input": SectionKind.INPUT,
+    "toolname": SectionKind.ACTION,
+    "tool": SectionKind.ACTION,
+}
+
+# Quote marks, headings, bullets and numbers before the name; emphasis around it; the colon, unless the line ends there.
+_LINE = (
+    r"^(?:[ \t]{{0,8}}(?:\#{{1,6}}|>|-|\*(?=[ \t])|\d{{1,2}}[.)])){{0,3}}[ \t]{{0,8}}"
+    r"(?P<open>[*_`]{{1,3}})?(?P<name>{names})(?(open)[*_`]{{0,3}})[ \t]{{0,4}}"
+    r"(?:[:\uff1a](?(open)[*_`]{{0,3}})|(?=\n|\Z))"
+)
+LINE_HEADER = re.compile(_LINE.format(names=_NAMES), re.IGNORECASE | re.MULTILINE)
+LENIENT_LINE_HEADER = re.compile(_LINE.format(names=f"{_NAMES}|{_LENIENT_NAMES}"), re.IGNORECASE | re.MULTILINE)
+
+# In the middle of a line only the names as the format spells them count, and only with their colon.
+_MIDDLE_HEADER = re.compile(
+    r"(?<=[\s.!?;)\]}\"'>*_`])(?P<open>[*_`]{1,3})?(?P<name>Final Answer|Action Input|Action|Thought|Observation)"
+    r"(?(open)[*_`]{0,3})[ \t]{0,2}:(?(open)[*_`]{0,3})"
+)
+
+# After these words a section's name is being talked about, not used: "I cannot give a Final Answer: …".
+_SPOKEN_OF = frozenset(
+    {"a", "an", "the", "my", "your", "this", "that", "no", "next", "recommended", "required", "for", "of", "to", "with", "and", "or"}
+)
+_LAST_WORD = re.compile(r"([A-Za-z']{1,16})[ \t]{1,4}\Z")
+
+
+def line_headers(text: str, pattern: re.Pattern[str] = LINE_HEADER) -> list[Header]:
+    """The headers at the beginnings of lines."""
+    return [_header(found) for found in pattern.finditer(text)]
+
+
+def all_headers(text: str) -> list[Header]:
+    """The headers at the beginnings of lines and in the middle of them."""
+    headers = {header.start: header for header in line_headers(text)}
+    covered = {header.end for header in headers.values()}
+    for found in _MIDDLE_HEADER.finditer(text):
+        if found.end() not in covered and not _is_spoken_of(text, found.start()):
+            header = _header(found)
+            headers.setdefault(header.start, header)
+    return [headers[start] for start in sorted(headers)]
+
+
+def cut(text: str, headers: Iterable[Header]) -> list[Section]:
+    """Cut `text` at its headers. An answer reaches to the end: whatever it contains is part of it."""
+    sections: list[Section] = []
+    current, begin = Header(SectionKind.PREAMBLE, 0, 0, ""), 0
+    for header in headers:
+        if current.kind is SectionKind.ANSWER:
+            break
+        if header.start < begin or _is_argument_key(current, header):
+            continue
+        sections.append(Section(current.kind, text[begin : header.start].strip()))
+        current, begin = header, header.end
+    rest = text[begin:]
+    if current.kind is SectionKind.ANSWER:
+        rest = without_repeated_answer_headers(rest)
+    sections.append(Section(current.kind, rest.strip()))
+    return [section for section in sections if section.text or section.kind is not SectionKind.PREAMBLE]
+
+
+def without_repeated_answer_headers(answer: str) -> str:
+    """Drop the words `Final Answer:` where a model announces the same answer again."""
+    kept: list[str] = []
+    begin = 0
+    for header in line_headers(answer):
+        if header.kind is SectionKind.ANSWER:
+            kept.append(answer[begin : header.start])
+            begin = header.end
+    return "".join([*kept, answer[begin:]])
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """Take off a leading `<think>…</think>`, which local models write before they answer."""
+    stripped = text.lstrip()
+    for tag in ("think", "thinking"):
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        if stripped.startswith(opening) and (end := stripped.find(closing)) >= 0:
+            return stripped[len(opening) : end].strip(), stripped[end + len(closing) :]
+    return "", text
+
+
+def kind_of(name: str) -> SectionKind:
+    return _KINDS[re.sub(r"[ _-]", "", name.lower())]
+
+
+def _header(found: re.Match[str]) -> Header:
+    return Header(kind_of(found["name"]), found.start(), found.end(), found["name"])
+
+
+def _is_spoken_of(text: str, start: int) -> bool:
+    word = _LAST_WORD.search(text[max(0, start - 20) : start])
+    return word is not None and word[1].lower() in _SPOKEN_OF
+
+
+def _is_argument_key(current: Header, header: Header) -> bool:
+    """Whether a header is a lower-case key (`action: list`) among arguments written as YAML."""
+    return current.kind is SectionKind.INPUT and header.name.islower() and not current.name.islower()

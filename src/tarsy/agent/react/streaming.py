@@ -1,0 +1,201 @@
+"""Telling, while a ReAct turn is still being written, which section its newest characters belong to. Pure module.
+
+For a turn that follows the format the pieces of a section add up to exactly what the parser makes of it. A turn that does
+not is streamed as the thought it looks like, and the parser has the last word.
+"""
+
+import re
+from enum import StrEnum
+
+from tarsy.agent.react.sections import LINE_HEADER, SectionKind, kind_of
+
+
+class StreamSection(StrEnum):
+    THOUGHT = "thought"
+    ACTION = "action"
+    FINAL_ANSWER = "final_answer"
+
+
+_SECTION_OF = {
+    SectionKind.PREAMBLE: StreamSection.THOUGHT,
+    SectionKind.THOUGHT: StreamSection.THOUGHT,
+    SectionKind.ACTION: StreamSection.ACTION,
+    SectionKind.INPUT: StreamSection.ACTION,
+    # What a model writes under this name is not shown to anybody.
+    SectionKind.OBSERVATION: StreamSection.ACTION,
+    SectionKind.ANSWER: StreamSection.FINAL_ANSWER,
+}
+
+# No header with all its decoration is longer; a line beyond this length is not one.
+_LONGEST_HEADER = 64
+_NAMES = tuple(
+    spelling
+    for name in (
+        "final answer",
+        "final analysis",
+        "final response",
+        "action input",
+        "action",
+        "thought",
+        "thoughts",
+        "observation",
+        "observations",
+    )
+    for spelling in {name, name.replace(" ", "")}
+)
+_REASONING_TAGS = ("think", "thinking")
+_DECORATION = re.compile(r"^(?:[ \t]*(?:#{1,6}|>|-|\*|\d{1,2}[.)]?)){0,3}[ \t]*[*_`]{0,3}")
+_AFTER_NAME = re.compile(r"[*_`]{0,3}[ \t]{0,4}[:\uff1a]?[*_`]{0,3}")
+
+
+class SectionSplitter:
+    """Feed it a turn in pieces; it gives back each piece with its section, as soon as that is certain."""
+
+    def __init__(self) -> None:
+        self._reasoning = _ReasoningTags()
+        self._section = StreamSection.THOUGHT
+        self._line = ""
+        self._at_line_start = True
+        self._called = False
+        # White space is given out only before more text, so that no section ends or begins with it.
+        self._space: list[str] = []
+        self._begun: set[StreamSection] = set()
+        self._new_part = False
+
+    def feed(self, delta: str) -> list[tuple[StreamSection, str]]:
+        """Take the next characters of the turn."""
+        return self._take_all(self._reasoning.feed(delta))
+
+    def finish(self) -> list[tuple[StreamSection, str]]:
+        """Say that the turn is over, and get what was held back."""
+        pieces = self._take_all(self._reasoning.finish())
+        if self._line:
+            self._decide(pieces)
+        return _merged(pieces)
+
+    def _take_all(self, parts: list[tuple[bool, str]]) -> list[tuple[StreamSection, str]]:
+        pieces: list[tuple[StreamSection, str]] = []
+        for inside, text in parts:
+            if inside:
+                self._emit(text, pieces)
+                self._new_part = not self._reasoning.is_open
+                continue
+            for line in text.splitlines(keepends=True):
+                self._take(line, pieces)
+        return _merged(pieces)
+
+    def _take(self, text: str, pieces: list[tuple[StreamSection, str]]) -> None:
+        if not self._at_line_start:
+            self._emit(text, pieces)
+        else:
+            self._line += text
+            if text.endswith("\n") or not _may_become_header(self._line):
+                self._decide(pieces)
+        if text.endswith("\n"):
+            self._at_line_start = True
+
+    def _decide(self, pieces: list[tuple[StreamSection, str]]) -> None:
+        line, self._line = self._line, ""
+        self._at_line_start = False
+        header = LINE_HEADER.match(line)
+        if header is None or not self._enter(kind_of(header["name"])):
+            self._emit(line, pieces)
+        else:
+            self._emit(line[header.end() :], pieces)
+
+    def _enter(self, kind: SectionKind) -> bool:
+        """Move to a section; False where its name is only a word of the current one."""
+        if self._section is StreamSection.FINAL_ANSWER:
+            return kind is SectionKind.ANSWER
+        # After a call the rest of the turn is made up, answer included.
+        if not self._called:
+            self._section = _SECTION_OF[kind]
+            self._new_part = True
+        self._called = self._called or kind is SectionKind.INPUT
+        return True
+
+    def _emit(self, text: str, pieces: list[tuple[StreamSection, str]]) -> None:
+        body = text.strip()
+        if not body:
+            self._space.append(text)
+            return
+        lead = len(text) - len(text.lstrip())
+        before = ("".join(self._space) + text[:lead]).replace("\r\n", "\n")
+        if self._section not in self._begun:
+            before = ""
+        elif self._new_part:
+            before = "\n\n"
+        self._begun.add(self._section)
+        self._new_part = False
+        self._space = [text[lead + len(body) :]]
+        pieces.append((self._section, before + body))
+
+
+class _ReasoningTags:
+    """Tells the text of a leading `<think>…</think>` from what follows it, and keeps the tags to itself."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._closing: str | None = None
+        self._over = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._closing is not None and not self._over
+
+    def feed(self, delta: str) -> list[tuple[bool, str]]:
+        if self._over:
+            return [(False, delta)]
+        self._held += delta
+        if self._closing is None:
+            return self._look_for_opening()
+        return self._look_for_closing()
+
+    def finish(self) -> list[tuple[bool, str]]:
+        held, self._held = self._held, ""
+        return [(self.is_open, held)] if held else []
+
+    def _look_for_opening(self) -> list[tuple[bool, str]]:
+        self._held = begin = self._held.lstrip()
+        for tag in _REASONING_TAGS:
+            if begin.startswith(f"<{tag}>"):
+                self._closing = f"</{tag}>"
+                self._held = begin[len(tag) + 2 :]
+                return self._look_for_closing()
+            if f"<{tag}>".startswith(begin):
+                return []
+        self._over = True
+        return self.finish()
+
+    def _look_for_closing(self) -> list[tuple[bool, str]]:
+        closing = self._closing or ""
+        text, found, rest = self._held.partition(closing)
+        if found:
+            self._over, self._held = True, ""
+            return [(True, text), (False, rest)]
+        # The last characters may be the beginning of the closing tag.
+        keep = len(closing) - 1
+        self._held = text[-keep:]
+        return [(True, text[:-keep])]
+
+
+def _may_become_header(line: str) -> bool:
+    """Whether more characters could make a section's header of this beginning of a line."""
+    if len(line) > _LONGEST_HEADER:
+        return False
+    rest = _DECORATION.sub("", line, count=1).lower()
+    spoken = rest.replace("_", " ").replace("-", " ")
+    if any(name.startswith(spoken) for name in _NAMES):
+        return True
+    longest = max((len(name) for name in _NAMES if spoken.startswith(name)), default=0)
+    return longest > 0 and _AFTER_NAME.fullmatch(rest[longest:]) is not None
+
+
+def _merged(pieces: list[tuple[StreamSection, str]]) -> list[tuple[StreamSection, str]]:
+    merged: list[tuple[StreamSection, str]] = []
+    for section, text in pieces:
+        if merged and merged[-1][0] is section:
+            merged[-1] = (section, merged[-1][1] + text)
+        else:
+            merged.append((section, text))
+    return merged
