@@ -1,0 +1,168 @@
+"""What only shows when all parts are seen together: what a chain reaches, and whether it could be used. Pure module."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from tarsy.config import builtins
+from tarsy.config.agent_resolver import ExplainedAgent
+from tarsy.config.configuration import Config, NoProviderError, vendor_variables
+from tarsy.config.levels import Level
+from tarsy.config.problems import Path, Problem
+from tarsy.config.registries import UnknownEntryError
+from tarsy.config.resolved_entries import NATIVE_PROVIDERS
+from tarsy.config.resolver import explain_chain
+from tarsy.config.source import Source
+from tarsy.config.templates import variables
+from tarsy.domain.agent import LLMBackend
+
+_PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})
+
+
+@dataclass(slots=True)
+class Reach:
+    """What the chains lead to: name → the first chain that does."""
+
+    agents: dict[str, str] = field(default_factory=dict[str, str])
+    servers: dict[str, str] = field(default_factory=dict[str, str])
+    providers: dict[str, str] = field(default_factory=dict[str, str])
+    explained: list[ExplainedAgent] = field(default_factory=list[ExplainedAgent])
+    needs_default_provider: bool = False
+
+    def holds(self, path: Path) -> bool:
+        """Whether the entry that `path` leads into is used; sections and chains always are."""
+        match path:
+            case ("agents", str() as name, *_):
+                return name in self.agents
+            case ("mcp_servers", str() as name, *_):
+                return name in self.servers
+            case ("llm_providers", str() as name, *_):
+                return name in self.providers
+            case _:
+                return True
+
+
+def reach_of(config: Config) -> Reach:
+    """Follow every chain. A chain that names an entry which could not be built is left out."""
+    reach = Reach()
+    # Any provider will do to see the rest; it is not counted as reached.
+    followed = replace(config, default_provider=config.default_provider or next(iter(builtins.LLM_PROVIDERS)))
+    for chain_id in config.chains:
+        try:
+            explained = explain_chain(followed, chain_id)
+        except UnknownEntryError:
+            continue
+        for agent in explained.agents:
+            _follow(reach, chain_id, agent)
+        for server in explained.chain.mcp_servers.values():
+            reach.servers.setdefault(server.name, chain_id)
+            if server.summarization.provider:
+                reach.providers.setdefault(server.summarization.provider.name, chain_id)
+    return reach
+
+
+def _follow(reach: Reach, chain_id: str, explained: ExplainedAgent) -> None:
+    reach.explained.append(explained)
+    reach.agents.setdefault(explained.agent.agent_name, chain_id)
+    if explained.levels["provider"] is Level.ENVIRONMENT:
+        reach.needs_default_provider = True
+    else:
+        reach.providers.setdefault(explained.agent.provider.name, chain_id)
+    for fallback in explained.agent.fallback_providers:
+        reach.providers.setdefault(fallback.provider.name, chain_id)
+
+
+def unreachable_models(config: Config, reach: Reach, files: "Files", env: Mapping[str, str]) -> Iterator[Problem]:
+    """Providers that a chain leads to and that lack a key or another variable."""
+    for name, chain_id in reach.providers.items():
+        provider = config.llm_providers[name]
+        templates = [variable for variable in sorted(variables(provider.base_url or "")) if variable not in env]
+        for variable in (*templates, *provider.missing_variables(env)):
+            message = f'provider "{name}" is used by chain "{chain_id}", but the environment variable {variable} is not set'
+            yield files.provider_problem(name, message, f"set {variable}, or name another provider")
+
+
+def unreachable_servers(config: Config, reach: Reach, files: "Files", env: Mapping[str, str]) -> tuple[list[Problem], list[Problem]]:
+    """Tool servers that a chain leads to and that lack a variable: as mistakes, and as remarks where only built-ins are concerned."""
+    mistakes: list[Problem] = []
+    remarks: list[Problem] = []
+    for name, chain_id in reach.servers.items():
+        entry: Path = ("mcp_servers", name)
+        chain: Path = ("agent_chains", chain_id)
+        in_file = files.tarsy.holds(entry)
+        for path, text in config.mcp_servers[name].transport.texts():
+            for variable in sorted(variables(text) - env.keys()):
+                message = f'MCP server "{name}" is used by chain "{chain_id}", but the environment variable {variable} is not set'
+                cure = f"set {variable}, or override the server's transport"
+                place = (*entry, "transport", *path) if in_file else chain
+                is_mistake = in_file or files.tarsy.holds(chain)
+                (mistakes if is_mistake else remarks).append(files.tarsy.problem(place, message, cure))
+    return mistakes, remarks if not files.tarsy.holds(("agent_chains",)) else []
+
+
+def unfit_backends(reach: Reach, files: "Files") -> Iterator[Problem]:
+    """Agents that would reach a model over an SDK which does not know it."""
+    for explained in reach.explained:
+        agent = explained.agent
+        pairs = [(agent.provider, agent.llm_backend), *((fallback.provider, fallback.backend) for fallback in agent.fallback_providers)]
+        for provider, backend in pairs:
+            if backend is LLMBackend.NATIVE_GEMINI and provider.type not in NATIVE_PROVIDERS:
+                origin = explained.levels["llm_backend"]
+                message = f'{explained.title}: llm_backend native-gemini (from {origin}) cannot reach provider "{provider.name}" of type {provider.type}'
+                yield files.tarsy.problem(explained.path, message, "write llm_backend: langchain beside the provider")
+
+
+def no_model(config: Config, reach: Reach, files: "Files") -> Iterator[Problem]:
+    """The remark that alerts will be refused until some model can be reached."""
+    if config.default_provider is None and reach.needs_default_provider:
+        yield files.providers.problem((), str(NoProviderError(vendor_variables())))
+
+
+def later_keys(section: BaseModel, source: Source, path: Path = ()) -> Iterator[Problem]:
+    """One remark for each key that is set and that nothing acts on yet."""
+    for name, info in type(section).model_fields.items():
+        value: Any = getattr(section, name)
+        extra = info.json_schema_extra
+        if isinstance(extra, dict) and extra.get("x-later") and value is not None:
+            yield source.problem((*path, name), f"{name} is accepted, not acted on yet")
+        elif isinstance(value, BaseModel):
+            yield from later_keys(value, source, (*path, name))
+        elif isinstance(value, Mapping):
+            entries: Mapping[str, Any] = value
+            for key, entry in entries.items():
+                if isinstance(entry, BaseModel):
+                    yield from later_keys(entry, source, (*path, name, key))
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The two sources."""
+
+    tarsy: Source
+    providers: Source
+
+    def provider_problem(self, name: str, message: str, cure: str) -> Problem:
+        """Point at the provider's entry, or for a built-in one at the place that names it."""
+        entry: Path = ("llm_providers", name)
+        if self.providers.holds(entry):
+            return self.providers.problem(entry, message, cure)
+        place = next(_places_naming(self.tarsy.data, name, ()), ())
+        return self.tarsy.problem(place, message, cure)
+
+
+def _places_naming(data: Any, name: str, path: Path) -> Iterator[Path]:
+    match data:
+        case dict():
+            entries: dict[str, Any] = data
+            for key, value in entries.items():
+                if key in _PROVIDER_KEYS and value == name:
+                    yield (*path, key)
+                yield from _places_naming(value, name, (*path, key))
+        case list():
+            items: list[Any] = data
+            for index, value in enumerate(items):
+                yield from _places_naming(value, name, (*path, index))
+        case _:
+            return

@@ -1,0 +1,150 @@
+"""Loading: both files over the built-ins, every check, one report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+from tarsy.config import builtins, checks
+from tarsy.config.alert_types import duplicate_alert_types, yield_alert_types
+from tarsy.config.checks import Files
+from tarsy.config.configuration import Config, choose_default_provider
+from tarsy.config.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
+from tarsy.config.environment import find_directory, with_dotenv
+from tarsy.config.masking import GROUPS, PATTERNS
+from tarsy.config.mistakes import validate
+from tarsy.config.problems import ConfigError, Problem, in_order
+from tarsy.config.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
+from tarsy.config.source import Source, read_source
+from tarsy.config.substitution import Filled, fill_in
+from tarsy.config.values import KnownNames
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedConfig:
+    """The configuration, what a person should know about it, and the variables to fill its templates with."""
+
+    config: Config
+    warnings: tuple[Problem, ...]
+    # Hidden from repr: it holds the secrets.
+    env: Mapping[str, str] = field(repr=False)
+    directory: FilePath | None = None
+
+
+def load_config(directory: FilePath | None, env: Mapping[str, str]) -> LoadedConfig:
+    """Load the files of `directory` (or of the usual places) over the built-ins.
+
+    Raises:
+        ConfigError: with every problem of every file.
+    """
+    found = find_directory(directory, with_dotenv(env, None))
+    full_env = with_dotenv(env, found)
+    files = Files(_source(found, TARSY_FILE), _source(found, PROVIDERS_FILE))
+    checked = _check(files, full_env)
+    if checked.problems or checked.config is None:
+        raise ConfigError(checked.problems)
+    return LoadedConfig(checked.config, in_order(checked.warnings), full_env, found)
+
+
+@dataclass(slots=True)
+class _Checked:
+    config: Config | None = None
+    problems: list[Problem] = field(default_factory=list[Problem])
+    warnings: list[Problem] = field(default_factory=list[Problem])
+
+
+def _source(directory: FilePath | None, name: str) -> Source:
+    if directory is None or not (directory / name).exists():
+        return Source(str((directory or FilePath()) / name), {})
+    source = read_source(directory / name)
+    if source.data is not None and not isinstance(source.data, dict):
+        source.problems.append(source.problem((), "this file is not a mapping of keys to values"))
+        source.data = {}
+    source.data = source.data or {}
+    return source
+
+
+def _check(files: Files, env: Mapping[str, str]) -> _Checked:
+    checked = _Checked(problems=[*files.tarsy.problems, *files.providers.problems])
+    tarsy = fill_in(_over_builtins(files.tarsy.data), env)
+    providers = fill_in(_merged(files.providers.data, "llm_providers", builtins.LLM_PROVIDERS), env)
+    yield_alert_types(tarsy.data, files.tarsy)
+    checked.problems.extend(duplicate_alert_types(tarsy.data, files.tarsy))
+    names = _names(tarsy.data, providers.data)
+    document, mistakes = validate(TarsyDocument, files.tarsy, tarsy.data, names)
+    models, model_mistakes = validate(ProvidersDocument, files.providers, providers.data, names)
+    checked.problems += [
+        *mistakes,
+        *model_mistakes,
+        *_misplaced_session_ids(files.tarsy, tarsy),
+        *_misplaced_session_ids(files.providers, providers),
+    ]
+    if document is not None and models is not None:
+        checked.config = _config(document, models, env)
+        _check_together(checked, checked.config, files, (tarsy, providers), env)
+        checked.warnings.extend(checks.later_keys(document, files.tarsy))
+    return checked
+
+
+def _check_together(checked: _Checked, config: Config, files: Files, filled: tuple[Filled, Filled], env: Mapping[str, str]) -> None:
+    reach = checks.reach_of(config)
+    mistakes, remarks = checks.unreachable_servers(config, reach, files, env)
+    checked.problems += [*checks.unreachable_models(config, reach, files, env), *mistakes, *checks.unfit_backends(reach, files)]
+    checked.warnings += [*remarks, *checks.no_model(config, reach, files)]
+    for source, part in zip((files.tarsy, files.providers), filled, strict=True):
+        for path, variable in part.missing:
+            if reach.holds(path):
+                checked.problems.append(source.problem(path, f"the environment variable {variable} is not set", f"set {variable}"))
+
+
+def _misplaced_session_ids(source: Source, filled: Filled) -> list[Problem]:
+    cure = "use it in an MCP server's custom_headers or session_cleanup_url"
+    return [source.problem(path, "{{.SESSION_ID}} is known only while a session runs", cure) for path in filled.session_ids]
+
+
+def _over_builtins(data: dict[str, Any]) -> dict[str, Any]:
+    data = _merged(data, "mcp_servers", builtins.MCP_SERVERS)
+    data = _merged(data, "agents", builtins.AGENTS)
+    return _merged(data, "agent_chains", builtins.CHAINS)
+
+
+def _merged(data: dict[str, Any], key: str, below: Mapping[str, Any]) -> dict[str, Any]:
+    own = data.get(key)
+    if own is not None and not isinstance(own, dict):
+        return data
+    entries: dict[str, Any] = own or {}
+    return {**data, key: {**below, **{name: builtins.over_builtin(below.get(name), entry) for name, entry in entries.items()}}}
+
+
+def _names(tarsy: dict[str, Any], providers: dict[str, Any]) -> KnownNames:
+    chains = _entries(tarsy, "agent_chains")
+    return KnownNames(
+        providers=frozenset(_entries(providers, "llm_providers")),
+        agents={name: str(_entries({"": agent}, "").get("type") or "default") for name, agent in _entries(tarsy, "agents").items()},
+        servers=frozenset(_entries(tarsy, "mcp_servers")),
+        alert_types=frozenset(name for chain in chains.values() for name in _texts(_entries({"": chain}, "").get("alert_types"))),
+        patterns=PATTERNS,
+        pattern_groups=frozenset(GROUPS),
+    )
+
+
+def _entries(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = data.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+def _config(document: TarsyDocument, models: ProvidersDocument, env: Mapping[str, str]) -> Config:
+    return Config(
+        system=document.system,
+        defaults=document.defaults,
+        queue=document.queue,
+        mcp_servers=MCPServerRegistry(document.mcp_servers),
+        agents=AgentRegistry(document.agents),
+        chains=ChainRegistry(document.agent_chains),
+        llm_providers=LLMProviderRegistry(models.llm_providers),
+        default_provider=choose_default_provider(models.llm_providers, env),
+    )

@@ -1,0 +1,72 @@
+"""What is wrong with a configuration, said so that the person who wrote it can put it right.
+
+Problem       one mistake or one remark: where it stands, what it is, what to write instead
+ConfigError   every problem of every file, raised once
+"""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A mistake in one place. `line` counts from 1; 0 means that no file holds the place (a built-in, a missing file)."""
+
+    file: str
+    line: int
+    path: str
+    message: str
+    cure: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        where = f" {self.path}:" if self.path else ""
+        if not self.cure:
+            return f"{place}:{where} {self.message}"
+        first, *rest = self.cure.splitlines()
+        return "\n".join([f"{place}:{where} {self.message}; {first}", *(f"    {line}" for line in rest)])
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used; the operator can act.
+
+    The text is the whole report, one problem after the other in the order of the files.
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = in_order(problems)
+        super().__init__(report(self.problems))
+
+
+def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Sort by file, line and path, each problem once."""
+    return tuple(sorted(set(problems), key=lambda problem: (problem.file, problem.line, problem.path, problem.message)))
+
+
+def report(problems: Iterable[Problem]) -> str:
+    return "\n".join(str(problem) for problem in in_order(problems))
+
+
+def dotted(path: Path) -> str:
+    """Write a path the way people do: `agent_chains.web.stages[0].name`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def did_you_mean(word: str, options: Iterable[str]) -> str:
+    """Name the option that `word` was probably meant to be, or all of them when there are few."""
+    known = sorted(options)
+    # 0.6 finds a dropped, doubled or swapped letter in words of three letters and more, and little else.
+    near = difflib.get_close_matches(word.lower(), [option.lower() for option in known], n=1, cutoff=0.6)
+    if near:
+        return f'did you mean "{next(option for option in known if option.lower() == near[0])}"?'
+    if not known:
+        return ""
+    # A dozen names fit into one line of a terminal; more would hide the report.
+    shown = ", ".join(known[:12])
+    return f"known: {shown}" if len(known) <= 12 else f"known: {shown}, …"

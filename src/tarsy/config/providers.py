@@ -1,0 +1,93 @@
+"""The `llm_providers` entries: models and the way to reach them."""
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from tarsy.config.templates import expand, variables
+from tarsy.config.values import Backend, Count, Duration, Name, ProviderName, Section, Switch, Text, refuse
+from tarsy.domain.agent import ProviderType
+
+
+class NativeToolsConfig(Section):
+    """Tools that the model's vendor runs. Unset: what the level below says, in the end off."""
+
+    google_search: Switch | None = Field(default=None, description="Let the model search the web.")
+    code_execution: Switch | None = Field(default=None, description="Let the model run code at its vendor.")
+    url_context: Switch | None = Field(default=None, description="Let the model read web pages.")
+
+    def as_switches(self) -> Mapping[str, bool]:
+        return {name: value for name, value in self.model_dump().items() if value is not None}
+
+
+class FallbackConfig(Section):
+    """A provider to go on with when the one before has failed for good."""
+
+    provider: ProviderName = Field(description="Name of an entry of `llm_providers`.")
+    backend: Backend | None = Field(default=None, description="Unset: the agent's backend if the provider has it, else `langchain`.")
+
+
+class LLMProviderConfig(Section):
+    type: ProviderType = Field(description="Vendor, or the protocol that the server behind `base_url` speaks.")
+    model: Name | None = Field(default=None, validate_default=True, description="The vendor's name of the model.")
+    api_key_env: Name | None = Field(default=None, description="Variable that holds the API key.")
+    credentials_env: Name | None = Field(default=None, description="Variable that holds the path of a credentials file (vertexai).")
+    project_env: Name | None = Field(default=None, description="Variable that holds the cloud project (vertexai).")
+    location_env: Name | None = Field(default=None, description="Variable that holds the cloud location (vertexai).")
+    base_url: Text | None = Field(
+        default=None, description="Another address of the API: a proxy, or any compatible server such as Ollama, llama.cpp or vLLM."
+    )
+    native_tools: NativeToolsConfig = Field(default=NativeToolsConfig(), description="Tools that the vendor runs.")
+    first_chunk_timeout: Duration = Field(default=60.0, description="Longest wait for the first sign of an answer.")
+    stall_timeout: Duration = Field(default=30.0, description="Longest silence within an answer.")
+    max_tool_result_tokens: Count | None = Field(default=None, description="Tool results longer than this are shortened for this model.")
+    context_window: Count | None = Field(
+        default=None, description="Tokens the model can take; unset: known for the common model families, else 128000."
+    )
+    recording: Text | None = Field(
+        default=None, validate_default=True, description="For `type: replay`: the recording to play, a file or `sample:NAME`."
+    )
+
+    @field_validator("model")
+    @classmethod
+    def _model_is_named(cls, model: str | None, info: ValidationInfo) -> str | None:
+        if model is None and info.data.get("type") not in {None, ProviderType.REPLAY}:
+            raise refuse("model is missing", "name the model as its vendor does")
+        return model
+
+    @field_validator("recording")
+    @classmethod
+    def _recording_belongs_to_replay(cls, recording: str | None, info: ValidationInfo) -> str | None:
+        kind: Any = info.data.get("type")
+        if kind is ProviderType.REPLAY and recording is None:
+            raise refuse("recording is missing", "name the recording file, or sample:NAME")
+        if kind not in {None, ProviderType.REPLAY} and recording is not None:
+            raise refuse(f"recording has no meaning for type {kind}", "write type: replay, or remove it")
+        return recording
+
+    def needed_variables(self) -> tuple[str, ...]:
+        """The variables without which a call cannot be made."""
+        if self.type is ProviderType.REPLAY:
+            return ()
+        return tuple(name for name in (self.api_key_env, self.credentials_env, self.project_env, self.location_env) if name)
+
+    def missing_variables(self, env: Mapping[str, str]) -> tuple[str, ...]:
+        """Those of `needed_variables` that `env` lacks; a server on our side of the firewall needs no key."""
+        if self.base_url and is_local(self.base_url, env):
+            return ()
+        return tuple(name for name in self.needed_variables() if not env.get(name))
+
+
+def is_local(base_url: str, env: Mapping[str, str]) -> bool:
+    """Whether the address is on this machine or network, where model servers seldom ask for a key."""
+    if any(name not in env for name in variables(base_url)):
+        return False
+    host = urlsplit(expand(base_url, env)).hostname or ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".localhost", ".internal", ".lan", ".svc"))
+    return address.is_private or address.is_loopback

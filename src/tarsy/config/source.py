@@ -1,0 +1,135 @@
+"""Reading a YAML file into plain data, remembering the line of every key and noticing every key that stands twice."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+import yaml
+
+from tarsy.config.problems import Path, Problem, dotted
+
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+@dataclass(slots=True)
+class Source:
+    """One file: its data, where each part stands, and what was wrong with the text itself."""
+
+    file: str
+    data: Any = None
+    lines: dict[Path, int] = field(default_factory=dict[Path, int])
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+    def line_of(self, path: Path) -> int:
+        """The line of `path`, or of the nearest part around it that stands in the file."""
+        for length in range(len(path), -1, -1):
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return 0
+
+    def holds(self, path: Path) -> bool:
+        return path in self.lines
+
+    def problem(self, path: Path, message: str, cure: str = "") -> Problem:
+        return Problem(self.file, self.line_of(path), dotted(path), message, cure)
+
+
+def read_source(path: FilePath) -> Source:
+    """Read a file. Trouble with its text becomes problems, with empty data."""
+    source = Source(str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        source.problems.append(Problem(source.file, 0, "", f"cannot be read: {reason}"))
+        return source
+    return parse_source(source, text)
+
+
+def parse_source(source: Source, text: str) -> Source:
+    """Parse `text` into `source`."""
+    loader = yaml.CSafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is not None:
+            source.data = _Reader(loader, source).read(node, (), frozenset())
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        source.problems.append(
+            Problem(source.file, mark.line + 1 if mark else 0, "", f"this is not YAML: {error.problem or error.context}")
+        )
+    except yaml.YAMLError as error:
+        source.problems.append(Problem(source.file, 0, "", f"this is not YAML: {error}"))
+    finally:
+        loader.dispose()
+    return source
+
+
+class _Reader:
+    def __init__(self, loader: yaml.CSafeLoader, source: Source) -> None:
+        self._loader = loader
+        self._source = source
+
+    def read(self, node: yaml.Node, path: Path, around: frozenset[int]) -> Any:
+        self._source.lines.setdefault(path, node.start_mark.line + 1)
+        if id(node) in around:
+            self._source.problems.append(self._source.problem(path, "this alias contains itself"))
+            return None
+        within = around | {id(node)}
+        match node:
+            case yaml.MappingNode():
+                return self._mapping(node, path, within)
+            case yaml.SequenceNode():
+                return [self.read(item, (*path, index), within) for index, item in enumerate(node.value)]
+            case yaml.ScalarNode():
+                return self._scalar(node)
+            case _:
+                return None
+
+    def _mapping(self, node: yaml.MappingNode, path: Path, around: frozenset[int]) -> dict[str, Any]:
+        entries: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _MERGE:
+                merged |= self._merged(value_node, path, around)
+                continue
+            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else str(key_node.start_mark)
+            here = (*path, key)
+            line = key_node.start_mark.line + 1
+            if key in entries:
+                first = self._source.lines[here]
+                message = f'the key "{key}" stands here a second time (first in line {first})'
+                self._source.problems.append(Problem(self._source.file, line, dotted(here), message, "keep one of the two"))
+                continue
+            self._source.lines[here] = line
+            entries[key] = self.read(value_node, here, around)
+        return {**merged, **entries}
+
+    def _merged(self, node: yaml.Node, path: Path, around: frozenset[int]) -> Mapping[str, Any]:
+        match node:
+            case yaml.MappingNode():
+                return self._mapping(node, path, around)
+            case yaml.SequenceNode():
+                merged: dict[str, Any] = {}
+                for item in reversed(node.value):
+                    merged |= self._merged(item, path, around)
+                return merged
+            case _:
+                return {}
+
+    def _scalar(self, node: yaml.ScalarNode) -> Any:
+        """Take a value for a number or a switch only if it would be written the same way again.
+
+        So `010`, `1_000`, `12:30` and `no` stay the texts they look like where a text is wanted.
+        """
+        value = self._loader.construct_object(node)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped in the stubs
+        match value:
+            case None:
+                return None
+            case bool():
+                return value if node.value in {"true", "false"} else node.value
+            case int() | float():
+                return value if str(value) == node.value else node.value
+            case _:
+                return node.value

@@ -1,0 +1,185 @@
+"""The kinds of value a key can hold, each checked in one place: durations, switches, counts, names of other entries."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from tarsy.config.problems import did_you_mean
+from tarsy.domain.agent import LLMBackend
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_ON = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """What the entries of all files are called; handed to the models as their validation context."""
+
+    providers: Collection[str] = ()
+    agents: Mapping[str, str] = field(default_factory=dict[str, str])
+    servers: Collection[str] = ()
+    alert_types: Collection[str] = ()
+    patterns: Collection[str] = ()
+    pattern_groups: Collection[str] = ()
+
+
+class Section(BaseModel):
+    """A mapping in a file: frozen, and no key goes unnoticed. An empty value means that the key is not set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty_values(cls, data: Any) -> Any:
+        match data:
+            case None:
+                return {}
+            case dict():
+                entries: dict[str, Any] = data
+                return {key: value for key, value in entries.items() if value is not None}
+            case _:
+                return data
+
+
+def refuse(message: str, cure: str = "") -> PydanticCustomError:
+    """The error a validator raises, with the cure apart from the message."""
+    return PydanticCustomError("refused", "{message}", {"message": message, "cure": cure})
+
+
+def parse_duration(value: object) -> float:
+    """Read `90s`, `15m`, `1h30m`, `500ms` or a number of seconds.
+
+    Raises:
+        PydanticCustomError: it is none of these.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        return float(value)
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        return float(value)
+    if isinstance(value, str) and _DURATION.fullmatch(value):
+        return sum(float(number) * _UNITS[unit] for number, unit in _DURATION_PART.findall(value))
+    shown = f' "{value}"' if isinstance(value, str | int | float) else ""
+    raise refuse(
+        f"this is not a duration:{shown}" if shown else "this is not a duration", "write 90s, 15m, 1h30m, 500ms or a number of seconds"
+    )
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _as_switch(value: object) -> object:
+    return _ON.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def _as_backend(value: object) -> object:
+    # The name the LLM service's wire format uses.
+    return LLMBackend.NATIVE_GEMINI.value if value == "google-native" else value
+
+
+def _positive(value: float) -> float:
+    if value <= 0:
+        raise refuse("this must be longer than nothing")
+    return value
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise refuse("this must not be empty")
+    return value
+
+
+def _known(kind: str, options: Collection[str], value: str) -> str:
+    if value in options:
+        return value
+    raise refuse(f'there is no {kind} "{value}"', did_you_mean(value, options))
+
+
+def _names(info: ValidationInfo) -> KnownNames | None:
+    return info.context if isinstance(info.context, KnownNames) else None
+
+
+def _provider(value: str, info: ValidationInfo) -> str:
+    names = _names(info)
+    return value if names is None else _known("LLM provider", names.providers, value)
+
+
+def _agent(value: str, info: ValidationInfo) -> str:
+    names = _names(info)
+    return value if names is None else _known("agent", names.agents, value)
+
+
+def _server(value: str, info: ValidationInfo) -> str:
+    names = _names(info)
+    return value if names is None else _known("MCP server", names.servers, value)
+
+
+def _alert_type(value: str, info: ValidationInfo) -> str:
+    names = _names(info)
+    return value if names is None else _known("chain for alert type", names.alert_types, value)
+
+
+def _pattern(value: str, info: ValidationInfo) -> str:
+    names = _names(info)
+    return value if names is None else _known("masking pattern", names.patterns, value)
+
+
+def _pattern_group(value: str, info: ValidationInfo) -> str:
+    names = _names(info)
+    return value if names is None else _known("masking pattern group", names.pattern_groups, value)
+
+
+def _usable_in_a_stage(value: str, info: ValidationInfo) -> str:
+    names = _names(info)
+    kind = names.agents.get(value) if names else None
+    if kind in {"scoring", "exec_summary"}:
+        raise refuse(f'agent "{value}" has type {kind}, which runs after the stages', "name an agent of type default or synthesis")
+    return value
+
+
+def _able_to_chat(value: str, info: ValidationInfo) -> str:
+    names = _names(info)
+    kind = names.agents.get(value, "default") if names else "default"
+    if kind != "default":
+        raise refuse(f'agent "{value}" has type {kind} and cannot hold a conversation', "name an agent of type default")
+    return value
+
+
+_DURATION_SCHEMA = {
+    "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^(\d+(\.\d+)?(ms|s|m|h))+$"}],
+    "title": "duration",
+}
+
+Duration = Annotated[float, BeforeValidator(parse_duration), AfterValidator(_positive), WithJsonSchema(_DURATION_SCHEMA)]
+DurationOrZero = Annotated[float, BeforeValidator(parse_duration), WithJsonSchema(_DURATION_SCHEMA)]
+Text = Annotated[str, BeforeValidator(_as_text)]
+Name = Annotated[str, BeforeValidator(_as_text), AfterValidator(_not_blank)]
+Switch = Annotated[bool, BeforeValidator(_as_switch), Field(strict=True)]
+Count = Annotated[int, Field(strict=True, ge=1)]
+Backend = Annotated[
+    LLMBackend,
+    BeforeValidator(_as_backend),
+    WithJsonSchema({"type": "string", "enum": [*(item.value for item in LLMBackend), "google-native"]}),
+]
+ProviderName = Annotated[Name, AfterValidator(_provider)]
+AgentName = Annotated[Name, AfterValidator(_agent)]
+StageAgentName = Annotated[Name, AfterValidator(_agent), AfterValidator(_usable_in_a_stage)]
+ChatAgentName = Annotated[Name, AfterValidator(_agent), AfterValidator(_able_to_chat)]
+ServerName = Annotated[Name, AfterValidator(_server)]
+AlertTypeName = Annotated[Name, AfterValidator(_alert_type)]
+PatternName = Annotated[Name, AfterValidator(_pattern)]
+PatternGroupName = Annotated[Name, AfterValidator(_pattern_group)]
+
+
+def later(description: str) -> Any:
+    """A key that is read and checked, and answered with a warning: nothing acts on it yet."""
+    return Field(default=None, description=description, json_schema_extra={"x-later": True})
