@@ -1,7 +1,7 @@
 """The ReAct parser: a model's text becomes a tool call, a final answer, or feedback. Pure module.
 
-Forgiving, in this order: headers at the beginnings of lines; headers in the middle of lines; arguments beside the tool's
-name; related headers (`Tool:`, `Arguments:`); calls in other formats and in prose; and then a specific complaint.
+Forgiving, in this order: headers at the beginnings of lines; headers in the middle of lines; related headers
+(`Tool:`, `Arguments:`); arguments beside the tool's name; calls in other formats and in prose; and then a specific complaint.
 """
 
 from collections.abc import Sequence
@@ -31,19 +31,14 @@ def parse(text: str) -> ParsedReAct:
     """Read one turn of a model. Never raises; a tool's name is always a piece of `text`."""
     reasoning, body = split_reasoning(text.replace("\r\n", "\n"))
     strict = _read(cut(body, line_headers(body)), reasoning)
+    if found := _call(strict):
+        return found
     loose = _read(cut(body, all_headers(body)), reasoning)
+    # An answer after a call in the same turn was written before the call's result: the call counts.
+    if found := _call(loose) or _answer(strict) or _answer(loose):
+        return found
     lenient = _read(cut(body, line_headers(body, LENIENT_LINE_HEADER)), reasoning)
-    return (
-        _call(strict)
-        # An answer after a call in the same turn was written before the call's result: the call counts.
-        or _call(loose)
-        or _answer(strict)
-        or _answer(loose)
-        or _call_with_input_beside_name(strict)
-        or _call(lenient)
-        or _recovered(body, strict, reasoning)
-        or _malformed(text, strict)
-    )
+    return _call(lenient) or _call_with_input_beside_name(strict) or _recovered(body, strict, reasoning) or _malformed(text, strict)
 
 
 def forced_answer(text: str) -> ReActFinalAnswer:

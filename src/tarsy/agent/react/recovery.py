@@ -25,7 +25,9 @@ _BETWEEN_NAME_AND_JSON = re.compile(r"[`\"'*)>]{0,4}[^{}\n]{0,60}\n?[^{}\n]{0,20
 
 def recover(text: str, thought: str, orphan_input: str | None) -> ReActAction | ReActFinalAnswer | None:
     """Try one after the other what models do instead of following the format."""
-    return _from_json(text) or _from_call_syntax(text) or _from_orphan_input(text, thought, orphan_input) or _from_prose(text)
+    if orphan_input is not None:
+        return _from_orphan_input(thought, orphan_input)
+    return _from_json(text) or _from_call_syntax(text) or _from_prose(text)
 
 
 def _from_json(text: str) -> ReActAction | ReActFinalAnswer | None:
@@ -57,12 +59,10 @@ def _from_call_syntax(text: str) -> ReActAction | None:
     return ReActAction(_thought_before(text, found.start()), found["tool"], clean_input(rest[:end]))
 
 
-def _from_orphan_input(text: str, thought: str, orphan_input: str | None) -> ReActAction | None:
+def _from_orphan_input(thought: str, orphan_input: str) -> ReActAction | None:
     """Arguments without a name, when the thought before them speaks of exactly one tool."""
-    if orphan_input is None:
-        return None
     names = tool_names(thought)
-    return ReActAction(thought, names[0], clean_input(orphan_input)) if len(names) == 1 and names[0] in text else None
+    return ReActAction(thought, names[0], clean_input(orphan_input)) if len(names) == 1 else None
 
 
 def _from_prose(text: str) -> ReActAction | None:

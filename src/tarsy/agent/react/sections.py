@@ -138,7 +138,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
 
 def kind_of(name: str) -> SectionKind:
-    return _KINDS[re.sub(r"[ _-]", "", name.lower())]
+    return _KINDS[name.lower().replace(" ", "").replace("_", "").replace("-", "")]
 
 
 def _header(found: re.Match[str]) -> Header:

@@ -1,0 +1,100 @@
+"""A turn in pieces: every character reaches the section that the parser will give it to."""
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tarsy.agent.react.parser import ReActAction, ReActFinalAnswer, parse
+from tarsy.agent.react.streaming import SectionSplitter, StreamSection
+
+
+def split(pieces: list[str]) -> dict[StreamSection, str]:
+    splitter = SectionSplitter()
+    texts: dict[StreamSection, str] = {}
+    for section, text in [part for piece in pieces for part in splitter.feed(piece)] + splitter.finish():
+        texts[section] = texts.get(section, "") + text
+    return texts
+
+
+def cut(text: str, places: list[int]) -> list[str]:
+    edges = sorted({0, len(text), *(place % (len(text) + 1) for place in places)})
+    return [text[begin:end] for begin, end in pairwise(edges)]
+
+
+# Words and lines that are no headers; a sentence may speak of an action.
+SENTENCE = st.sampled_from(
+    [
+        "The pod restarts.",
+        "- item one",
+        "**bold** start",
+        "Actions taken so far: none",
+        "thought-provoking",
+        "1. first",
+        "# Title",
+        "Final remark",
+        "",
+        "  code",
+    ]
+)
+PROSE = st.lists(SENTENCE, min_size=1, max_size=6).map("\n".join).filter(lambda text: bool(text.strip()))
+DECORATION = st.sampled_from(["{}: ", "{}:\n", "**{}:** ", "**{}**: ", "## {}\n", "{}:", "- {}: "])
+
+
+@st.composite
+def header(draw: st.DrawFn, name: str) -> str:
+    return draw(DECORATION).format(name)
+
+
+@settings(deadline=None)
+@given(header("Thought"), PROSE, header("Final Answer"), PROSE, st.lists(st.integers(0, 400)))
+def test_an_answering_turn_is_split_as_it_is_parsed(h1: str, thought: str, h2: str, answer: str, places: list[int]) -> None:
+    turn = f"{h1}{thought}\n{h2}{answer}"
+    parsed = parse(turn)
+    assert isinstance(parsed, ReActFinalAnswer)
+    expected = {StreamSection.THOUGHT: parsed.thought, StreamSection.FINAL_ANSWER: parsed.answer}
+    assert split(cut(turn, places)) == expected
+
+
+@settings(deadline=None)
+@given(header("Thought"), PROSE, st.lists(st.integers(0, 400)))
+def test_a_calling_turn_is_split_as_it_is_parsed(h1: str, thought: str, places: list[int]) -> None:
+    turn = f'{h1}{thought}\nAction: k8s.pods_list\nAction Input: {{"namespace": "a"}}\nObservation: made up\nFinal Answer: made up'
+    parsed = parse(turn)
+    assert isinstance(parsed, ReActAction)
+    texts = split(cut(turn, places))
+    assert texts[StreamSection.THOUGHT] == parsed.thought
+    assert StreamSection.FINAL_ANSWER not in texts
+
+
+@settings(deadline=None)
+@given(st.text(), st.lists(st.integers(0, 400)))
+def test_how_a_turn_is_cut_makes_no_difference(turn: str, places: list[int]) -> None:
+    assert split(cut(turn, places)) == split([turn])
+
+
+def test_a_thought_is_given_out_while_it_is_written() -> None:
+    splitter = SectionSplitter()
+    assert splitter.feed("Thou") == []
+    assert splitter.feed("ght: I look") == [(StreamSection.THOUGHT, "I look")]
+    assert splitter.feed(" at the pods") == [(StreamSection.THOUGHT, " at the pods")]
+    assert splitter.feed(".\nFinal") == [(StreamSection.THOUGHT, ".")]
+    assert splitter.feed(" Answer: it is") == [(StreamSection.FINAL_ANSWER, "it is")]
+    assert splitter.feed(" DNS\n") == [(StreamSection.FINAL_ANSWER, " DNS")]
+    assert splitter.finish() == []
+
+
+def test_plain_prose_is_not_held_back() -> None:
+    splitter = SectionSplitter()
+    assert splitter.feed("I ") == [(StreamSection.THOUGHT, "I")]
+    assert splitter.feed("look") == [(StreamSection.THOUGHT, " look")]
+
+
+def test_an_answer_keeps_headings_that_look_like_sections() -> None:
+    texts = split(["Final Answer: DNS\nAction: restart it\nObservation: n", "one"])
+    assert texts == {StreamSection.FINAL_ANSWER: "DNS\nAction: restart it\nObservation: none"}
+
+
+def test_reasoning_tags_are_thought_without_the_tags() -> None:
+    texts = split(["<th", "ink>hm\nAction: no.no\n</thi", "nk>\nThought: t\nFinal Answer: a"])
+    assert texts == {StreamSection.THOUGHT: "hm\nAction: no.no\n\nt", StreamSection.FINAL_ANSWER: "a"}
