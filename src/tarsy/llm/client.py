@@ -3,7 +3,7 @@
 Errors are chunks, not exceptions: a stream ends after its first ErrorChunk.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -120,6 +120,6 @@ Chunk = TextChunk | ThinkingChunk | ToolCallChunk | CodeExecutionChunk | Groundi
 class LLMClient(Protocol):
     """Streams a model's answer. Closing the iterator, or cancelling its reader, stops the call."""
 
-    def generate(self, request: GenerateInput) -> AsyncIterator[Chunk]: ...
+    def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]: ...
 
     async def aclose(self) -> None: ...

@@ -7,8 +7,12 @@ from enum import StrEnum
 from typing import assert_never
 
 from tarsy.domain.agent import LLMBackend, ProviderType
-from tarsy.llm.client import Chunk, GenerateInput
-from tarsy.llm.providers.port import Provider
+from tarsy.llm.access import CredentialsMissingError, resolve_access
+from tarsy.llm.attempts import RetryPolicy
+from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput
+from tarsy.llm.client_cache import ClientCache
+from tarsy.llm.health import LLMHealth
+from tarsy.llm.providers.port import Provider, ProviderNotInstalledError
 from tarsy.llm.providers.replay import ChangedRequest, RecordingFiles, RecordingLoader, ReplayProvider, ignore_change
 
 
@@ -36,29 +40,37 @@ def route(provider: ProviderType, backend: LLMBackend) -> Route:
 class InProcessLLMClient:
     """Routes each call to its provider; a provider is made when it is first needed, and kept."""
 
-    def __init__(self, factories: Mapping[Route, Callable[[], Provider]]) -> None:
-        self._factories = factories
-        self._providers: dict[Route, Provider] = {}
+    def __init__(self, factories: Mapping[Route, Callable[[], Provider]], env: Mapping[str, str]) -> None:
+        self._env = env
+        self._providers = ClientCache[Route, Provider](lambda key: factories[key](), _close)
 
-    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
-        provider = self._provider(route(request.provider.type, request.backend))
-        async with aclosing(provider.generate(request)) as chunks:
-            async for chunk in chunks:
-                yield chunk
+    def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        return self.generate_for(request)
 
-    async def healthy(self) -> str | None:
-        """None: a client in the same process is there as long as we are."""
-        return None
+    async def generate_for(
+        self, request: GenerateInput, *, project: str | None = None, location: str | None = None
+    ) -> AsyncGenerator[Chunk]:
+        """As `generate`, for a caller who knows the cloud project and location by value instead of by variable."""
+        try:
+            access = resolve_access(request.provider, self._env, project=project, location=location)
+            provider = await self._providers.get(route(request.provider.type, request.backend))
+            async with aclosing(provider.generate(request, access)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        except CredentialsMissingError as error:
+            yield ErrorChunk(str(error), ErrorCode.CREDENTIALS)
+        except ProviderNotInstalledError as error:
+            yield ErrorChunk(str(error), ErrorCode.INVALID_REQUEST)
+
+    async def health(self) -> LLMHealth:
+        return LLMHealth(ok=True, detail="in process")
 
     async def aclose(self) -> None:
-        providers, self._providers = self._providers, {}
-        for provider in providers.values():
-            await provider.aclose()
+        await self._providers.aclose()
 
-    def _provider(self, key: Route) -> Provider:
-        if key not in self._providers:
-            self._providers[key] = self._factories[key]()
-        return self._providers[key]
+
+async def _close(provider: Provider) -> None:
+    await provider.aclose()
 
 
 def in_process_client(
@@ -67,10 +79,26 @@ def in_process_client(
     recordings: RecordingLoader | None = None,
     replay_speed: float = 0.0,
     on_changed_request: Callable[[ChangedRequest], None] = ignore_change,
+    policy: RetryPolicy | None = None,
 ) -> InProcessLLMClient:
     """A client with every provider. Keys are looked up in `env` at each call; `recordings` resolves what a replay provider names."""
+    retries = policy or RetryPolicy()
+
+    def google_native() -> Provider:
+        from tarsy.llm.providers.google_native import GoogleNativeProvider  # noqa: PLC0415 - heavy, imported on first use
+
+        return GoogleNativeProvider(policy=retries)
+
+    def langchain() -> Provider:
+        from tarsy.llm.providers.langchain import LangChainProvider  # noqa: PLC0415 - heavy, imported on first use
+
+        return LangChainProvider(policy=retries)
+
     return InProcessLLMClient(
         {
             Route.REPLAY: lambda: ReplayProvider(recordings or RecordingFiles(), speed=replay_speed, on_change=on_changed_request),
-        }
+            Route.GOOGLE_NATIVE: google_native,
+            Route.LANGCHAIN: langchain,
+        },
+        env,
     )

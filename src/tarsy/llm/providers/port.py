@@ -3,12 +3,17 @@
 from collections.abc import AsyncGenerator
 from typing import Protocol
 
+from tarsy.llm.access import Access
 from tarsy.llm.client import Chunk, GenerateInput
 
 
 class Provider(Protocol):
     """Speaks to one kind of model service. Failures are ErrorChunks; only cancellation and bugs raise."""
 
-    def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]: ...
+    def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]: ...
 
     async def aclose(self) -> None: ...
+
+
+class ProviderNotInstalledError(Exception):
+    """The package that speaks to a vendor is an extra and not installed; the message holds the command."""

@@ -13,6 +13,7 @@ import yaml
 from pydantic import ValidationError
 
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording
+from tarsy.llm.access import Access
 from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
 from tarsy.llm.recorded import UnplayableChunkError, recorded_to_chunk
 from tarsy.llm.request_hash import request_hash
@@ -86,7 +87,8 @@ class ReplayProvider:
         self._on_change = on_change
         self._indexes: dict[str, tuple[Recording, Mapping[tuple[str, int], RecordedCall]]] = {}
 
-    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+    async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
+        del access  # a recording needs none
         found = await self._find(request)
         if isinstance(found, ErrorChunk):
             yield found

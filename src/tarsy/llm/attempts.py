@@ -1,0 +1,195 @@
+"""One answer out of as many attempts as it takes: retries, time limits, and the rule that nothing is said twice."""
+
+import random
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import anyio
+import structlog
+
+from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, TextChunk, ToolCallChunk, UsageChunk
+from tarsy.llm.failures import Failure, RefusedAnswerError, UnfinishedStreamError, describe
+
+log = structlog.get_logger(__name__)
+
+# Finish reasons, over all vendors, by which an answer was withheld rather than forgotten.
+WITHHELD = {"safety", "prohibited_content", "blocklist", "recitation", "spii", "content_filter", "refusal"}
+CUT = {"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"}
+
+
+class Alive(Enum):
+    """The vendor sent something that nobody needs to see, but it is there."""
+
+    SIGN = "sign"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The vendor's word that the answer is complete, and why it ended there."""
+
+    reason: str
+
+
+Signal = Chunk | Alive | Finished
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often and how long to wait. Seconds."""
+
+    retries: int = 3
+    base_delay: float = 1.0
+    # Longer than this, and the caller with a fallback model should decide: a call as a whole has 100 s.
+    longest_delay: float = 30.0
+    empty_retries: int = 3
+    empty_delay: float = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLimits:
+    first_chunk: float
+    stall: float
+
+
+class SilenceError(Exception):
+    """The vendor stopped talking; `started` says whether it had begun."""
+
+    def __init__(self, seconds: float, *, started: bool) -> None:
+        self.started = started
+        super().__init__(f"nothing more came for {seconds:g} s" if started else f"no answer began within {seconds:g} s")
+
+
+def delay_before_retry(policy: RetryPolicy, failure: Failure, done: int, luck: float) -> float | None:
+    """Decide how long to wait before trying again, or None to give up. `luck` in [0, 1) spreads callers apart."""
+    if failure.code is ErrorCode.EMPTY_RESPONSE:
+        return policy.empty_delay if done < policy.empty_retries else None
+    if not failure.transient or done >= policy.retries:
+        return None
+    if failure.retry_after is not None:
+        return failure.retry_after if failure.retry_after <= policy.longest_delay else None
+    return min(policy.base_delay * 2**done, policy.longest_delay) * (0.5 + luck / 2)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """What one attempt came to."""
+
+    emitted: bool = False
+    answered: bool = False
+    finished: Finished | None = None
+    usage: UsageChunk | None = None
+
+    def note(self, signal: Signal) -> Chunk | None:
+        """Take in a signal and return it if it is for the caller now. Usage is kept until the end."""
+        match signal:
+            case Alive():
+                return None
+            case Finished():
+                self.finished = signal
+                return None
+            case UsageChunk():
+                self.usage = signal
+                return None
+            case _:
+                self.emitted = True
+                self.answered = self.answered or isinstance(signal, TextChunk | ToolCallChunk)
+                return signal
+
+    def verdict(self) -> Failure | None:
+        """Judge an attempt whose stream ended without an error."""
+        if self.finished is None:
+            return describe(UnfinishedStreamError("the connection ended before the answer did"))
+        reason = self.finished.reason.lower()
+        if self.answered:
+            if reason in CUT:
+                log.warning("llm.answer.cut", reason=reason)
+            return None
+        if reason in WITHHELD:
+            return describe(RefusedAnswerError(f"the model withheld its answer: {reason}"))
+        return Failure(code=ErrorCode.EMPTY_RESPONSE, message=f"the answer was empty (finish reason {reason})", retryable=True)
+
+
+async def answer(
+    attempt: Callable[[], AsyncGenerator[Signal]],
+    *,
+    limits: TimeLimits,
+    policy: RetryPolicy,
+    censor: Callable[[str], str] = str,
+) -> AsyncGenerator[Chunk]:
+    """Stream one answer. An attempt is repeated only while nothing of it has been passed on."""
+    spent: UsageChunk | None = None
+    done = 0
+    while True:
+        current = _Attempt()
+        failure: Failure | None = None
+        async with aclosing(watched(attempt(), limits)) as signals:
+            try:
+                async for signal in signals:
+                    chunk = current.note(signal)
+                    if chunk is not None:
+                        yield chunk
+                failure = current.verdict()
+            except SilenceError as error:
+                failure = _silence(error)
+            except Exception as error:  # noqa: BLE001 - the boundary to foreign SDKs: whatever they raise becomes an error chunk
+                failure = describe(error)
+        spent = _sum(spent, current.usage)
+        delay = None if failure is None or current.emitted else delay_before_retry(policy, failure, done, random.random())  # noqa: S311 - jitter
+        if delay is None:
+            break
+        log.info("llm.attempt.failed", code=failure and failure.code, retry_in=delay, attempt=done + 1)
+        await anyio.sleep(delay)
+        done += 1
+    if spent is not None:
+        yield spent
+    if failure is not None:
+        yield _error(failure, censor, partial=current.emitted)
+
+
+async def watched(signals: AsyncGenerator[Signal], limits: TimeLimits) -> AsyncGenerator[Signal]:
+    """Pass signals on, and give up when the first chunk or the next sign of life takes too long.
+
+    Raises:
+        SilenceError: it took too long.
+    """
+    deadline = anyio.current_time() + limits.first_chunk
+    started = False
+    signal: Signal = Alive.SIGN
+    async with aclosing(signals):
+        while True:
+            with anyio.CancelScope(deadline=anyio.current_time() + limits.stall if started else deadline) as scope:
+                try:
+                    signal = await anext(signals)
+                except StopAsyncIteration:
+                    return
+            if scope.cancelled_caught:
+                raise SilenceError(limits.stall if started else limits.first_chunk, started=started)
+            started = started or not isinstance(signal, Alive)
+            yield signal
+
+
+def _silence(error: SilenceError) -> Failure:
+    return Failure(code=ErrorCode.STALLED if error.started else ErrorCode.TIMEOUT, message=str(error), retryable=True)
+
+
+def _error(failure: Failure, censor: Callable[[str], str], *, partial: bool) -> ErrorChunk:
+    message = censor(failure.message)
+    if partial and failure.code not in {ErrorCode.STALLED, ErrorCode.EMPTY_RESPONSE}:
+        return ErrorChunk(f"the answer broke off: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
+    return ErrorChunk(message, failure.code, failure.retryable)
+
+
+def _sum(first: UsageChunk | None, second: UsageChunk | None) -> UsageChunk | None:
+    """Tokens of abandoned attempts were paid for too."""
+    if first is None or second is None:
+        return first or second
+    return replace(
+        first,
+        input_tokens=first.input_tokens + second.input_tokens,
+        output_tokens=first.output_tokens + second.output_tokens,
+        total_tokens=first.total_tokens + second.total_tokens,
+        thinking_tokens=first.thinking_tokens + second.thinking_tokens,
+        cached_tokens=first.cached_tokens + second.cached_tokens,
+    )

@@ -1,0 +1,182 @@
+"""What a vendor's failure means: one table from status codes and words to our codes. Pure; knows no SDK, only what all their errors share."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+
+from tarsy.kit.text import clip
+from tarsy.llm.client import ErrorCode
+
+# Enough for a vendor's explanation, too little for a page of HTML.
+LONGEST_MESSAGE = 2000
+
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|maximum context length|context window|prompt is too long|input is too long|"
+    r"exceeds the maximum number of tokens|token limit|exceeds? (?:the )?(?:available )?context|exceed_context_size",
+    re.IGNORECASE,
+)
+_BAD_KEY = re.compile(r"API_KEY_INVALID|API key not valid|invalid[ _]api[ _]key|authentication_error|permission_error", re.IGNORECASE)
+_EXHAUSTED_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low", re.IGNORECASE)
+_RATE_LIMIT = re.compile(r"rate_limit|RESOURCE_EXHAUSTED|too many requests", re.IGNORECASE)
+_SERVER_TROUBLE = re.compile(r"overloaded|server_error|api_error|internal error|UNAVAILABLE|INTERNAL|bad gateway", re.IGNORECASE)
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+# Names of exceptions, here or among their bases, that mean the connection broke; the SDKs bring two copies of the same HTTP library.
+_CONNECTION = {
+    "TransportError",
+    "NetworkError",
+    "ProtocolError",
+    "APIConnectionError",
+    "ConnectionError",
+    "ClientConnectionError",
+    "OSError",
+}
+_TIMEOUT = {"TimeoutException", "APITimeoutError", "TimeoutError"}
+_UNREADABLE = {"JSONDecodeError", "UnknownApiResponseError", "APIResponseValidationError", "ValidationError", "UnicodeDecodeError"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a call failed. `transient`: trying again at once may help, so we do; `retryable`: a caller may try again later."""
+
+    code: ErrorCode
+    message: str
+    retryable: bool = False
+    transient: bool = False
+    # What the vendor asked for, in seconds.
+    retry_after: float | None = None
+
+
+class UnfinishedStreamError(Exception):
+    """The stream ended without the vendor's word that the answer is complete."""
+
+
+class RefusedAnswerError(Exception):
+    """The vendor declined to answer this prompt; asking the same again changes nothing."""
+
+
+def describe(error: BaseException, *, now: datetime | None = None) -> Failure:
+    """Say what `error`, raised by an SDK, means."""
+    chain = tuple(_chain(error))
+    status = next((found for link in chain if (found := _status(link)) is not None), None)
+    text = " ".join(str(link) for link in chain)
+    message = clip(_message(error, status), LONGEST_MESSAGE)
+    if isinstance(error, RefusedAnswerError):
+        return Failure(code=ErrorCode.INVALID_REQUEST, message=message)
+    if status is not None:
+        return _by_status(status, text, message, _retry_after(chain, now or datetime.now(UTC)))
+    return _by_words(text, message) or _by_name(chain, message)
+
+
+def _by_status(status: int, text: str, message: str, retry_after: float | None) -> Failure:
+    if status in {401, 403} or (status == 400 and _BAD_KEY.search(text)):
+        return Failure(code=ErrorCode.CREDENTIALS, message=message)
+    if status == 413 or (status in {400, 422, 500} and _TOO_LONG.search(text)):
+        return Failure(code=ErrorCode.CONTEXT_TOO_LONG, message=message)
+    if status == 429:
+        transient = not _EXHAUSTED_QUOTA.search(text)
+        return Failure(code=ErrorCode.RATE_LIMITED, message=message, retryable=True, transient=transient, retry_after=retry_after)
+    if status == 408 or status >= 500:
+        return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, transient=True, retry_after=retry_after)
+    return Failure(code=ErrorCode.INVALID_REQUEST, message=message)
+
+
+def _by_words(text: str, message: str) -> Failure | None:
+    """Errors told inside a stream that began with HTTP 200 have no status, only words."""
+    if _TOO_LONG.search(text):
+        return Failure(code=ErrorCode.CONTEXT_TOO_LONG, message=message)
+    if _BAD_KEY.search(text):
+        return Failure(code=ErrorCode.CREDENTIALS, message=message)
+    if _RATE_LIMIT.search(text):
+        return Failure(code=ErrorCode.RATE_LIMITED, message=message, retryable=True, transient=True)
+    if _SERVER_TROUBLE.search(text):
+        return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, transient=True)
+    return None
+
+
+def _by_name(chain: tuple[BaseException, ...], message: str) -> Failure:
+    names = {base.__name__ for link in chain for base in type(link).__mro__}
+    if names & _TIMEOUT:
+        return Failure(code=ErrorCode.TIMEOUT, message=message, retryable=True)
+    if names & (_CONNECTION | _UNREADABLE) or UnfinishedStreamError.__name__ in names:
+        return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, transient=True)
+    # Something the SDK did not expect either: it may pass, but repeating it blindly helps nobody.
+    return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    link: BaseException | None = error
+    while link is not None:
+        yield link
+        link = link.__cause__
+
+
+def _status(error: BaseException) -> int | None:
+    for name in ("status_code", "code"):
+        value = getattr(error, name, None)
+        if isinstance(value, int) and 400 <= value < 600:
+            return value
+    return None
+
+
+def _message(error: BaseException, status: int | None) -> str:
+    words = _vendor_words(error) or str(error) or type(error).__name__
+    return f"HTTP {status}: {words}" if status is not None else words
+
+
+def _vendor_words(error: BaseException) -> str | None:
+    """The vendor's own sentence, out of the JSON that surrounds it."""
+    for link in _chain(error):
+        for source in (getattr(link, "body", None), getattr(link, "details", None)):
+            found = _sentence(source)
+            if found:
+                return found
+    return None
+
+
+def _sentence(body: Any) -> str | None:
+    if not isinstance(body, Mapping):
+        return None
+    fields = cast("Mapping[str, Any]", body)
+    inner = fields.get("error")
+    if isinstance(inner, Mapping):
+        return _sentence(inner)
+    message = fields.get("message")
+    return message if isinstance(message, str) and message else None
+
+
+def _retry_after(chain: tuple[BaseException, ...], now: datetime) -> float | None:
+    for link in chain:
+        headers = getattr(getattr(link, "response", None), "headers", None)
+        if headers is not None:
+            found = parse_retry_after(headers.get("retry-after-ms"), headers.get("retry-after"), now)
+            if found is not None:
+                return found
+        found = _google_retry_delay(getattr(link, "details", None))
+        if found is not None:
+            return found
+    return None
+
+
+def parse_retry_after(milliseconds: str | None, value: str | None, now: datetime) -> float | None:
+    """Read Retry-After as seconds or as a date, or the finer header some vendors add."""
+    if milliseconds and _NUMBER.fullmatch(milliseconds):
+        return float(milliseconds) / 1000
+    if not value:
+        return None
+    if _NUMBER.fullmatch(value):
+        return float(value)
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - now).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _google_retry_delay(details: Any) -> float | None:
+    found = re.search(r'"retryDelay": "([\d.]+)s"', json.dumps(details, default=str)) if details else None
+    return float(found.group(1)) if found else None

@@ -1,0 +1,139 @@
+"""Our conversation in Gemini's terms. Pure; imported with the SDK on first use."""
+
+import base64
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, assert_never, cast
+
+from google.genai import types
+
+from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.tool import ToolDefinition
+from tarsy.llm.client import GenerateInput
+from tarsy.llm.memory import TurnMemory, turn_key
+from tarsy.llm.own_ids import is_own
+from tarsy.llm.tool_arguments import arguments_object
+from tarsy.llm.tool_names import to_vendor
+from tarsy.llm.tool_schemas import object_schema
+
+# Sent where a signature is lost, as the vendor documents for conversations begun elsewhere. The field travels as URL-safe base64,
+# so these bytes put exactly the documented words on the wire.
+NO_SIGNATURE = base64.urlsafe_b64decode("skip_thought_signature_validator")
+
+_GENERATION = re.compile(r"gemini-(\d+)")
+_BUDGET_PRO = 32768
+_BUDGET = 24576
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """The thought signatures of one turn: on its calls, by id, and on its words."""
+
+    calls: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    text: bytes | None = None
+
+
+def is_gemini_3(model: str) -> bool:
+    """Whether the model is of the generation that insists on signatures and thinks by level."""
+    found = _GENERATION.search(model)
+    return found is not None and int(found.group(1)) >= 3
+
+
+def thinking_config(model: str) -> types.ThinkingConfig:
+    """How much a model may think."""
+    if is_gemini_3(model):
+        return types.ThinkingConfig(include_thoughts=True, thinking_level=types.ThinkingLevel.HIGH)
+    budget = _BUDGET_PRO if "2.5-pro" in model else _BUDGET
+    return types.ThinkingConfig(include_thoughts=True, thinking_budget=budget)
+
+
+def native_tools(switches: Mapping[str, bool]) -> list[types.Tool]:
+    """The tools that Google runs itself."""
+    tools = {
+        "google_search": types.Tool(google_search=types.GoogleSearch()),
+        "code_execution": types.Tool(code_execution=types.ToolCodeExecution()),
+        "url_context": types.Tool(url_context=types.UrlContext()),
+    }
+    return [tool for name, tool in tools.items() if switches.get(name)]
+
+
+def function_tools(tools: Iterable[ToolDefinition]) -> list[types.Tool]:
+    declarations = [
+        types.FunctionDeclaration(
+            name=to_vendor(tool.name),
+            description=tool.description,
+            parameters_json_schema=object_schema(tool.parameters_schema),
+        )
+        for tool in tools
+    ]
+    return [types.Tool(function_declarations=declarations)] if declarations else []
+
+
+def config(request: GenerateInput) -> types.GenerateContentConfig:
+    """Everything but the conversation. The vendor's own tools cannot be had beside function calls, so these win."""
+    system = "\n\n".join(message.content for message in request.messages if message.role is Role.SYSTEM)
+    tools = function_tools(request.tools) or native_tools(request.provider.native_tools)
+    return types.GenerateContentConfig(
+        system_instruction=system or None,
+        tools=cast("list[Any]", tools) or None,
+        thinking_config=thinking_config(request.provider.model),
+        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+    )
+
+
+def contents(request: GenerateInput, memory: TurnMemory[Signatures]) -> list[types.Content]:
+    """The conversation, with each signature on the part it came on."""
+    bypass = NO_SIGNATURE if is_gemini_3(request.provider.model) else None
+    built: list[types.Content] = []
+    for message in request.messages:
+        match message.role:
+            case Role.SYSTEM:
+                continue
+            case Role.USER:
+                built.append(types.Content(role="user", parts=[types.Part(text=message.content)]))
+            case Role.ASSISTANT:
+                signatures = memory.recall(request.execution_id, turn_key(message)) or Signatures()
+                built.append(types.Content(role="model", parts=_model_parts(message, signatures, bypass)))
+            case Role.TOOL:
+                _add_result(built, message)
+            case _:
+                assert_never(message.role)
+    return built
+
+
+def _model_parts(message: ConversationMessage, signatures: Signatures, bypass: bytes | None) -> list[types.Part]:
+    parts: list[types.Part] = []
+    if message.content or not message.tool_calls:
+        parts.append(types.Part(text=message.content, thought_signature=signatures.text))
+    for position, call in enumerate(message.tool_calls):
+        # Of calls made at once only the first carries a signature.
+        missing = bypass if position == 0 and not signatures.calls else None
+        parts.append(types.Part(function_call=_call(call), thought_signature=signatures.calls.get(call.id, missing)))
+    return parts
+
+
+def _call(call: ToolCall) -> types.FunctionCall:
+    return types.FunctionCall(id=_sent_id(call.id), name=to_vendor(call.name), args=arguments_object(call.arguments))
+
+
+def _add_result(built: list[types.Content], message: ConversationMessage) -> None:
+    """Results of calls made at once belong into one turn."""
+    response = types.FunctionResponse(
+        id=_sent_id(message.tool_call_id or ""), name=to_vendor(message.tool_name or ""), response={"output": message.content}
+    )
+    part = types.Part(function_response=response)
+    last = built[-1] if built else None
+    if last is not None and last.role == "user" and last.parts and all(known.function_response for known in last.parts):
+        last.parts.append(part)
+    else:
+        built.append(types.Content(role="user", parts=[part]))
+
+
+def _sent_id(call_id: str) -> str | None:
+    return None if not call_id or is_own(call_id) else call_id
+
+
+def suppressed_tools(request: GenerateInput) -> Sequence[str]:
+    """The vendor's tools that are switched on but cannot be offered this time."""
+    return [name for name, on in request.provider.native_tools.items() if on] if request.tools else []

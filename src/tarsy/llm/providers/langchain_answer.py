@@ -1,0 +1,164 @@
+"""LangChain's stream in our terms: text and thinking at once, calls when they are whole. Pure; imported on first use."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.messages import AIMessageChunk
+
+from tarsy.llm.attempts import Alive, Finished, Signal
+from tarsy.llm.client import TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
+from tarsy.llm.memory import key_of
+from tarsy.llm.own_ids import new_id
+from tarsy.llm.providers.langchain_models import Dialect
+from tarsy.llm.providers.langchain_request import CALL_BLOCKS, Block, Remembered
+from tarsy.llm.tool_names import ToolNames
+
+REASONING = "reasoning_content"
+GOOGLE_SIGNATURES = "__gemini_function_call_thought_signatures__"
+
+
+@dataclass(slots=True)
+class _Call:
+    call_id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class LangChainAnswer:
+    """One answer as it arrives."""
+
+    def __init__(self, names: ToolNames, dialect: Dialect) -> None:
+        self._names = names
+        self._dialect = dialect
+        self._calls: dict[object, _Call] = {}
+        self._blocks: dict[object, Block] = {}
+        self._beside: dict[str, Any] = {}
+        self._usage = UsageChunk()
+        self._finished: Finished | None = None
+        self._text: list[str] = []
+        self._paragraph: tuple[Any, Any] | None = None
+
+    def signals(self, chunk: AIMessageChunk) -> Iterator[Signal]:
+        """What one piece of the stream says to a reader now."""
+        yield Alive.SIGN
+        content: Any = chunk.content
+        reasoning = chunk.additional_kwargs.get(REASONING)
+        if isinstance(reasoning, str) and reasoning:
+            yield ThinkingChunk(reasoning)
+        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            yield from self._block(block)
+        for piece in chunk.tool_call_chunks:
+            self._take_call(cast("Mapping[str, Any]", piece))
+        self._take_usage(chunk.usage_metadata)
+        self._take_metadata(chunk)
+
+    def ending(self) -> Iterator[Signal]:
+        """What can only be said when the stream is over."""
+        if self._finished is not None:
+            for call in self._calls.values():
+                yield ToolCallChunk(call.call_id, self._names.from_vendor(call.name), call.arguments or "{}")
+        if self._usage != UsageChunk():
+            yield self._usage
+        if self._finished is not None:
+            yield self._finished
+
+    def turn(self) -> tuple[str, Remembered] | None:
+        """The turn's key and what its vendor wants back; None when it wants nothing."""
+        sealed = any(block["type"] not in {"text"} | CALL_BLOCKS for block in self._blocks.values())
+        if self._finished is None or not (sealed or self._beside):
+            return None
+        key = key_of(tuple(call.call_id for call in self._calls.values()), "".join(self._text))
+        blocks = tuple(self._blocks.values()) if self._dialect is not Dialect.GOOGLE else ()
+        return key, Remembered(blocks, self._beside)
+
+    def _block(self, block: Any) -> Iterator[Signal]:
+        piece: Block = {"type": "text", "text": block} if isinstance(block, str) else block
+        match piece.get("type"):
+            case "text":
+                text = piece.get("text") or ""
+                self._keep(piece, "text", text)
+                if text:
+                    self._text.append(text)
+                    yield TextChunk(text)
+            case "thinking":
+                thinking = piece.get("thinking") or ""
+                self._keep(piece, "thinking", thinking, signature=piece.get("signature"))
+                if thinking:
+                    yield ThinkingChunk(thinking)
+            case "redacted_thinking":
+                self._keep(piece, "data", piece.get("data") or "")
+            case "reasoning":
+                yield from self._reasoning(piece)
+            case "tool_use" | "function_call":
+                call_id = piece.get("id") if piece["type"] == "tool_use" else piece.get("call_id")
+                if call_id:
+                    self._blocks.setdefault(piece.get("index"), {"type": piece["type"], "call_id": call_id})
+            case _:
+                return
+
+    def _keep(self, piece: Block, name: str, value: str, *, signature: str | None = None) -> None:
+        known = self._blocks.setdefault(piece.get("index"), {"type": piece["type"], name: ""})
+        known[name] = known.get(name, "") + value
+        if signature:
+            known["signature"] = signature
+
+    def _reasoning(self, piece: Block) -> Iterator[Signal]:
+        known = self._blocks.setdefault(piece.get("index"), {"type": "reasoning", "summary": []})
+        for name in ("id", "encrypted_content"):
+            if piece.get(name):
+                known[name] = piece[name]
+        summary: list[dict[str, Any]] = piece.get("summary") or []
+        for part in summary:
+            text = str(part.get("text") or "")
+            if text:
+                yield ThinkingChunk(self._paragraph_lead(known, (piece.get("index"), part.get("index"))) + text)
+                known["summary"][-1]["text"] += text
+
+    def _paragraph_lead(self, known: Block, paragraph: tuple[Any, Any]) -> str:
+        """The summary comes in paragraphs that know nothing of each other: say what parts this one from the last."""
+        if paragraph == self._paragraph:
+            return ""
+        lead = "\n\n" if self._paragraph is not None else ""
+        self._paragraph = paragraph
+        known["summary"].append({"type": "summary_text", "text": ""})
+        return lead
+
+    def _take_call(self, piece: Mapping[str, Any]) -> None:
+        """Merge by index. Servers that give none send whole calls; those that give no id, or the same twice, get one of ours."""
+        index = piece.get("index")
+        key: object = index if index is not None else piece.get("id") or object()
+        call = self._calls.get(key)
+        if call is None:
+            given = piece.get("id") or ""
+            taken = any(known.call_id == given for known in self._calls.values())
+            call = self._calls[key] = _Call(call_id=given if given and not taken else new_id())
+        call.name += piece.get("name") or ""
+        call.arguments += piece.get("args") or ""
+
+    def _take_usage(self, usage: Any) -> None:
+        if not usage:
+            return
+        given: dict[str, int] = usage.get("input_token_details") or {}
+        made: dict[str, int] = usage.get("output_token_details") or {}
+        self._usage = UsageChunk(
+            self._usage.input_tokens + usage["input_tokens"],
+            self._usage.output_tokens + usage["output_tokens"],
+            self._usage.total_tokens + usage["total_tokens"],
+            self._usage.thinking_tokens + (made.get("reasoning") or 0),
+            self._usage.cached_tokens + (given.get("cache_read") or 0),
+        )
+
+    def _take_metadata(self, chunk: AIMessageChunk) -> None:
+        metadata = chunk.response_metadata
+        reason = metadata.get("finish_reason") or metadata.get("stop_reason") or _responses_end(metadata)
+        if reason:
+            self._finished = Finished(str(reason).lower())
+        signatures = chunk.additional_kwargs.get(GOOGLE_SIGNATURES)
+        if signatures:
+            self._beside[GOOGLE_SIGNATURES] = {**self._beside.get(GOOGLE_SIGNATURES, {}), **signatures}
+
+
+def _responses_end(metadata: Mapping[str, Any]) -> str | None:
+    details: Mapping[str, Any] = metadata.get("incomplete_details") or {}
+    return details.get("reason") or metadata.get("status")
