@@ -18,6 +18,7 @@ READ_RESULT_TOOL = "tarsy.read_result"
 
 # Enough to recognise a result by its beginning, and small against any result worth compacting.
 _POINTER_EXCERPT = 400
+_ALERT_TYPE_LIMIT = 120
 
 Messages = tuple[ConversationMessage, ...]
 
@@ -34,7 +35,7 @@ class PromptBuilder:
 
     def build_native_messages(self, previous: str = "") -> Messages:
         """An investigation with function calling; `previous` is what the earlier stages found."""
-        return _conversation(self.compose_instructions(), self._investigation(previous))
+        return _conversation(self.compose_instructions(instructions.FUNCTION_CALLING), self._investigation(previous))
 
     def build_react_messages(self, tools: Sequence[ToolDefinition], previous: str = "") -> Messages:
         """An investigation with tools spoken as text."""
@@ -42,7 +43,7 @@ class PromptBuilder:
         return _conversation(system, self._investigation(previous))
 
     def build_native_chat_messages(self, chat: ChatPrompt) -> Messages:
-        return _conversation(self.compose_chat_instructions(), self._chat(chat))
+        return _conversation(self.compose_chat_instructions(instructions.FUNCTION_CALLING), self._chat(chat))
 
     def build_react_chat_messages(self, tools: Sequence[ToolDefinition], chat: ChatPrompt) -> Messages:
         return _conversation(self.compose_chat_instructions(FORMAT, describe_tools(tools)), self._chat(chat))
@@ -56,7 +57,7 @@ class PromptBuilder:
     def build_executive_summary_messages(self, final_analysis: str) -> Messages:
         system = self._compose(instructions.EXECUTIVE_SUMMARY, instructions.UNTRUSTED)
         analysis = "# Analysis\n" + self.fence.wrap("ANALYSIS", final_analysis)
-        return _conversation(system, _blocks(f"Alert type: {self.context.alert_type}", analysis, _task("Write the executive summary.")))
+        return _conversation(system, _blocks(f"Alert type: {self._alert_type()}", analysis, _task("Write the executive summary.")))
 
     def build_scoring_messages(self, investigation: str) -> Messages:
         """Judge a finished session; read the answer with `parse_score`."""
@@ -131,8 +132,12 @@ class PromptBuilder:
         return _blocks(self._alert(), self._runbook(), record, history, self._warnings(), f"# Question\n{chat.question.strip()}")
 
     def _alert(self) -> str:
-        head = f"# Alert\nType: {self.context.alert_type}\nReceived: {self.context.received_at}"
+        head = f"# Alert\nType: {self._alert_type()}\nReceived: {self.context.received_at}"
         return f"{head}\n{self.fence.wrap('ALERT', self.context.alert_data)}"
+
+    def _alert_type(self) -> str:
+        # It stands outside the fence, so it gets neither lines nor length to say more than a type.
+        return clip(" ".join(self.context.alert_type.split()), _ALERT_TYPE_LIMIT, notice="…")
 
     def _runbook(self) -> str:
         if not self.context.runbook.strip():

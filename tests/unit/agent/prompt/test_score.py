@@ -1,0 +1,61 @@
+"""Reading a reviewer's answer."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tarsy.agent.prompt.score import Score, parse_score
+
+ANSWER = """\
+## Analysis
+**Evidence** 20: the log line is quoted.
+
+## Missing tools
+- loki.query: would have shown the first error
+
+SCORE: 78"""
+
+
+def test_score_analysis_and_missing_tools_are_told_apart() -> None:
+    assert parse_score(ANSWER) == Score(78, "**Evidence** 20: the log line is quoted.", "- loki.query: would have shown the first error")
+
+
+@pytest.mark.parametrize(
+    ("ending", "total"),
+    [
+        ("SCORE: 0", 0),
+        ("SCORE: 100", 100),
+        ("**SCORE: 85**", 85),
+        ("**SCORE:** 85", 85),
+        ("Score: 85/100", 85),
+        ("score = 85 / 100.", 85),
+        ("## SCORE: 85", 85),
+        ("`SCORE: 85`", 85),
+        ("> SCORE: 85\n\n", 85),
+        ("SCORE: 10\nOn reflection:\nSCORE: 20", 20),
+    ],
+)
+def test_the_ending_may_be_decorated(ending: str, total: int) -> None:
+    score = parse_score(f"Good work.\n{ending}")
+    assert score is not None
+    assert score.total == total
+    assert score.analysis.startswith("Good work.")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Good work.", "SCORE: 101", "SCORE: 999", "SCORE: -5", "SCORE: high", "A score: 90 would be too much here"]
+)
+def test_no_valid_score_is_no_score(text: str) -> None:
+    assert parse_score(text) is None
+
+
+def test_without_the_section_no_tools_are_missing() -> None:
+    score = parse_score("fine\nSCORE: 90")
+    assert score == Score(90, "fine", "")
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    score = parse_score(text)
+    assert score is None or 0 <= score.total <= 100
