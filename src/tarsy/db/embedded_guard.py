@@ -26,8 +26,22 @@ def wait_until_unused(users: int, mutex: int) -> None:
             return
 
 
+def server_runs(pgdata: Path) -> bool:
+    """Whether the process named in the server's file is the server: `pg_ctl` would send its signal to anybody."""
+    try:
+        pid = (pgdata / "postmaster.pid").read_text().split("\n", 1)[0].strip()
+    except FileNotFoundError:
+        return False
+    if not Path("/proc/self/cmdline").exists():
+        return True
+    try:
+        return os.fsencode(pgdata) in Path("/proc", pid, "cmdline").read_bytes()
+    except FileNotFoundError:
+        return False
+
+
 def stop_server(pg_ctl: str, pgdata: Path) -> None:
-    if not (pgdata / "postmaster.pid").exists():
+    if not server_runs(pgdata):
         return
     owner = pgdata.stat()
     if os.geteuid() == 0:

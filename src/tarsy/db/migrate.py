@@ -65,10 +65,11 @@ async def upgrade(engine: AsyncEngine) -> str:
             await connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"))
             # Held until the commit: the schema and the right to change it end together, even when we are killed.
             await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK_KEY})
-            await connection.run_sync(_run_migrations)
+            migrated = await connection.run_sync(_run_migrations)
     except (DBAPIError, *REFUSALS) as error:
         raise unavailable(engine.url, error) from error
-    log.info("database.migrated", before=stored, after=target)
+    if migrated:
+        log.info("database.migrated", before=stored, after=target)
     return target
 
 
@@ -82,17 +83,21 @@ def alembic_config() -> "Config":
     return config
 
 
-def _run_migrations(connection: Connection) -> None:
+def _run_migrations(connection: Connection) -> bool:
+    """Migrate, unless another replica did while we waited for the lock."""
     if _stored_revision(connection) == head():
-        return
+        return False
     from alembic import command  # noqa: PLC0415 - heavy, imported on first use
 
     config = alembic_config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+    return True
 
 
 def _stored_revision(connection: Connection) -> str | None:
-    if connection.scalar(text("SELECT to_regclass('alembic_version')")) is None:
+    # Asked of the catalogue's rows: `to_regclass` may answer from a cache older than a lock we have just waited for.
+    known = "SELECT 1 FROM pg_tables WHERE tablename = 'alembic_version' AND schemaname = ANY (current_schemas(false))"
+    if connection.scalar(text(known)) is None:
         return None
     return connection.scalar(text("SELECT version_num FROM alembic_version"))

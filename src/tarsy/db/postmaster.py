@@ -1,11 +1,14 @@
 """What `postmaster.pid` says about a running server, checked against the process table."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 # Lines of the file, counted from zero, as PostgreSQL documents them.
 _SOCKET_DIRECTORY_LINE = 4
 _STATUS_LINE = 7
+# Larger than any process number a kernel gives out.
+_NOBODY = 999_999_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,17 @@ def running_postmaster(pgdata: Path) -> Postmaster | None:
         return None
     padded = lines + [""] * (_STATUS_LINE + 1 - len(lines))
     return Postmaster(pid, padded[_SOCKET_DIRECTORY_LINE], padded[_STATUS_LINE] == "ready")
+
+
+def forget_stranger(pgdata: Path) -> None:
+    """Take the process number out of a file left behind: it may belong to somebody else by now, and PostgreSQL would believe it.
+
+    The rest of the file stays, because PostgreSQL looks there for children of the dead server that still live.
+    """
+    path = pid_file(pgdata)
+    with suppress(FileNotFoundError):
+        rest = path.read_text().splitlines()[1:]
+        path.write_text("\n".join([str(_NOBODY), *rest]) + "\n")
 
 
 def _is_server_of(pid: int, pgdata: Path) -> bool:

@@ -1,0 +1,244 @@
+"""The embedded server under the treatment it gets in real life: shared, killed, left behind."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import asyncpg
+import psutil
+import pytest
+from anyio.abc import Process
+from anyio.streams.text import TextReceiveStream
+
+from tarsy.db.embedded import DATABASE, EmbeddedServer, embedded_postgres
+from tarsy.db.postgres_program import EmbeddedPostgresError, cure_for
+from tarsy.db.postmaster import running_postmaster
+
+USER = Path(__file__).with_name("embedded_user.py")
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    directory = Path(tempfile.mkdtemp(prefix="tarsy-embedded-"))
+    yield directory
+    shutil.rmtree(directory)
+
+
+@asynccontextmanager
+async def user(data_dir: Path) -> AsyncGenerator[tuple[Process, str]]:
+    """Another process that uses the server, and the URL it was given."""
+    async with await anyio.open_process([sys.executable, USER, data_dir], stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        with anyio.fail_after(60):
+            async for said in TextReceiveStream(process.stdout):
+                if "postgresql://" in said:
+                    yield process, said.splitlines()[-1]
+                    break
+        if process.returncode is None:
+            process.kill()
+
+
+async def leave(process: Process) -> None:
+    assert process.stdin is not None
+    await process.stdin.aclose()
+    with anyio.fail_after(30):
+        assert await process.wait() == 0
+
+
+async def kill(process: Process) -> None:
+    process.kill()
+    await process.wait()
+
+
+async def query(url: str, statement: str) -> object:
+    connection = await asyncpg.connect(url, timeout=10)
+    try:
+        return await connection.fetchval(statement)
+    finally:
+        await connection.close()
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    for _ in range(1_000):
+        if condition():
+            return
+        await anyio.sleep(0.02)
+    pytest.fail("it did not happen within 20 seconds")
+
+
+def server_runs(data_dir: Path) -> bool:
+    return running_postmaster(data_dir / "postgres") is not None
+
+
+def guards(data_dir: Path) -> list[psutil.Process]:
+    found: list[psutil.Process] = []
+    for process in psutil.process_iter(["cmdline"]):
+        words: list[str] = process.info["cmdline"] or []
+        if str(data_dir / "postgres") in words and any(word.endswith("embedded_guard.py") for word in words):
+            found.append(process)
+    return found
+
+
+async def test_a_server_is_made_on_first_use_and_no_process_is_left_when_its_last_user_leaves(data_dir: Path) -> None:
+    async with embedded_postgres(data_dir) as url:
+        assert await query(url, "SELECT current_database()") == DATABASE
+        assert await query(url, "SHOW fsync") == "on"
+        assert await query(url, "SHOW listen_addresses") == ""
+        assert server_runs(data_dir)
+        assert len(guards(data_dir)) == 1
+    assert not server_runs(data_dir)
+    await eventually(lambda: not guards(data_dir))
+
+
+async def test_what_was_written_is_there_after_a_restart(data_dir: Path) -> None:
+    async with embedded_postgres(data_dir) as url:
+        await query(url, "CREATE TABLE kept AS SELECT 42 AS answer")
+    async with embedded_postgres(data_dir) as url:
+        assert await query(url, "SELECT answer FROM kept") == 42
+
+
+async def test_a_second_process_shares_the_server_and_keeps_it_when_the_first_leaves(data_dir: Path) -> None:
+    async with user(data_dir) as (first, first_url), user(data_dir) as (second, second_url):
+        assert first_url == second_url
+        await leave(first)
+        assert await query(second_url, "SELECT 1") == 1
+        await leave(second)
+    assert not server_runs(data_dir)
+
+
+async def test_users_that_start_together_on_an_empty_directory_end_up_with_one_server(data_dir: Path) -> None:
+    servers = [EmbeddedServer(data_dir) for _ in range(6)]
+    async with anyio.create_task_group() as tasks:
+        for server in servers:
+            tasks.start_soon(anyio.to_thread.run_sync, server.open)
+    assert len({server.url for server in servers}) == 1
+    assert len(guards(data_dir)) == 1
+    async with anyio.create_task_group() as tasks:
+        for server in servers:
+            tasks.start_soon(anyio.to_thread.run_sync, server.close)
+    await eventually(lambda: not server_runs(data_dir) and not guards(data_dir))
+
+
+async def test_after_its_only_user_was_killed_the_server_stops_and_keeps_its_data(data_dir: Path) -> None:
+    async with user(data_dir) as (process, url):
+        await query(url, "CREATE TABLE kept AS SELECT 42 AS answer")
+        await kill(process)
+    await eventually(lambda: not server_runs(data_dir) and not guards(data_dir))
+    async with embedded_postgres(data_dir) as url:
+        assert await query(url, "SELECT answer FROM kept") == 42
+
+
+async def test_a_killed_user_does_not_take_the_server_from_the_others(data_dir: Path) -> None:
+    async with user(data_dir) as (killed, _), user(data_dir) as (other, url):
+        await kill(killed)
+        assert await query(url, "SELECT 1") == 1
+        await leave(other)
+    assert not server_runs(data_dir)
+
+
+async def test_a_server_whose_user_and_guard_were_killed_is_adopted_and_stopped_by_the_next_user(data_dir: Path) -> None:
+    async with user(data_dir) as (process, url):
+        for guard in guards(data_dir):
+            guard.kill()
+        await kill(process)
+    left_behind = running_postmaster(data_dir / "postgres")
+    async with embedded_postgres(data_dir) as adopted_url:
+        assert adopted_url == url
+        assert running_postmaster(data_dir / "postgres") == left_behind
+        await eventually(lambda: len(guards(data_dir)) == 1)
+    assert not server_runs(data_dir)
+
+
+async def test_a_server_that_was_killed_too_is_started_again_with_its_data(data_dir: Path) -> None:
+    async with user(data_dir) as (process, url):
+        await query(url, "CREATE TABLE kept AS SELECT 42 AS answer")
+        postmaster = running_postmaster(data_dir / "postgres")
+        assert postmaster is not None
+        os.kill(postmaster.pid, signal.SIGKILL)
+        await kill(process)
+    async with embedded_postgres(data_dir) as url:
+        assert await query(url, "SELECT answer FROM kept") == 42
+
+
+async def test_a_stale_pid_file_that_names_a_living_stranger_is_no_obstacle(data_dir: Path) -> None:
+    async with embedded_postgres(data_dir):
+        content = (data_dir / "postgres" / "postmaster.pid").read_text().splitlines()
+    stale = "\n".join([str(os.getpid()), *content[1:]])
+    (data_dir / "postgres" / "postmaster.pid").write_text(stale)
+    async with embedded_postgres(data_dir) as url:
+        assert await query(url, "SELECT 1") == 1
+
+
+async def test_a_directory_half_made_by_a_killed_process_is_made_anew(data_dir: Path) -> None:
+    (data_dir / "postgres.new").mkdir()
+    (data_dir / "postgres.new" / "PG_VERSION").write_text("18\n")
+    async with embedded_postgres(data_dir) as url:
+        assert await query(url, "SELECT 1") == 1
+
+
+async def test_a_path_too_long_for_a_socket_is_served_through_a_shorter_one(data_dir: Path) -> None:
+    deep = data_dir / ("d" * 60) / ("e" * 60)
+    async with embedded_postgres(deep) as url:
+        assert await query(url, "SELECT 1") == 1
+
+
+async def test_a_path_with_spaces_and_percent_signs_is_served(data_dir: Path) -> None:
+    async with embedded_postgres(data_dir / "on call's 100% data") as url:
+        assert await query(url, "SELECT 1") == 1
+
+
+async def test_another_user_whose_server_is_out_of_sight_is_reported_instead_of_started_over(data_dir: Path) -> None:
+    """As seen by a second container on the same volume: the locks are held, the process is not there."""
+    async with user(data_dir) as (process, _):
+        pid_file = data_dir / "postgres" / "postmaster.pid"
+        kept = pid_file.read_text()
+        pid_file.write_text("\n".join(["999999999", *kept.splitlines()[1:]]))
+        with pytest.raises(EmbeddedPostgresError, match="Another TARSy uses") as caught:
+            EmbeddedServer(data_dir).open()
+        assert "DATABASE_URL" in caught.value.cure
+        pid_file.write_text(kept)
+        await leave(process)
+
+
+async def test_data_of_another_postgresql_version_is_left_alone_with_a_clear_message(data_dir: Path) -> None:
+    async with embedded_postgres(data_dir):
+        pass
+    (data_dir / "postgres" / "PG_VERSION").write_text("17\n")
+    with pytest.raises(EmbeddedPostgresError, match="made by PostgreSQL 17; this TARSy brings PostgreSQL 18"):
+        EmbeddedServer(data_dir).open()
+
+
+async def test_a_broken_configuration_is_reported_in_postgresqls_words(data_dir: Path) -> None:
+    async with embedded_postgres(data_dir):
+        pass
+    with (data_dir / "postgres" / "postgresql.conf").open("a") as configuration:
+        configuration.write("\nshared_bufers = 1GB\n")
+    with pytest.raises(EmbeddedPostgresError, match="contains errors"):
+        EmbeddedServer(data_dir).open()
+
+
+def test_a_place_that_cannot_be_a_directory_is_an_operators_error_not_a_traceback(data_dir: Path) -> None:
+    (data_dir / "taken").write_text("a file")
+    with pytest.raises(EmbeddedPostgresError, match="taken") as caught:
+        EmbeddedServer(data_dir / "taken").open()
+    assert "TARSY_DATA_DIR" in caught.value.cure
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ('FATAL:  could not write lock file "postmaster.pid": No space left on device', "Free some disk space"),
+        ("initdb: error: could not create directory: Permission denied", "write access"),
+        ("initdb: error: could not create directory: Read-only file system", "write access"),
+        ("something else", "DATABASE_URL"),
+    ],
+)
+def test_the_cure_fits_what_postgresql_complains_about(said: str, advice: str) -> None:
+    assert advice in cure_for(said)

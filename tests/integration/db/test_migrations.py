@@ -1,0 +1,136 @@
+"""The schema's history: complete, safe to run from ten replicas at once, and fit for PostgreSQL 15."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from anyio.streams.text import TextReceiveStream
+from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.db import migrate
+from tarsy.db.connection import create_engine
+from tarsy.db.tables import metadata
+
+UPGRADING_PROCESS = Path(__file__).with_name("upgrading_process.py")
+# Where Debian and Ubuntu put it; `make test` installs it there.
+POSTGRES_15 = Path("/usr/lib/postgresql/15/bin")
+
+
+@contextlib.asynccontextmanager
+async def engine_on(url: str) -> AsyncGenerator[AsyncEngine]:
+    engine = create_engine(url)
+    try:
+        yield engine
+    finally:
+        await engine.dispose()
+
+
+def differences(connection: Connection) -> list[object]:
+    context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+    return list(compare_metadata(context, metadata))
+
+
+async def test_an_empty_database_is_brought_to_the_newest_schema_and_then_left_alone(empty_database_url: str) -> None:
+    async with engine_on(empty_database_url) as engine:
+        assert await migrate.current(engine) is None
+        assert await migrate.upgrade(engine) == migrate.head()
+        assert await migrate.current(engine) == migrate.head()
+        assert await migrate.upgrade(engine) == migrate.head()
+
+
+async def test_the_migrations_make_exactly_the_tables_the_code_knows(empty_database_url: str) -> None:
+    async with engine_on(empty_database_url) as engine:
+        await migrate.upgrade(engine)
+        async with engine.connect() as connection:
+            assert await connection.run_sync(differences) == []
+
+
+async def test_ten_replicas_that_start_together_on_an_empty_database_all_find_it_migrated(empty_database_url: str) -> None:
+    started, done = 0, [""] * 10
+    all_started = anyio.Event()
+
+    async def replica(number: int) -> None:
+        nonlocal started
+        async with await anyio.open_process([sys.executable, UPGRADING_PROCESS, empty_database_url]) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            await process.stdout.receive()
+            started += 1
+            if started == len(done):
+                all_started.set()
+            await all_started.wait()
+            await process.stdin.aclose()
+            done[number] = "".join([said async for said in TextReceiveStream(process.stdout)])
+
+    with anyio.fail_after(100):
+        async with anyio.create_task_group() as replicas:
+            for number in range(len(done)):
+                replicas.start_soon(replica, number)
+    assert [said.splitlines()[-1] for said in done] == [migrate.head()] * 10
+    assert sum("database.migrated" in said for said in done) == 1
+
+
+def test_the_head_read_from_file_names_is_the_one_alembic_finds() -> None:
+    script = ScriptDirectory.from_config(migrate.alembic_config())
+    assert script.get_heads() == [migrate.head()]
+
+
+async def test_a_database_of_a_later_version_is_refused_and_not_touched(database_url: str) -> None:
+    async with engine_on(database_url) as engine:
+        async with engine.begin() as connection:
+            await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        with pytest.raises(migrate.SchemaTooNewError, match="9999"):
+            await migrate.upgrade(engine)
+        assert await migrate.current(engine) == "9999"
+
+
+async def test_a_migrated_database_is_recognised_without_loading_alembic(database_url: str) -> None:
+    program = (
+        "import anyio, sys\n"
+        "from tarsy.db import migrate\n"
+        "from tarsy.db.connection import create_engine\n"
+        "assert anyio.run(migrate.upgrade, create_engine(sys.argv[1])) == migrate.head()\n"
+        "assert 'alembic' not in sys.modules\n"
+    )
+    done = await anyio.run_process([sys.executable, "-c", program, database_url], check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.fixture
+def postgres_15() -> Iterator[str]:
+    """The URL of a PostgreSQL 15, the oldest one we promise to run on."""
+    assert POSTGRES_15.exists(), "PostgreSQL 15 is missing; `make test` installs it, or: apt-get install postgresql-15"
+    directory = Path(tempfile.mkdtemp(prefix="tarsy-pg15-"))
+    if os.geteuid() == 0:
+        shutil.chown(directory, "postgres")
+
+    def run(program: str, *arguments: str) -> None:
+        user = "postgres" if os.geteuid() == 0 else None
+        command = [POSTGRES_15 / program, "-D", directory / "data", *arguments]
+        subprocess.run(command, check=True, cwd="/", stdout=subprocess.DEVNULL, user=user)
+
+    run("initdb", "-U", "tarsy", "--auth=trust", "--no-sync")
+    run("pg_ctl", "-w", "-l", str(directory / "log"), "-o", f"-F -c listen_addresses= -k {directory}", "start")
+    yield f"postgresql://tarsy@/postgres?host={directory}"
+    run("pg_ctl", "-w", "-m", "immediate", "stop")
+    shutil.rmtree(directory)
+
+
+async def test_the_migrations_run_on_postgresql_15_without_any_extension(postgres_15: str) -> None:
+    async with engine_on(postgres_15) as engine:
+        await migrate.upgrade(engine)
+        async with engine.connect() as connection:
+            assert str(await connection.scalar(text("SHOW server_version"))).startswith("15.")
+            assert await connection.run_sync(differences) == []
+            assert (await connection.scalars(text("SELECT extname FROM pg_extension"))).all() == ["plpgsql"]
