@@ -1,0 +1,338 @@
+"""A live MCP session with one server. Imported on first use only: the SDK is heavy.
+
+A connection is run by one task and used by others; nothing that happens to it can hurt the task group it runs in.
+"""
+
+import logging
+import math
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+import mcp_types as types
+import structlog
+from mcp.client._transport import ReadStream, TransportStreams
+from mcp.client.session import ClientSession
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from tarsy.kit.text import clip
+from tarsy.tools.endpoint import Endpoint, HttpEndpoint, StdioEndpoint
+from tarsy.tools.failures import (
+    AuthRejected,
+    BadAnswer,
+    CallRejected,
+    ConnectionLost,
+    HttpFailure,
+    ToolServerError,
+    Unreachable,
+    explain,
+)
+from tarsy.tools.http import MAX_BODY_BYTES, failures, http_client
+from tarsy.tools.stdio import Observer, child_environment, stdio_streams
+
+log = structlog.get_logger(__name__)
+
+# The SDK's loggers write message contents, which nobody has masked.
+for _name in ("mcp", "client"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
+
+INITIALISE_SECONDS = 30.0
+CLEANUP_SECONDS = 5.0
+# A server with more pages of tools than this is not going to end.
+MAX_TOOL_PAGES = 100
+# What a server last said outside the protocol is often why it died.
+KEPT_LINES = 5
+LINE_EXCERPT = 300
+
+Mask = Callable[[str], str]
+OnOutput = Callable[[str], None]
+
+
+class Connection:
+    """One session with one server, from connecting to the end."""
+
+    def __init__(self, server: str, endpoint: Endpoint, *, ours: Mapping[str, str], mask_line: Mask) -> None:
+        self.server = server
+        self.ready = anyio.Event()
+        self.ended = anyio.Event()
+        # Set by the server's notice; whoever lists the tools again clears it.
+        self.tools_changed = False
+        self._endpoint = endpoint
+        self._ours = ours
+        self._mask_line = mask_line
+        self._session: ClientSession | None = None
+        self._failure: ToolServerError | None = None
+        self._stopping = anyio.Event()
+        self._left = False
+        self._scope = anyio.CancelScope(shield=True)
+        self._last_words: deque[str] = deque(maxlen=KEPT_LINES)
+        self._listeners: list[OnOutput] = []
+
+    @property
+    def is_alive(self) -> bool:
+        return self._session is not None and not self._stopping.is_set()
+
+    @property
+    def failure(self) -> ToolServerError | None:
+        """Why there is no session."""
+        return self._failure
+
+    async def run(self) -> None:
+        """Connect, hold the session until it is stopped or lost, and clean up. Shielded: only `stop` and `abort` end it."""
+        seen: list[HttpFailure] = []
+        failures.set(seen)
+        self._scope.deadline = anyio.current_time() + INITIALISE_SECONDS
+        try:
+            with self._scope:
+                async with self._streams() as (read, write), self._new_session(read, write) as session:
+                    await _initialise(session)
+                    self._scope.deadline = math.inf
+                    self._session = session
+                    self.ready.set()
+                    await self._stopping.wait()
+            if not self.ready.is_set():
+                self._failure = self._unreachable(f"did not answer within {INITIALISE_SECONDS:.0f} s", seen)
+        except Exception as error:  # noqa: BLE001 - a boundary: whatever the SDK raises here concerns this server alone
+            self._failure = self._unreachable(explain(error), seen)
+        finally:
+            self._session = None
+            self.ready.set()
+            self.ended.set()
+        await self._clean_up()
+
+    def stop(self) -> None:
+        """Ask for an orderly end."""
+        self._left = True
+        self._break()
+
+    def _break(self) -> None:
+        """The transport is of no use any more."""
+        self._stopping.set()
+        if self._session is None:
+            self._scope.cancel()
+
+    def abort(self) -> None:
+        """End now, orderly or not."""
+        self._scope.cancel()
+
+    async def list_tools(self) -> tuple[types.Tool, ...]:
+        """Ask the server for all its tools.
+
+        Raises:
+            ToolServerError: it would not say.
+        """
+        self.tools_changed = False
+        tools: list[types.Tool] = []
+        cursor: str | None = None
+        for _ in range(MAX_TOOL_PAGES):
+            params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
+            page = await self._request(types.ListToolsRequest(params=params), types.ListToolsResult)
+            tools.extend(page.tools)
+            cursor = page.next_cursor
+            if not cursor:
+                return tuple(tools)
+        raise BadAnswer(self.server, f"Tool server '{self.server}' lists its tools on more than {MAX_TOOL_PAGES} pages.")
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], on_output: OnOutput) -> types.CallToolResult:
+        """Run a tool and pass on what it says meanwhile.
+
+        Raises:
+            ToolServerError: there is no result.
+        """
+
+        async def progress(progress: float, total: float | None, message: str | None) -> None:
+            share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
+            on_output(f"[{share}] {message}\n" if message else f"[{share}]\n")
+
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
+        self._listeners.append(on_output)
+        try:
+            return await self._request(request, types.CallToolResult, progress)
+        finally:
+            self._listeners.remove(on_output)
+
+    async def ping(self) -> None:
+        """See whether the server is still there.
+
+        Raises:
+            ToolServerError: it is not.
+        """
+        await self._request(types.PingRequest(), types.EmptyResult)
+
+    async def _request(self, request: Any, result: type[Any], progress: Any = None) -> Any:
+        session = self._session
+        if session is None or self._stopping.is_set():
+            raise self._lost(never_ran=True)
+        seen: list[HttpFailure] = []
+        token = failures.set(seen)
+        try:
+            return await session.send_request(request, result, progress_callback=progress)
+        except MCPError as error:
+            raise self._renamed(error, seen) from error
+        except ValidationError as error:
+            raise BadAnswer(
+                self.server, f"Tool server '{self.server}' gave an answer that is not valid MCP: {clip(str(error), LINE_EXCERPT)}"
+            ) from error
+        finally:
+            failures.reset(token)
+
+    def _renamed(self, error: MCPError, seen: list[HttpFailure]) -> ToolServerError:
+        """Say what an MCP error means for the call."""
+        failure = seen[-1] if seen else None
+        if failure is not None and failure.is_auth:
+            return AuthRejected(self.server, failure)
+        gone = failure is not None and (failure.unsent or (failure.status == 404 and isinstance(self._endpoint, HttpEndpoint)))
+        if gone or error.code == types.CONNECTION_CLOSED:
+            self._stopping.set()
+            return self._lost(never_ran=gone, detail=str(failure) if failure else str(error))
+        if failure is not None:
+            return CallRejected(self.server, f"Tool server '{self.server}' failed: {failure}")
+        return CallRejected(self.server, f"Tool server '{self.server}' answered with error {error.code}: {error.message}")
+
+    def _lost(self, *, never_ran: bool, detail: str = "") -> ConnectionLost:
+        text = f"The connection to tool server '{self.server}' was lost" + (f" ({detail})" if detail else "")
+        return ConnectionLost(self.server, self._with_last_words(text), never_ran=never_ran)
+
+    def _unreachable(self, reason: str, seen: list[HttpFailure]) -> ToolServerError:
+        if seen and seen[-1].is_auth:
+            return AuthRejected(self.server, seen[-1])
+        text = f"Tool server '{self.server}' is not available: {seen[-1] if seen else reason}"
+        return Unreachable(self.server, self._with_last_words(text))
+
+    def _with_last_words(self, text: str) -> str:
+        return f"{text}. It last said: {' | '.join(self._last_words)}" if self._last_words else text
+
+    def _streams(self) -> AbstractAsyncContextManager[TransportStreams]:
+        match self._endpoint:
+            case StdioEndpoint(command=command, args=args, env=env):
+                return stdio_streams(command, args, child_environment(env, self._ours), Observer(self._on_stderr, self._on_noise))
+            case HttpEndpoint(sse=True):
+                return _sse_streams(self._endpoint, self._break)
+            case HttpEndpoint():
+                return _http_streams(self._endpoint)
+
+    def _new_session(self, read: ReadStream[SessionMessage | Exception], write: Any) -> ClientSession:
+        return ClientSession(
+            WatchedStream(read, self._stopping.set),
+            write,
+            client_info=types.Implementation(name="tarsy", version="1"),
+            logging_callback=self._on_log,
+            message_handler=self._on_message,
+        )
+
+    async def _on_message(self, message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self.tools_changed = True
+
+    async def _on_log(self, params: types.LoggingMessageNotificationParams) -> None:
+        # A log message does not say which call it belongs to: each that runs gets it.
+        text = params.data if isinstance(params.data, str) else str(params.data)
+        for listener in self._listeners:
+            listener(f"{params.level}: {text}\n")
+
+    def _on_stderr(self, line: str) -> None:
+        shown = clip(self._mask_line(line), LINE_EXCERPT)
+        self._last_words.append(shown)
+        log.info("tool_server.stderr", server=self.server, line=shown)
+
+    def _on_noise(self, line: str) -> None:
+        shown = clip(self._mask_line(line), LINE_EXCERPT)
+        self._last_words.append(shown)
+        log.warning("tool_server.noise", server=self.server, line=shown)
+
+    async def _clean_up(self) -> None:
+        """Tell the server that the execution is over, if it wants to know."""
+        if not self._left or not isinstance(self._endpoint, HttpEndpoint) or self._endpoint.cleanup_url is None:
+            return
+        endpoint, url = self._endpoint, self._endpoint.cleanup_url
+        seen: list[HttpFailure] = []
+        failures.set(seen)
+        with anyio.CancelScope(shield=True), anyio.move_on_after(CLEANUP_SECONDS) as patience:
+            try:
+                async with http_client(endpoint.headers, verify_ssl=endpoint.verify_ssl, timeout=endpoint.timeout) as client:
+                    await client.delete(url)
+            except OSError as error:
+                seen.append(HttpFailure(method="DELETE", url=url, status=None, detail=str(error)))
+        if seen or patience.cancelled_caught:
+            problem = self._mask_line(str(seen[-1]) if seen else f"no answer within {CLEANUP_SECONDS:.0f} s")
+            log.warning("tool_server.cleanup_failed", server=self.server, problem=problem)
+
+
+class WatchedStream:
+    """A read stream that tells when it has ended."""
+
+    def __init__(self, inner: ReadStream[SessionMessage | Exception], on_end: Callable[[], None]) -> None:
+        self._inner = inner
+        self._on_end = on_end
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            return await self._inner.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            self._on_end()
+            raise
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
+
+
+async def _initialise(session: ClientSession) -> None:
+    """Shake hands, the way every server knows first, and ask for log messages if the server has them."""
+    try:
+        await session.initialize()
+    except MCPError as error:
+        if error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
+            raise
+        await session.discover()
+    capabilities = session.server_capabilities
+    if capabilities is not None and capabilities.logging is not None and session.initialize_result is not None:
+        try:
+            await session.send_request(types.SetLevelRequest(params=types.SetLevelRequestParams(level="info")), types.EmptyResult)
+        except MCPError as error:
+            log.debug("tool_server.no_log_level", code=error.code)
+
+
+@asynccontextmanager
+async def _http_streams(endpoint: HttpEndpoint) -> AsyncGenerator[TransportStreams]:
+    async with (
+        http_client(endpoint.headers, verify_ssl=endpoint.verify_ssl, timeout=endpoint.timeout) as client,
+        streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=MAX_BODY_BYTES) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def _sse_streams(endpoint: HttpEndpoint, on_failure: Callable[[], None]) -> AsyncGenerator[TransportStreams]:
+    """The older protocol: its writer swallows failures, so each of them ends the connection here."""
+
+    def client(**_: Any) -> Any:
+        return http_client(endpoint.headers, verify_ssl=endpoint.verify_ssl, timeout=endpoint.timeout, on_failure=on_failure)
+
+    async with sse_client(endpoint.url, httpx_client_factory=client) as streams:
+        yield streams

@@ -1,0 +1,68 @@
+"""A tool's answer as text for a model: nothing is dropped, what cannot be text is described. Imported on first use only."""
+
+import json
+from typing import Any, assert_never
+
+import mcp_types as types
+
+# Larger results help nobody: a model's window is smaller, and a summary is made from the beginning anyway.
+MAX_CONTENT = 1024 * 1024
+
+
+def render(result: types.CallToolResult) -> str:
+    """The text of all content blocks; structured content only where it is not already there as text."""
+    parts = [_block(block) for block in result.content]
+    if result.structured_content is not None and not _repeats(result.structured_content, parts):
+        parts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=2))
+    return "\n".join(part for part in parts if part) or "(no output)"
+
+
+def clip_content(text: str) -> str:
+    """Cut an oversized text at a line, so that no secret is cut in two and slips past its pattern."""
+    if len(text) <= MAX_CONTENT:
+        return text
+    end = text.rfind("\n", MAX_CONTENT - 64 * 1024, MAX_CONTENT)
+    kept = text[: end if end > 0 else MAX_CONTENT]
+    return f"{kept}\n… [{len(text) - len(kept)} of {len(text)} characters omitted: the result is too large; ask for less, e.g. with a filter or a limit]"
+
+
+def _block(block: types.ContentBlock) -> str:
+    match block:
+        case types.TextContent():
+            return block.text
+        case types.ImageContent():
+            return f"[image, {block.mime_type}, {_decoded_size(block.data)} bytes]"
+        case types.AudioContent():
+            return f"[audio, {block.mime_type}, {_decoded_size(block.data)} bytes]"
+        case types.ResourceLink():
+            about = ", ".join(part for part in (block.title or block.name, block.mime_type, block.description) if part)
+            return f"[resource {block.uri}: {about}]"
+        case types.EmbeddedResource():
+            return _resource(block.resource)
+        case _:
+            assert_never(block)
+
+
+def _resource(resource: types.TextResourceContents | types.BlobResourceContents) -> str:
+    match resource:
+        case types.TextResourceContents():
+            return f"[resource {resource.uri}]\n{resource.text}"
+        case types.BlobResourceContents():
+            return f"[resource {resource.uri}, {resource.mime_type or 'unknown type'}, {_decoded_size(resource.blob)} bytes]"
+        case _:
+            assert_never(resource)
+
+
+def _decoded_size(data: str) -> int:
+    return len(data) * 3 // 4 - data.count("=", max(0, len(data) - 2))
+
+
+def _repeats(structured: Any, parts: list[str]) -> bool:
+    """Servers are told to put structured content into a text block as well."""
+    for part in parts:
+        try:
+            if json.loads(part) == structured:
+                return True
+        except (ValueError, RecursionError):
+            continue
+    return False

@@ -1,0 +1,82 @@
+"""Where a tool server is, with every template filled in. Pure module."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tarsy.config.resolved import ResolvedTransport
+
+# Values under such names are credentials, whatever they look like.
+_CREDENTIAL_NAME = re.compile(r"token|secret|passw|credential|api_?key|access_?key|authorization|cookie", re.IGNORECASE)
+
+# Shorter values are words, and masking words would eat the text.
+_MIN_CREDENTIAL = 8
+
+Expand = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class StdioEndpoint:
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpEndpoint:
+    """A server behind a URL; `sse` speaks the older two-channel protocol."""
+
+    url: str
+    headers: Mapping[str, str]
+    verify_ssl: bool
+    timeout: float | None
+    cleanup_url: str | None
+    sse: bool
+
+
+Endpoint = StdioEndpoint | HttpEndpoint
+
+
+def endpoint_of(transport: ResolvedTransport, expand: Expand, expand_for_session: Expand) -> Endpoint:
+    """Fill in the templates; `expand_for_session` also knows the session's id.
+
+    Raises:
+        ValueError: the transport lacks what its type needs.
+    """
+    match transport.type:
+        case "stdio":
+            if not transport.command:
+                raise ValueError("transport.command is not set")
+            env = {name: expand(value) for name, value in transport.env.items()}
+            return StdioEndpoint(expand(transport.command), tuple(expand(arg) for arg in transport.args), env)
+        case "http" | "sse":
+            if not transport.url:
+                raise ValueError("transport.url is not set")
+            headers = {name: expand_for_session(value) for name, value in transport.custom_headers.items()}
+            if transport.bearer_token:
+                headers["Authorization"] = f"Bearer {expand(transport.bearer_token)}"
+            return HttpEndpoint(
+                url=expand(transport.url),
+                headers=headers,
+                verify_ssl=transport.verify_ssl,
+                timeout=transport.timeout,
+                cleanup_url=expand_for_session(transport.session_cleanup_url) if transport.session_cleanup_url else None,
+                sse=transport.type == "sse",
+            )
+        case other:
+            raise ValueError(f"transport.type '{other}' is not one of stdio, http, sse")
+
+
+def credentials_in(endpoint: Endpoint) -> frozenset[str]:
+    """The secrets we hand to a server: whatever it says, it must not say these."""
+    match endpoint:
+        case StdioEndpoint():
+            found = {value for name, value in endpoint.env.items() if _CREDENTIAL_NAME.search(name)}
+        case HttpEndpoint():
+            found = {value.removeprefix("Bearer ") for name, value in endpoint.headers.items() if _CREDENTIAL_NAME.search(name)}
+    return frozenset(value for value in found if len(value) >= _MIN_CREDENTIAL)
+
+
+def uses_session_id(transport: ResolvedTransport) -> bool:
+    """Whether the server can tell our executions apart, so that a connection must not be shared."""
+    return any("SESSION_ID" in value for value in (*transport.custom_headers.values(), transport.session_cleanup_url or ""))

@@ -1,0 +1,87 @@
+"""What goes wrong with a tool server, in words for the model and for the person who can do something about it.
+
+ToolServerError
+├─ Unreachable      no connection could be made
+├─ ConnectionLost   it broke while it was used
+├─ AuthRejected     the server does not accept our credentials
+├─ CallRejected     the server answered with an error instead of a result
+└─ BadAnswer        what the server said is not the protocol
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpFailure:
+    """An HTTP exchange that did not work out."""
+
+    method: str
+    url: str
+    status: int | None
+    detail: str
+    # The request never reached anybody.
+    unsent: bool = False
+
+    @property
+    def is_auth(self) -> bool:
+        return self.status in {401, 403}
+
+    def __str__(self) -> str:
+        what = f"HTTP {self.status}" if self.status else "no answer"
+        return f"{what} to {self.method} {self.url}" + (f": {self.detail}" if self.detail else "")
+
+
+class ToolServerError(Exception):
+    """Something is wrong with a server or a call; the text is not masked yet."""
+
+    def __init__(self, server: str, text: str) -> None:
+        super().__init__(text)
+        self.server = server
+
+
+class Unreachable(ToolServerError):  # noqa: N818 - the tree above names states, not "Error"s
+    """No connection could be made."""
+
+
+class ConnectionLost(ToolServerError):  # noqa: N818 - as above
+    """The connection broke; `never_ran` when the server certainly did not see the call."""
+
+    def __init__(self, server: str, text: str, *, never_ran: bool) -> None:
+        super().__init__(server, text)
+        self.never_ran = never_ran
+
+
+class AuthRejected(ToolServerError):  # noqa: N818 - as above
+    """The server does not accept our credentials."""
+
+    def __init__(self, server: str, failure: HttpFailure) -> None:
+        super().__init__(
+            server,
+            f"Tool server '{server}' does not accept our credentials ({failure}). Nothing in the call can change that; "
+            f"an operator has to check mcp_servers.{server}.transport.bearer_token and custom_headers.",
+        )
+
+
+class CallRejected(ToolServerError):  # noqa: N818 - as above
+    """The server answered with an error instead of a result."""
+
+
+class BadAnswer(ToolServerError):  # noqa: N818 - as above
+    """What the server said is not the protocol."""
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """The errors inside an exception group, at any depth."""
+    if isinstance(error, BaseExceptionGroup):
+        inner: Iterable[BaseException] = error.exceptions
+        for each in inner:
+            yield from leaves(each)
+    else:
+        yield error
+
+
+def explain(error: BaseException) -> str:
+    """One line for an error that came from below the protocol."""
+    seen = dict.fromkeys(f"{type(leaf).__name__}: {leaf}" if str(leaf) else type(leaf).__name__ for leaf in leaves(error))
+    return "; ".join(seen)

@@ -1,0 +1,256 @@
+"""Secrets that announce themselves: armoured keys and certificates, tokens of known make, credentials in URLs, e-mail addresses.
+
+Pure module. Each rule looks for a literal first, so that a text without it costs next to nothing.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from tarsy.tools.masking.values import MASK_PREFIX, label
+
+Rule = Callable[[str], str]
+
+_BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")
+_BEGIN_CERTIFICATE = re.compile(r"-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE(?: REQUEST)?-----")
+_END = re.compile(r"-----END [A-Z0-9 ]{1,60}-----|Private-MAC: ?[0-9a-f]{0,64}")
+# The rest of a key whose end has been cut off.
+_ARMOUR = re.compile(r"[A-Za-z0-9+/=\s\\:,-]*+")
+
+_SSH_KEY = re.compile(r"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-ssh-ed25519@openssh\.com) AAAA[A-Za-z0-9+/]{16,}={0,3}")
+_URL_CREDENTIALS = re.compile(r"""://[^\s/:@"'<>{}]{0,128}:(?P<value>[^\s/"'<>]{1,256})@(?=[\w.\[])""")
+_BEARER = re.compile(
+    r"\b[Bb](?:earer|EARER)\s{1,4}(?P<value>[A-Za-z0-9._~+/-]{16,}=*)|\b[Bb]asic (?P<basic>[A-Za-z0-9+/]{12,}={0,2})(?![\w+/])"
+)
+_JWT = re.compile(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")
+_COOKIE = re.compile(r"(?P<head>[Cc]ookie:[ \t]*)(?P<value>[^\n\"']{4,4096})")
+_CURL_USER = re.compile(r"(?P<head>(?:-u|--user)[ =]['\"]?[\w.@-]{1,64}:)(?P<value>[^\s'\"]{1,256})")
+_DOMAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24})(?![\w-])")
+_LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
+# What stands after an `@` in names that are no addresses: units, hosts inside the cluster, files.
+_NO_ADDRESS = frozenset(
+    ["service", "socket", "slice", "mount", "timer", "target", "scope", "local", "internal", "localdomain", "svc", "lan", "yaml", "yml", "json", "js", "ts", "py", "go", "sh", "txt", "log"]
+)
+_BASE64_RUN = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/]{16,65536}={0,2}(?![A-Za-z0-9+/=])")
+
+
+def mask_private_keys(text: str) -> str:
+    return _mask_armour(text, _BEGIN_KEY, label("private_key")) if "PRIVATE KEY" in text or "PuTTY-User" in text else text
+
+
+def mask_certificates(text: str) -> str:
+    return _mask_armour(text, _BEGIN_CERTIFICATE, label("certificate")) if "-----BEGIN" in text else text
+
+
+def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
+    parts: list[str] = []
+    done = 0
+    closed = True
+    for found in begin.finditer(text):
+        if found.start() < done:
+            continue
+        end = _END.search(text, found.end()) if closed else None
+        if end is None:
+            # Not searched for again: it would be looked for over the whole text each time.
+            closed = False
+            end = _ARMOUR.match(text, found.end())
+        parts += [text[done : found.start()], mark]
+        done = end.end() if end else found.end()
+    return "".join((*parts, text[done:]))
+
+
+def mask_ssh_keys(text: str) -> str:
+    return _SSH_KEY.sub(label("ssh_key"), text) if " AAAA" in text else text
+
+
+def mask_url_credentials(text: str) -> str:
+    if "://" not in text or "@" not in text:
+        return text
+    return _URL_CREDENTIALS.sub(_value_replaced(label("password")), text)
+
+
+def mask_bearer(text: str) -> str:
+    """Tokens in headers and cookies, and JSON Web Tokens anywhere."""
+    mark = label("token")
+    if "eyJ" in text:
+        text = _JWT.sub(lambda found: mark if _is_jwt(found.group()) else found.group(), text)
+    text = _BEARER.sub(lambda found: _bearer_replaced(found, mark), text)
+    if "ookie:" in text:
+        text = _COOKIE.sub(_value_replaced(mark), text)
+    return _CURL_USER.sub(_value_replaced(label("password")), text) if "-u" in text else text
+
+
+def _bearer_replaced(found: re.Match[str], mark: str) -> str:
+    group = "value" if found.group("value") else "basic"
+    value = found.group(group)
+    if group == "value" and not any(char.isdigit() for char in value):
+        return found.group()
+    if group == "basic" and b":" not in _decoded(value):
+        return found.group()
+    return found.group()[: found.start(group) - found.start()] + mark
+
+
+def _value_replaced(mark: str) -> Callable[[re.Match[str]], str]:
+    def replace(found: re.Match[str]) -> str:
+        value = found.group("value")
+        if value.startswith((MASK_PREFIX, "$", "{{", "<", "%", "***")):
+            return found.group()
+        whole, start = found.group(), found.start()
+        return whole[: found.start("value") - start] + mark + whole[found.end("value") - start :]
+
+    return replace
+
+
+def _is_jwt(text: str) -> bool:
+    head = _decoded(text.partition(".")[0].replace("-", "+").replace("_", "/"))
+    return head.startswith(b"{") and b'"' in head
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def mask_emails(text: str) -> str:
+    parts: list[str] = []
+    done = 0
+    at = text.find("@")
+    while at != -1:
+        span = _address(text, at)
+        if span is not None and span[0] >= done:
+            parts += [text[done : span[0]], label("email")]
+            done = span[1]
+        at = text.find("@", max(at + 1, done))
+    return "".join((*parts, text[done:])) if parts else text
+
+
+def _address(text: str, at: int) -> tuple[int, int] | None:
+    domain = _DOMAIN.match(text, at + 1)
+    if domain is None or domain.group(1).lower() in _NO_ADDRESS:
+        return None
+    start = at
+    while start > max(0, at - 64) and text[start - 1] in _LOCAL_PART:
+        start -= 1
+    local = text[start:at]
+    if not local or local == "git" or text[max(0, start - 3) : start] == "://" or text[max(0, start - 1) : start] in {"/", ":"}:
+        return None
+    return start, domain.end()
+
+
+def encoded_secrets(inner: Rule) -> Rule:
+    """A rule for base64 that holds a secret: decoded, the text changes under `inner`."""
+
+    def mask(text: str) -> str:
+        return _BASE64_RUN.sub(lambda found: label("base64_secret") if _hides(found.group(), inner) else found.group(), text)
+
+    return mask
+
+
+def _hides(run: str, inner: Rule) -> bool:
+    try:
+        plain = _decoded(run).decode()
+    except UnicodeDecodeError:
+        return False
+    return bool(plain) and plain.isprintable() | ("\n" in plain) and inner(plain) != plain
+
+
+@dataclass(frozen=True, slots=True)
+class Make:
+    """A token format: the literals one of which must be there, and the format itself."""
+
+    literals: tuple[str, ...]
+    pattern: re.Pattern[str]
+    mark: str
+
+
+@cache
+def known_makes() -> tuple[Make, ...]:
+    """Formats that mean a token wherever they stand: detect-secrets' detectors, and newer ones it does not have."""
+    from detect_secrets.plugins import (  # noqa: PLC0415 - heavy, imported on first use
+        aws,
+        azure_storage_key,
+        github_token,
+        gitlab_token,
+        mailchimp,
+        openai,
+        pypi_token,
+        sendgrid,
+        slack,
+        square_oauth,
+        stripe,
+        telegram_token,
+        twilio,
+    )
+
+    token = label("token")
+    theirs = [
+        Make(("AKIA", "ASIA", "ABIA", "ACCA", "A3T"), aws.AWSKeyDetector.denylist[0], label("aws_access_key")),
+        Make(("AccountKey=",), azure_storage_key.AzureStorageKeyDetector.denylist[0], token),
+        Make(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), github_token.GitHubTokenDetector.denylist[0], label("github_token")),
+        *(
+            Make(
+                ("glpat-", "gldt-", "glft-", "glsoat-", "glrt-", "GR1348941", "glcbt-", "glimt-", "glptt-", "glagent-", "gloas-"),
+                each,
+                token,
+            )
+            for each in gitlab_token.GitLabTokenDetector.denylist
+        ),
+        Make(("-us",), _bounded(mailchimp.MailchimpDetector.denylist[0]), token),
+        Make(("T3BlbkFJ",), openai.OpenAIDetector.denylist[0], token),
+        *(Make(("pypi-AgE",), each, token) for each in pypi_token.PypiTokenDetector.denylist),
+        Make(("SG.",), sendgrid.SendGridDetector.denylist[0], token),
+        Make(("xox", "XOX"), slack.SlackDetector.denylist[0], label("slack_token")),
+        Make(("hooks.slack.com",), slack.SlackDetector.denylist[1], label("slack_token")),
+        Make(("sq0csp-",), square_oauth.SquareOAuthDetector.denylist[0], token),
+        Make(("k_live_",), stripe.StripeDetector.denylist[0], token),
+        Make((":AA",), _bounded(telegram_token.TelegramBotTokenDetector.denylist[0]), token),
+        Make(("AC",), _bounded(twilio.TwilioKeyDetector.denylist[0]), token),
+        Make(("SK",), _bounded(twilio.TwilioKeyDetector.denylist[1]), token),
+    ]
+    return (*theirs, *(Make((literal,), re.compile(pattern), mark) for literal, pattern, mark in _NEWER))
+
+
+_NEWER = (
+    ("github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}", label("github_token")),
+    ("xapp-", r"xapp-\d-[A-Za-z0-9-]{20,}", label("slack_token")),
+    ("AIza", r"AIza[A-Za-z0-9_-]{35}", label("api_key")),
+    ("ya29.", r"ya29\.[A-Za-z0-9_-]{20,}", label("token")),
+    ("GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{20,}", label("token")),
+    ("sk-", r"(?<![\w-])sk-(?:ant-|proj-|or-v1-|svcacct-)?[A-Za-z0-9_-]{24,}", label("api_key")),
+    ("xai-", r"(?<![\w-])xai-[A-Za-z0-9]{40,}", label("api_key")),
+    ("gsk_", r"(?<!\w)gsk_[A-Za-z0-9]{40,}", label("api_key")),
+    ("hf_", r"(?<!\w)hf_[A-Za-z0-9]{30,}", label("token")),
+    ("npm_", r"(?<!\w)npm_[A-Za-z0-9]{36}", label("token")),
+    ("_authToken=", r"(?<=_authToken=)[^\s\"'\[]{8,}", label("token")),
+    ("dop_v1_", r"dop_v1_[a-f0-9]{64}", label("token")),
+    ("shpat_", r"shpat_[a-fA-F0-9]{32}", label("token")),
+    ("glsa_", r"glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}", label("token")),
+    ("hvs.", r"(?<!\w)hvs\.[A-Za-z0-9_-]{24,}", label("token")),
+    ("dckr_pat_", r"dckr_pat_[A-Za-z0-9_-]{20,}", label("token")),
+    ("sha256~", r"sha256~[A-Za-z0-9_-]{43}", label("token")),
+    ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", label("private_key")),
+    ("sk_test_", r"(?<!\w)[sr]k_test_[A-Za-z0-9]{20,}", label("token")),
+    ("whsec_", r"(?<!\w)whsec_[A-Za-z0-9+/=]{24,}", label("token")),
+    ("sntrys_", r"sntrys_[A-Za-z0-9+/=_-]{40,}", label("token")),
+    ("lin_api_", r"lin_api_[A-Za-z0-9]{32,}", label("token")),
+    ("NRAK-", r"NRAK-[A-Z0-9]{27}", label("api_key")),
+    ("ATATT3", r"ATATT3[A-Za-z0-9_=-]{20,}", label("token")),
+    ("PMAK-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}", label("api_key")),
+)
+
+
+def _bounded(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """Their format where it stands alone: inside a longer run it is a coincidence."""
+    return re.compile(rf"(?<![\w./+-])(?:{pattern.pattern})(?![\w/+-])")
+
+
+def mask_known_makes(text: str) -> str:
+    for make in known_makes():
+        if any(literal in text for literal in make.literals):
+            text = make.pattern.sub(make.mark, text)
+    return text

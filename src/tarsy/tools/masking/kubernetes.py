@@ -1,0 +1,298 @@
+"""Kubernetes Secrets, understood as what they are: in JSON and YAML, alone, in lists, in streams, and inside other text. Pure module.
+
+JSON is parsed; what does not parse is masked by its looks. YAML is read line by line, because a real parser takes seconds for a megabyte
+and gives up where a text is cut off, and giving up is not an option here.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+from tarsy.tools.masking.values import MASK_PREFIX, label
+
+MASK = label("kubernetes_secret")
+
+_PAYLOADS = ("data", "stringData")
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+# The types a Secret has; an object without a kind but with one of these is a Secret whose kind was left out.
+_SECRET_TYPE = re.compile(
+    r"Opaque|kubernetes\.io/(?:tls|basic-auth|ssh-auth|dockercfg|dockerconfigjson|service-account-token)|helm\.sh/release\.v1|bootstrap\.kubernetes\.io/token"
+)
+
+_JSON_START = re.compile(r"[{\[]")
+_MENTION = re.compile(
+    r"Secret|Opaque|kubernetes\.io/(?:tls|dockercfg|dockerconfigjson|basic-auth|ssh-auth|service-account-token)|helm\.sh/release"
+)
+# In JSON that does not parse, quoted once or more often.
+_LOOSE_PAYLOAD = re.compile(r"""\\*["'](?:data|stringData)\\*["']\s{0,8}:\s{0,8}\{""")
+_LOOSE_VALUE = re.compile(
+    r"""(?P<key>\\*["'][^"'\\\n]{1,256}\\*["']\s{0,8}:\s{0,8})(?P<open>\\*)(?P<quote>["'])(?P<value>(?:(?!(?P=open)(?P=quote))[^\n}]){0,65536})"""
+)
+_FLOW_PAYLOAD = re.compile(r"(?P<key>\b(?:data|stringData):\s{0,8})\{(?P<body>[^{}]{0,1048576})(?:\}|\Z)")
+_LINE = re.compile(
+    r"(?P<indent> *)(?P<dashes>(?:- +)*)(?:(?P<key>[\w./$-]+|\"[^\"\n]{1,256}\"|'[^'\n]{1,256}') *:(?P<value>(?: [^\n]*)?)$)?"
+)
+
+
+def mask_kubernetes_secrets(text: str) -> str:
+    """Hide the payload of every Secret in `text`."""
+    if _MENTION.search(text) is None:
+        return text
+    text = _mask_json(text)
+    text = _mask_flow(text)
+    return _mask_yaml(text)
+
+
+def _mask_json(text: str) -> str:
+    """Parse each JSON value that begins at the start of a line or stands alone; mask the rest by its looks."""
+    parts: list[str] = []
+    done = 0
+    decoder = json.JSONDecoder(strict=False)
+    misses = 0
+    for found in _JSON_START.finditer(text):
+        start = found.start()
+        if start < done or not _opens_json(text, start):
+            continue
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            misses += 1
+            # Each miss reads on to its error; a text made of misses is not JSON.
+            if misses > 50:
+                break
+            continue
+        if _mask_value(value, in_secret_list=False):
+            parts += [text[done:start], _dumped(value, text[start:end])]
+            done = end
+        elif end - start > 2:
+            parts.append(text[done:end])
+            done = end
+    rest = text[done:]
+    return "".join((*parts, _mask_loose(rest) if _MENTION.search(rest) else rest))
+
+
+def _opens_json(text: str, at: int) -> bool:
+    """Whether a JSON value may begin here: an object or array, not a placeholder or a log prefix in brackets."""
+    following = text[at + 1 : at + 40].lstrip()[:1]
+    return following in ({'"', "}"} if text[at] == "{" else {"{", "[", '"'})
+
+
+def _mask_value(value: Any, *, in_secret_list: bool) -> bool:
+    """Mask in place; whether anything was."""
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        # No short cut: every item has to be masked.
+        return any([_mask_value(item, in_secret_list=in_secret_list) for item in items])
+    if not isinstance(value, dict):
+        return False
+    node = cast("dict[str, Any]", value)
+    if _is_secret(node, in_secret_list=in_secret_list):
+        return _mask_secret(node)
+    listed = node.get("kind") == "SecretList"
+    changed = False
+    for key, item in node.items():
+        if isinstance(item, str):
+            masked = _mask_nested(item)
+            if masked != item:
+                node[key] = masked
+                changed = True
+        elif _mask_value(item, in_secret_list=listed and key == "items"):
+            changed = True
+    return changed
+
+
+def _is_secret(node: dict[str, Any], *, in_secret_list: bool) -> bool:
+    kind = node.get("kind")
+    if kind is not None:
+        return kind == "Secret"
+    if not any(name in node for name in _PAYLOADS):
+        return False
+    return in_secret_list or _SECRET_TYPE.fullmatch(str(node.get("type", ""))) is not None
+
+
+def _mask_secret(node: dict[str, Any]) -> bool:
+    changed = False
+    for name in _PAYLOADS:
+        payload = node.get(name)
+        if isinstance(payload, dict):
+            for key in cast("dict[str, Any]", payload):
+                changed = changed or payload[key] != MASK
+                payload[key] = MASK
+        elif payload is not None:
+            changed = changed or payload != MASK
+            node[name] = MASK
+    metadata = node.get("metadata")
+    annotations = cast("dict[str, Any]", metadata).get("annotations") if isinstance(metadata, dict) else None
+    if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
+        changed = changed or annotations[_LAST_APPLIED] != MASK
+        annotations[_LAST_APPLIED] = MASK
+    return changed
+
+
+def _mask_nested(text: str) -> str:
+    """A string that holds a document of its own."""
+    return mask_kubernetes_secrets(text) if len(text) > 20 and ("Secret" in text or "Opaque" in text) else text
+
+
+def _dumped(value: Any, original: str) -> str:
+    """The JSON again, indented the way it was."""
+    indent = re.match(r"[{\[]\r?\n([ \t]+)", original)
+    if indent is not None:
+        return json.dumps(value, ensure_ascii=False, indent=indent.group(1))
+    compact = '": ' not in original
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":") if compact else (", ", ": "))
+
+
+def _mask_loose(text: str) -> str:
+    """JSON that is cut off or quoted: every string in a `data` or `stringData` object goes."""
+    parts: list[str] = []
+    done = 0
+    for found in _LOOSE_PAYLOAD.finditer(text):
+        if found.start() < done:
+            continue
+        end = text.find("}", found.end())
+        end = len(text) if end == -1 else end
+        parts += [text[done : found.end()], _LOOSE_VALUE.sub(_loose_value, text[found.end() : end])]
+        done = end
+    return "".join((*parts, text[done:]))
+
+
+def _loose_value(found: re.Match[str]) -> str:
+    return f"{found.group('key')}{found.group('open')}{found.group('quote')}{MASK}"
+
+
+def _mask_flow(text: str) -> str:
+    """YAML's one-line style. Whether it belongs to a Secret is not asked: the text speaks of one."""
+    if "{" not in text or not re.search(r"kind: ?['\"]?Secret(?:List)?\b", text):
+        return text
+    return _FLOW_PAYLOAD.sub(
+        lambda found: found.group() if MASK_PREFIX in found.group("body") else f"{found.group('key')}{{{MASK}: {MASK}}}", text
+    )
+
+
+class _Group:
+    """One mapping of a YAML text: the keys that stand at one column, below one parent."""
+
+    __slots__ = ("column", "kind", "parent", "type")
+
+    def __init__(self, column: int, parent: "_Group | None") -> None:
+        self.column = column
+        self.parent = parent
+        self.kind: str | None = None
+        self.type: str = ""
+
+    @property
+    def is_secret(self) -> bool:
+        if self.kind is not None:
+            return self.kind == "Secret"
+        if _SECRET_TYPE.fullmatch(self.type):
+            return True
+        above = self.parent
+        while above is not None:
+            if above.kind is not None:
+                return above.kind == "SecretList"
+            above = above.parent
+        return False
+
+    @property
+    def belongs_to_secret(self) -> bool:
+        above: _Group | None = self
+        while above is not None:
+            if above.is_secret:
+                return True
+            above = above.parent
+        return False
+
+
+def _mask_yaml(text: str) -> str:
+    if not re.search(
+        r"^ *(?:- +)*[\"']?(?:data|stringData|kubectl\.kubernetes\.io/last-applied-configuration)[\"']? *:", text, re.MULTILINE
+    ):
+        return text
+    lines = text.split("\n")
+    masked = list(_masked_lines(lines, _payload_lines(lines)))
+    return "\n".join(masked)
+
+
+def _payload_lines(lines: list[str]) -> dict[int, int]:
+    """Line number → column, for each line that opens a Secret's payload."""
+    candidates: list[tuple[int, int, _Group, str]] = []
+    stack: list[_Group] = []
+    for number, line in enumerate(lines):
+        if line.startswith(("---", "...")):
+            stack = []
+            continue
+        found = _LINE.match(line)
+        if found is None or found.group("key") is None:
+            continue
+        column = found.end("dashes")
+        group = _enter(stack, column, is_item=bool(found.group("dashes")), dash_at=found.end("indent"))
+        key, value = found.group("key").strip("\"'"), found.group("value").strip().strip("\"',")
+        if key == "kind":
+            group.kind = value
+        elif key == "type":
+            group.type = value
+        elif key in _PAYLOADS or key == _LAST_APPLIED:
+            candidates.append((number, column, group, key))
+    return {
+        number: column
+        for number, column, group, key in candidates
+        if (group.belongs_to_secret if key == _LAST_APPLIED else group.is_secret)
+    }
+
+
+def _enter(stack: list[_Group], column: int, *, is_item: bool, dash_at: int) -> _Group:
+    """The mapping a line belongs to: leave the deeper ones, open a new one for a deeper line or a new list item."""
+    while stack and (stack[-1].column > column or (is_item and stack[-1].column > dash_at)):
+        stack.pop()
+    if not stack or stack[-1].column < column:
+        stack.append(_Group(column, stack[-1] if stack else None))
+    return stack[-1]
+
+
+def _masked_lines(lines: list[str], payloads: dict[int, int]) -> Iterator[str]:
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        column = payloads.get(number - 1)
+        if column is None:
+            yield line
+            continue
+        head, _, value = line.partition(":")
+        below = _deeper(lines, number, column)
+        if value.strip() and MASK in value:
+            yield line
+            continue
+        if value.strip():
+            # A flow mapping, a scalar or a block scalar: all of it, with the lines that continue it.
+            yield f"{head}: {MASK}"
+        else:
+            yield line
+            yield from _masked_entries(lines[number:below])
+        number = below
+
+
+def _deeper(lines: list[str], start: int, column: int) -> int:
+    """Where the lines end that stand deeper than `column`."""
+    number = start
+    while number < len(lines):
+        line = lines[number]
+        if line.strip() and len(line) - len(line.lstrip(" ")) <= column:
+            break
+        number += 1
+    return number
+
+
+def _masked_entries(lines: list[str]) -> Iterator[str]:
+    """`key: value` becomes `key: mask`; lines that continue a value go."""
+    first = next((line for line in lines if line.strip()), "")
+    column = len(first) - len(first.lstrip(" "))
+    for line in lines:
+        if not line.strip():
+            continue
+        if len(line) - len(line.lstrip(" ")) > column:
+            continue
+        key, colon, _ = line.partition(":")
+        yield f"{key}: {MASK}" if colon else f"{line[:column]}{MASK}"

@@ -1,0 +1,131 @@
+"""A masker is the rules a server's configuration asks for, in the order in which they do not disturb each other. Pure module."""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from tarsy.config.masking import GROUPS, PATTERNS
+from tarsy.config.resolved import ResolvedMasking
+from tarsy.tools.masking.assignments import KEYWORDS, AssignmentMasker
+from tarsy.tools.masking.blocks import (
+    encoded_secrets,
+    mask_bearer,
+    mask_certificates,
+    mask_emails,
+    mask_known_makes,
+    mask_private_keys,
+    mask_ssh_keys,
+    mask_url_credentials,
+)
+from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
+from tarsy.tools.masking.values import label
+
+Rule = Callable[[str], str]
+
+# Unmistakable, and never wanted: hidden whatever a configuration says.
+FLOOR: tuple[Rule, ...] = (mask_private_keys, mask_known_makes, mask_url_credentials)
+
+_RULES: dict[str, Rule] = {
+    "certificate": mask_certificates,
+    "ssh_key": mask_ssh_keys,
+    "token": mask_bearer,
+}
+
+_OPEN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY")
+_CLOSED_KEY = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY")
+
+
+class Masker:
+    """Hides secrets in texts. Masking a masked text changes nothing."""
+
+    def __init__(self, patterns: Iterable[str], *, custom: Iterable[tuple[str, str]] = (), literals: Iterable[str] = ()) -> None:
+        names = frozenset(patterns)
+        unknown = names - frozenset(PATTERNS)
+        if unknown:
+            raise ValueError(f"unknown masking pattern: {', '.join(sorted(unknown))}")
+        self._rules = (*_literal_rule(literals), mask_kubernetes_secrets, *FLOOR, *_named_rules(names), *_custom_rules(custom))
+
+    @classmethod
+    def for_server(cls, masking: ResolvedMasking, *, literals: Iterable[str] = ()) -> "Masker":
+        """The masker a server's configuration asks for; `literals` are secrets we know by heart."""
+        if not masking.enabled:
+            return cls((), literals=literals)
+        names = {*masking.patterns}
+        for group in masking.pattern_groups:
+            names.update(_group(group))
+        return cls(names, custom=masking.custom_patterns, literals=literals)
+
+    @classmethod
+    def for_group(cls, group: str) -> "Masker":
+        return cls(_group(group))
+
+    def mask(self, text: str) -> str:
+        for rule in self._rules:
+            text = rule(text)
+        return text
+
+
+class LineMasker:
+    """Masks a text that comes in pieces: it remembers that it is inside a key whose lines look harmless one by one."""
+
+    def __init__(self, masker: Masker) -> None:
+        self._masker = masker
+        self._in_key = False
+
+    def mask(self, piece: str) -> str:
+        was_in_key = self._in_key
+        opened, closed = _OPEN_KEY.search(piece), _CLOSED_KEY.search(piece)
+        if closed is not None:
+            self._in_key = opened is not None and opened.start() > closed.start()
+        elif opened is not None:
+            self._in_key = True
+        if was_in_key:
+            return label("private_key") + ("\n" if piece.endswith("\n") else "")
+        return self._masker.mask(piece)
+
+
+def mask_alert(text: str, pattern_group: str) -> str:
+    """Hide the secrets of an alert before anything else sees it."""
+    return _masker_for_group(pattern_group).mask(text)
+
+
+@lru_cache(maxsize=16)
+def _masker_for_group(group: str) -> Masker:
+    return Masker.for_group(group)
+
+
+def _group(name: str) -> tuple[str, ...]:
+    if name not in GROUPS:
+        raise ValueError(f"unknown masking group: {name}")
+    return GROUPS[name]
+
+
+def _named_rules(names: frozenset[str]) -> Iterable[Rule]:
+    yield from (_RULES[name] for name in PATTERNS if name in names and name in _RULES)
+    # In the order of the configuration reference, but the special before the general: it claims its names first.
+    order = ("aws_secret_key", *(name for name in PATTERNS if name != "aws_secret_key"))
+    keywords = [keyword for name in order if name in names for keyword in KEYWORDS.get(name, ())]
+    assignments = AssignmentMasker(keywords).mask if keywords else None
+    if assignments is not None:
+        yield assignments
+    if "email" in names:
+        yield mask_emails
+    if "base64_secret" in names:
+        yield encoded_secrets(Masker(names - {"base64_secret", "base64_short", "email"}).mask)
+
+
+def _custom_rules(custom: Iterable[tuple[str, str]]) -> Iterable[Rule]:
+    for pattern, replacement in custom:
+        compiled = re.compile(pattern)
+
+        def rule(text: str, compiled: re.Pattern[str] = compiled, replacement: str = replacement) -> str:
+            return compiled.sub(replacement, text)
+
+        yield rule
+
+
+def _literal_rule(literals: Iterable[str]) -> Iterable[Rule]:
+    known = sorted({literal for literal in literals if literal}, key=len, reverse=True)
+    if known:
+        compiled = re.compile("|".join(re.escape(literal) for literal in known))
+        yield lambda text: compiled.sub(label("credential"), text)

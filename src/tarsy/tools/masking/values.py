@@ -1,0 +1,76 @@
+"""Which values count as secrets, given the name they stand under. Pure module."""
+
+import re
+from enum import StrEnum
+
+MASK_PREFIX = "[MASKED_"
+
+
+def label(pattern: str) -> str:
+    """What stands in a text instead of a secret."""
+    return f"{MASK_PREFIX}{pattern.upper()}]"
+
+
+class Sort(StrEnum):
+    """How much a name says about its value."""
+
+    # Nothing but a secret is ever called so: any value counts.
+    PASSWORD = "password"
+    # Often something else (a type, a count, a state): the value must look the part.
+    TOKEN = "token"
+    # Often the name of an object that holds the secret.
+    SECRET = "secret"
+    # Base64, or it is not what we look for.
+    ENCODED = "encoded"
+
+
+_PLACEHOLDER = re.compile(
+    r"(?:null|none|nil|<nil>|~|true|false|yes|no|undefined|n/?a|empty|unset|redacted|hidden|masked|"
+    r"\[?redacted\]?|\[?hidden\]?|<[^<>\n]{1,60}>|\*{2,}|x{3,}|\.{3,}|-+|%[svqdr]|\?+|"
+    r"\$\{[^}\n]{0,120}\}|\$\([^)\n]{0,120}\)|\$[A-Z_][A-Z0-9_]*|\{\{.{0,120}|\$\{\{.{0,120}|%\([\w]+\)s|%[A-Z_]+%)",
+    re.IGNORECASE,
+)
+# Looks like code that fetches the value, not like the value.
+_CODE = re.compile(
+    r"[A-Za-z_][\w.]*[(\[]|(?:self|this|config|cfg|conf|settings|os|process|env|secrets?|vars?|local|module|data|req|request|ctx|args|opts|options|values)\."
+)
+# An error message that mentions the name before its colon goes on with one of these.
+_PROSE = frozenset(
+    ["a", "an", "the", "is", "are", "was", "not", "no", "must", "should", "can", "could", "cannot", "could", "failed", "failure", "fail", "invalid", "incorrect", "wrong", "missing", "required", "expired", "unable", "unknown", "error", "file", "key", "cipher", "connection", "context", "permission", "access", "denied", "x509", "unexpected", "authentication", "unauthorized", "forbidden", "rpc", "json", "yaml", "illegal", "bad", "open", "read", "does", "did", "has", "have", "will", "would", "expected", "please", "see", "for", "to", "of", "in", "on", "at", "with", "from", "and", "or", "if", "it", "this", "that", "your", "my", "too", "value", "length", "decode", "decrypt", "cannot", "crypto", "parse", "parsing", "lookup", "timeout", "dial", "secret", "secrets", "user", "username", "policy", "rotation", "reset", "changed", "updated", "created", "deleted", "authentication"]
+)
+_OBJECT_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-./][a-z0-9]{1,20})*")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{4,}={0,2}")
+_SYMBOL = re.compile(r"[^\w\s.,:;/-]")
+
+
+def is_secret(value: str, sort: Sort, *, prose: bool, quoted: bool) -> bool:
+    """Whether `value` is worth hiding; `prose` when it may be the middle of a sentence, `quoted` when it is certainly a value."""
+    bare = value.strip().strip("\"'`,;")
+    if not bare or bare.startswith(MASK_PREFIX) or _PLACEHOLDER.fullmatch(bare):
+        return False
+    if prose and bare.split(maxsplit=1)[0].rstrip(":,.").lower() in _PROSE:
+        return False
+    if not quoted and _CODE.match(bare):
+        return False
+    match sort:
+        case Sort.PASSWORD:
+            return True
+        case Sort.TOKEN:
+            return len(bare) >= 6 and _looks_random(bare) and not bare.startswith(("/", "./", "~/"))
+        case Sort.SECRET:
+            return len(bare) >= 6 and _looks_random(bare) and not _OBJECT_NAME.fullmatch(bare) and not bare.startswith(("/", "./", "~/"))
+        case Sort.ENCODED:
+            return _BASE64.fullmatch(bare) is not None
+
+
+def _looks_random(value: str) -> bool:
+    """Made by a machine: digits among letters, both cases, symbols, or simply long. A count or a word is not."""
+    has_digit = any(char.isdigit() for char in value)
+    has_lower = any(char.islower() for char in value)
+    has_upper = any(char.isupper() for char in value)
+    if has_digit and not (has_lower or has_upper):
+        return len(value) >= 12
+    words = value.replace("-", " ").replace("_", " ").split()
+    if not has_digit and (value.istitle() or value.islower() or value.isupper()) and len(words) <= 4:
+        return len(max(words, key=len, default="")) >= 16 or _SYMBOL.search(value) is not None
+    return has_digit or (has_lower and has_upper) or len(value) >= 16

@@ -1,0 +1,185 @@
+"""One tool server as one execution sees it: connected once, re-connected when lost, its tools listed and narrowed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from tarsy.config.resolved import ResolvedMcpServer
+from tarsy.config.templates import MissingVariableError, expand
+from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName
+from tarsy.kit.clock import Clock, milliseconds_since
+from tarsy.tools.endpoint import Endpoint, credentials_in, endpoint_of
+from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
+from tarsy.tools.masking import LineMasker, Masker
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+    from tarsy.tools.connection import Connection
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A call whose connection broke and that was not made again."""
+
+    error: ConnectionLost
+    reconnected: bool
+
+
+class ToolServer:
+    """A server's connection and tools, for the life of one execution."""
+
+    def __init__(
+        self,
+        config: ResolvedMcpServer,
+        *,
+        allowed: frozenset[str] | None,
+        env: Mapping[str, str],
+        execution_id: str | None,
+        tasks: TaskGroup,
+        clock: Clock,
+    ) -> None:
+        self.name = config.name
+        self.tools: tuple[ToolDefinition, ...] = ()
+        self.listing: ToolListing | None = None
+        self._config = config
+        self._allowed = allowed
+        self._env = env
+        self._tasks = tasks
+        self._clock = clock
+        self._lock = anyio.Lock()
+        self._connection: Connection | None = None
+        self._endpoint, self._misconfigured = _endpoint(config, env, execution_id)
+        self.masker = Masker.for_server(config.masking, literals=credentials_in(self._endpoint) if self._endpoint else ())
+
+    @property
+    def call_timeout(self) -> float | None:
+        return self._config.transport.timeout
+
+    @property
+    def problem(self) -> str | None:
+        """Why the server cannot be used, masked."""
+        return self.listing.error if self.listing is not None else None
+
+    async def ensure_listed(self) -> None:
+        """Connect and list the tools, once; again when the server says that they changed. Trouble ends up in `problem`."""
+        async with self._lock:
+            connection = self._connection
+            changed = connection is not None and connection.is_alive and connection.tools_changed
+            if self.listing is None or changed:
+                await self._list()
+
+    async def call(
+        self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: Callable[[str], None]
+    ) -> "types.CallToolResult | Lost":
+        """Run a tool; over a new connection if the old one is gone, and a second time only if that cannot do harm.
+
+        Raises:
+            ToolServerError: there is no result, for another reason than a lost connection.
+        """
+        bare = ToolName.parse(tool.name)
+        if bare is None:
+            raise ValueError(tool.name)
+        connection = await self._alive()
+        try:
+            return await connection.call(bare.tool, arguments, on_output)
+        except ConnectionLost as error:
+            try:
+                connection = await self._alive()
+            except ToolServerError:
+                return Lost(error, reconnected=False)
+            if not (error.never_ran or tool.safe_to_repeat):
+                return Lost(error, reconnected=True)
+        return await connection.call(bare.tool, arguments, on_output)
+
+    async def ping(self) -> None:
+        """See whether the server answers.
+
+        Raises:
+            ToolServerError: it does not.
+        """
+        await (await self._alive()).ping()
+
+    async def close(self) -> None:
+        """End the connection in an orderly way."""
+        if self._connection is not None:
+            self._connection.stop()
+            await self._connection.ended.wait()
+
+    def abort(self) -> None:
+        if self._connection is not None:
+            self._connection.abort()
+
+    async def _list(self) -> None:
+        started_at, started = self._clock.now(), self._clock.monotonic()
+        error: str | None = None
+        try:
+            connection = await self._connect()
+            self.tools = tuple(
+                _definition(self.name, tool, self.masker) for tool in await connection.list_tools() if self._offers(tool.name)
+            )
+        except ToolServerError as trouble:
+            error = self.masker.mask(str(trouble))
+            self.tools = ()
+            log.warning("tool_server.unavailable", server=self.name, problem=error)
+        self.listing = ToolListing(
+            server=self.name,
+            tools=tuple(tool.name for tool in self.tools),
+            error=error,
+            started_at=started_at,
+            duration_ms=milliseconds_since(started, self._clock),
+        )
+
+    def _offers(self, tool: str) -> bool:
+        configured = self._config.tools
+        return (configured is None or tool in configured) and (self._allowed is None or tool in self._allowed)
+
+    async def _alive(self) -> "Connection":
+        async with self._lock:
+            return await self._connect()
+
+    async def _connect(self) -> "Connection":
+        if self._connection is not None and self._connection.is_alive:
+            return self._connection
+        if self._endpoint is None:
+            raise Unreachable(self.name, f"Tool server '{self.name}' is not available: {self._misconfigured}")
+        from tarsy.tools.connection import Connection  # noqa: PLC0415 - heavy, imported on first use
+
+        connection = Connection(self.name, self._endpoint, ours=self._env, mask_line=LineMasker(self.masker).mask)
+        self._connection = connection
+        self._tasks.start_soon(connection.run, name=f"tool server {self.name}")
+        await connection.ready.wait()
+        if connection.failure is not None:
+            raise connection.failure
+        return connection
+
+
+def _endpoint(config: ResolvedMcpServer, env: Mapping[str, str], execution_id: str | None) -> tuple[Endpoint | None, str]:
+    try:
+        return (
+            endpoint_of(
+                config.transport,
+                lambda value: expand(value, env),
+                lambda value: expand(value, env, session_id=execution_id),
+            ),
+            "",
+        )
+    except (MissingVariableError, ValueError) as error:
+        return None, f"{error} (mcp_servers.{config.name}.transport)"
+
+
+def _definition(server: str, tool: "types.Tool", masker: Masker) -> ToolDefinition:
+    hints = tool.annotations
+    return ToolDefinition(
+        name=str(ToolName(server, tool.name)),
+        description=masker.mask(tool.description or tool.title or ""),
+        parameters_schema=dict(tool.input_schema),
+        read_only=bool(hints and hints.read_only_hint),
+        idempotent=bool(hints and hints.idempotent_hint),
+    )

@@ -1,0 +1,61 @@
+"""Opens the tools of an execution and closes them with it."""
+
+import os
+from collections.abc import AsyncGenerator, Collection, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import anyio
+
+from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
+from tarsy.kit.clock import Clock, SystemClock
+from tarsy.tools.executor import McpToolExecutor
+from tarsy.tools.server import ToolServer
+
+# A server that was told to end gets this long, its process tree included, before its connection is cut.
+CLOSE_SECONDS = 10.0
+
+
+class McpToolServers:
+    """The way to every configured MCP server; `env` fills in the templates of their configuration."""
+
+    def __init__(self, *, env: Mapping[str, str] | None = None, clock: Clock | None = None) -> None:
+        self._env = dict(os.environ) if env is None else dict(env)
+        self._clock = clock or SystemClock()
+
+    def open(
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str
+    ) -> AbstractAsyncContextManager[McpToolExecutor]:
+        """The tools `agent` may use, connected on first use; names without a configuration are an operator's mistake and raise KeyError."""
+        return self._open({name: servers[name] for name in agent.mcp_servers}, agent, execution_id)
+
+    @asynccontextmanager
+    async def _open(
+        self, configs: Mapping[str, ResolvedMcpServer], agent: ResolvedAgentConfig, execution_id: str
+    ) -> AsyncGenerator[McpToolExecutor]:
+        async with anyio.create_task_group() as tasks:
+            servers = {
+                name: ToolServer(
+                    config,
+                    allowed=frozenset(agent.tool_filters[name]) if name in agent.tool_filters else None,
+                    env=self._env,
+                    execution_id=execution_id,
+                    tasks=tasks,
+                    clock=self._clock,
+                )
+                for name, config in configs.items()
+            }
+            try:
+                yield McpToolExecutor(servers, call_timeout=agent.tool_call_timeout, clock=self._clock)
+            finally:
+                await close_all(servers.values())
+
+
+async def close_all(servers: Collection[ToolServer]) -> None:
+    """End all connections at once, orderly while that is quick; not even a cancelled owner leaves one behind."""
+    with anyio.CancelScope(shield=True):
+        with anyio.move_on_after(CLOSE_SECONDS):
+            async with anyio.create_task_group() as tasks:
+                for server in servers:
+                    tasks.start_soon(server.close, name=f"close {server.name}")
+        for server in servers:
+            server.abort()

@@ -1,0 +1,153 @@
+"""Runs one stdio tool server and outlives nobody: when the owner goes, the server's whole process tree goes.
+
+Started as a script, in a process of its own, with nothing but the standard library: `supervisor.py LIFELINE COMMAND ARG…`.
+LIFELINE is the read end of a pipe whose other end only the owner holds. It reaches its end when the owner closes it or dies, however it dies.
+"""
+
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+# Between the polite signal and the other one.
+GRACE_SECONDS = 2.0
+POLL_SECONDS = 0.02
+
+
+def prctl(option: int, value: int) -> None:
+    """Ask the kernel, where it is Linux; elsewhere the process group is all we can hold on to."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def start(command: list[str]) -> int:
+    """Start the server as the leader of its own session; it dies with us even if we are killed."""
+    supervisor = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.setsid()
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != supervisor:
+            os._exit(1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.execvp(command[0], command)  # noqa: S606 - the operator's configuration names the command, no shell is involved
+    except OSError as error:
+        os.write(2, f"cannot start {command[0]}: {error.strerror}\n".encode())
+    finally:
+        os._exit(127)
+
+
+def release_pipes() -> None:
+    """Let go of the server's pipes, so that their ends are seen by the owner as soon as the server is gone."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1):
+        os.dup2(nowhere, fd)
+    os.close(nowhere)
+
+
+def wait(leader: int, lifeline: int) -> int | None:
+    """Wait for the server to end (its exit status) or the owner to let go (None)."""
+    wakeup, signalled = os.pipe()
+    os.set_blocking(signalled, False)
+    signal.set_wakeup_fd(signalled)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    while True:
+        status = reap(leader)
+        if status is not None:
+            return status
+        ready, _, _ = select.select([wakeup, lifeline], [], [])
+        if lifeline in ready:
+            return None
+        os.read(wakeup, 512)
+
+
+def reap(leader: int) -> int | None:
+    """Collect every child that has ended, adopted ones too; the leader's exit status if it is among them."""
+    found: int | None = None
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        if pid == leader:
+            found = os.waitstatus_to_exitcode(status)
+
+
+def descendants() -> set[int]:
+    """All processes below us, found by walking /proc: also those that left the server's process group."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as stat:
+                    # The name in parentheses may hold anything, so fields are counted from its end.
+                    parent = int(stat.read().rpartition(")")[2].split()[1])
+            except (OSError, IndexError, ValueError):
+                continue
+            children.setdefault(parent, []).append(int(name))
+    found: set[int] = set()
+    ahead = [os.getpid()]
+    while ahead:
+        below = children.get(ahead.pop(), [])
+        found.update(below)
+        ahead.extend(below)
+    return found
+
+
+def signal_all(leader: int, number: int) -> bool:
+    """Send a signal to the server's group and to every descendant; whether anybody was there."""
+    alive = False
+    try:
+        os.killpg(leader, number)
+        alive = True
+    except OSError:
+        alive = False
+    for pid in descendants():
+        try:
+            os.kill(pid, number)
+            alive = True
+        except OSError:
+            continue
+    return alive
+
+
+def end(leader: int) -> None:
+    """End the whole tree, politely first, and collect what is left of it."""
+    deadline = time.monotonic() + GRACE_SECONDS
+    anybody = signal_all(leader, signal.SIGTERM)
+    while anybody and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+        reap(leader)
+        anybody = signal_all(leader, 0)
+    while anybody:
+        anybody = signal_all(leader, signal.SIGKILL)
+        time.sleep(POLL_SECONDS)
+        reap(leader)
+
+
+def main(lifeline: int, command: list[str]) -> int:
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    os.set_inheritable(lifeline, False)
+    leader = start(command)
+    # Only the lifeline decides when to end: a signal must not separate us from the server. Not before it is started: it would inherit this.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    release_pipes()
+    status = wait(leader, lifeline)
+    end(leader)
+    return 0 if status is None else status & 0xFF
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))
