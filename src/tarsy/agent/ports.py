@@ -8,7 +8,9 @@ from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.step import Step, StoredRun
-from tarsy.domain.tool import ToolCatalog, ToolResult
+from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
+
+Mask = Callable[[str], str]
 
 
 class ToolExecutor(Protocol):
@@ -53,4 +55,9 @@ class LiveText(Protocol):
     def publish(self, delta: StreamDelta) -> None: ...
 
 
-Mask = Callable[[str], str]
+class ResultStore(Protocol):
+    """Keeps whole tool results within reach when the conversation holds only a part of them."""
+
+    async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
+        """What a call came to, or None when it has not come to anything yet."""
+        ...

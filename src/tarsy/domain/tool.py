@@ -77,3 +77,11 @@ class ToolResult:
     is_timeout: bool = False
     # The call never reached a server: unknown tool, arguments against the schema, refused by configuration.
     refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """A stored result: the whole text, whatever part of it the model was shown."""
+
+    content: str
+    is_error: bool

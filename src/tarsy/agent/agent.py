@@ -1,0 +1,129 @@
+"""Agents: a controller in its life cycle. An agent is made for one execution, begun or continued."""
+
+from dataclasses import replace
+from typing import Protocol, assert_never
+
+import anyio
+import structlog
+
+from tarsy.agent.controllers.iterating import IteratingController
+from tarsy.agent.controllers.native import NativeSpeech
+from tarsy.agent.controllers.react import ReActSpeech
+from tarsy.agent.controllers.single_shot import executive_summary_controller, scoring_controller, synthesis_controller
+from tarsy.agent.controllers.speech import ToolSpeech
+from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.prompt.score import parse_score
+from tarsy.agent.scribe import Scribe
+from tarsy.agent.stopping import Stopping, StopReason
+from tarsy.domain.agent import AgentType, ToolCalling
+from tarsy.domain.claim import ClaimLostError
+from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.step import StoredRun
+
+# A last write that takes longer is not worth holding up a shutdown; recovery will close what it leaves open.
+LAST_WRITE_SECONDS = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+class Controller(Protocol):
+    """A control flow. It starts from the stored run, whatever is in it, and stores each step as it happens."""
+
+    async def run(self, context: ExecutionContext, scribe: Scribe, stored: StoredRun) -> ExecutionResult: ...
+
+
+class Agent(Protocol):
+    async def execute(self, context: ExecutionContext, stopping: Stopping) -> ExecutionResult: ...
+
+
+class BaseAgent:
+    """Marks the execution active, runs its controller, and leaves nothing open however it ends."""
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+
+    async def execute(self, context: ExecutionContext, stopping: Stopping) -> ExecutionResult:
+        stored = await context.journal.load(context.execution_id)
+        scribe = Scribe(context, stored)
+        try:
+            if not stored.messages:
+                await scribe.commit(execution_changes=(scribe.moved(RunStatus.ACTIVE),))
+            return await self._controller.run(context, scribe, stored)
+        except anyio.get_cancelled_exc_class():
+            await _close(scribe, stopping.reason)
+            raise
+        except ClaimLostError:
+            raise
+        except Exception as error:  # one agent's bug is that agent's failure, nobody else's
+            log.exception("agent.broke", execution_id=context.execution_id, agent=context.config.agent_name)
+            reason = context.mask(f"internal error: {type(error).__name__}: {error}")
+            await scribe.commit(closed=scribe.close_all(TimelineStatus.FAILED), execution_changes=(scribe.moved(RunStatus.FAILED, reason),))
+            return ExecutionResult(status=RunStatus.FAILED, error=reason)
+
+
+class ScoringAgent(BaseAgent):
+    """A judge: its answer must hold a score, or it is none."""
+
+    async def execute(self, context: ExecutionContext, stopping: Stopping) -> ExecutionResult:
+        result = await super().execute(context, stopping)
+        if result.status is not RunStatus.COMPLETED:
+            return result
+        score = parse_score(result.final_analysis)
+        if score is None:
+            return replace(result, status=RunStatus.FAILED, error="the judge's answer holds no score")
+        return replace(result, score=score)
+
+
+async def _close(scribe: Scribe, reason: StopReason) -> None:
+    """The last write of a stopped execution. One that will be continued elsewhere keeps its status."""
+    with anyio.move_on_after(LAST_WRITE_SECONDS, shield=True):
+        try:
+            match reason:
+                case StopReason.HANDED_OVER:
+                    await scribe.commit(closed=scribe.close_all(TimelineStatus.INTERRUPTED))
+                case StopReason.CANCELLED:
+                    await scribe.commit(
+                        closed=scribe.close_all(TimelineStatus.CANCELLED), execution_changes=(scribe.moved(RunStatus.CANCELLED),)
+                    )
+                case StopReason.TIMED_OUT:
+                    await scribe.commit(
+                        closed=scribe.close_all(TimelineStatus.TIMED_OUT),
+                        execution_changes=(scribe.moved(RunStatus.TIMED_OUT, "the session ran out of time"),),
+                    )
+                case StopReason.LOST:
+                    return
+                case _:
+                    assert_never(reason)
+        except ClaimLostError:
+            log.info("agent.claim_lost_while_stopping")
+
+
+def create_agent(context: ExecutionContext) -> Agent:
+    """The agent for an execution's type."""
+    wrapper = ScoringAgent if context.config.type is AgentType.SCORING else BaseAgent
+    return wrapper(create_controller(context))
+
+
+def create_controller(context: ExecutionContext) -> Controller:
+    """The control flow for an agent's type."""
+    match context.config.type:
+        case AgentType.DEFAULT:
+            return IteratingController(speech_for(context.config.tool_calling))
+        case AgentType.SYNTHESIS:
+            return synthesis_controller()
+        case AgentType.EXEC_SUMMARY:
+            return executive_summary_controller()
+        case AgentType.SCORING:
+            return scoring_controller()
+        case _:
+            assert_never(context.config.type)
+
+
+def speech_for(tool_calling: ToolCalling) -> ToolSpeech:
+    match tool_calling:
+        case ToolCalling.NATIVE:
+            return NativeSpeech()
+        case ToolCalling.REACT:
+            return ReActSpeech()
+        case _:
+            assert_never(tool_calling)

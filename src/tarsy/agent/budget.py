@@ -1,0 +1,59 @@
+"""Pure module: keeping a conversation within its model's window.
+
+What is taken out is only moved out of sight: the pointer left behind says how to read it again.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tarsy.domain.conversation import ConversationMessage, Message
+from tarsy.kit.text import estimate_tokens
+
+# What a model of unknown size is taken to have.
+DEFAULT_WINDOW = 128_000
+# Room for the answer and for the error of the estimate.
+USABLE_SHARE = 0.75
+# Compacting goes below the limit at once, so that not every following turn compacts again.
+TARGET_SHARE = 0.5
+# A shorter result is not worth a pointer.
+_WORTH_COMPACTING = 400
+# Every message costs a few tokens beyond its text.
+_OVERHEAD = 8
+
+Pointer = Callable[[Message], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The conversation as it may be sent, and which stored messages changed."""
+
+    messages: tuple[Message, ...]
+    replaced: tuple[tuple[str, str], ...]
+
+
+def tokens_of(message: ConversationMessage) -> int:
+    calls = sum(estimate_tokens(call.arguments) + estimate_tokens(call.name) for call in message.tool_calls)
+    return estimate_tokens(message.content) + calls + _OVERHEAD
+
+
+def fit(messages: Sequence[Message], *, window: int, tool_tokens: int, pointer: Pointer) -> Compaction:
+    """Replace the oldest tool results by pointers until the conversation fits.
+
+    `pointer` says what stands in for a message, or None when it is no tool result (or already a pointer). The newest turn's
+    results are touched last: the model has not read them yet.
+    """
+    used = sum(tokens_of(message.body) for message in messages) + tool_tokens
+    if used <= window * USABLE_SHARE:
+        return Compaction(tuple(messages), ())
+    fitted = list(messages)
+    replaced: list[tuple[str, str]] = []
+    for index, message in enumerate(messages):
+        if used <= window * TARGET_SHARE:
+            break
+        stand_in = pointer(message) if len(message.body.content) > _WORTH_COMPACTING else None
+        if stand_in is None or len(stand_in) >= len(message.body.content):
+            continue
+        used -= estimate_tokens(message.body.content) - estimate_tokens(stand_in)
+        fitted[index] = replace(message, body=replace(message.body, content=stand_in))
+        replaced.append((message.id, stand_in))
+    return Compaction(tuple(fitted), tuple(replaced))

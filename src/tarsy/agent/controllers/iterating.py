@@ -1,0 +1,308 @@
+"""The multi-turn flow: call the model, run the tools it asks for, until it answers or must be made to."""
+
+from dataclasses import dataclass, replace
+from typing import Any, assert_never
+from uuid import uuid4
+
+import anyio
+
+from tarsy.agent.budget import Pointer
+from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, ToolSpeech, WantsTools
+from tarsy.agent.controllers.tool_turn import ToolTurn
+from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, next_move
+from tarsy.agent.model_call import CompletedCall, failed_closes
+from tarsy.agent.prompt.builder import PromptBuilder
+from tarsy.agent.prompt.nudges import error_note, repeated_call_nudge, repeating_text_nudge
+from tarsy.agent.repetition import NUDGE_AFTER, Repetition, judge, loops_within
+from tarsy.agent.run import Run
+from tarsy.agent.scribe import Scribe
+from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
+from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
+from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.step import StoredRun
+from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+from tarsy.domain.tool import ToolCatalog
+from tarsy.llm.client import ErrorChunk, ErrorCode
+
+# Errors that the next call with the same conversation will meet again.
+_HOPELESS = frozenset({ErrorCode.CREDENTIALS, ErrorCode.INVALID_REQUEST, ErrorCode.CONTEXT_TOO_LONG})
+
+
+class IteratingController:
+    """Runs an investigation or a chat answer; `speech` is how this model speaks of tools."""
+
+    def __init__(self, speech: ToolSpeech) -> None:
+        self._speech = speech
+
+    async def run(self, context: ExecutionContext, scribe: Scribe, stored: StoredRun) -> ExecutionResult:
+        run = Run(context, scribe, stored)
+        await self._prepare(run)
+        while True:
+            move = next_move(run.state)
+            match move:
+                case Iterate():
+                    result = await self._iterate(run)
+                    if result:
+                        return result
+                case ForceConclusion():
+                    return await self._conclude(run)
+                case GiveUp(reason):
+                    return await self._give_up(run, reason)
+                case _:
+                    assert_never(move)
+
+    async def _prepare(self, run: Run) -> None:
+        """Learn which tools there are, then begin the conversation or finish what a predecessor left open."""
+        run.catalog = await run.context.tools.list_tools()
+        if run.messages:
+            await self._settle(run)
+            return
+        context = run.context
+        prompts = PromptBuilder(replace(context.prompts.context, tool_warnings=run.catalog.warnings))
+        bodies = self._speech.initial_messages(prompts, run.catalog.tools, context.previous, context.chat)
+        run.messages = [run.scribe.message(body) for body in bodies]
+        await run.scribe.commit(
+            messages=tuple(run.messages),
+            opened=tuple(run.scribe.event(TimelineEventType.WARNING, warning) for warning in run.catalog.warnings),
+            mcp_interactions=_listings(context, run.catalog),
+        )
+
+    async def _settle(self, run: Run) -> None:
+        """Give every call of the last stored answer its result."""
+        pending = self._speech.pending_calls(run.messages)
+        if not pending:
+            return
+        run.scribe.reserve_up_to(pending[-1].sequence_number)
+        turn = ToolTurn(run, self._speech, pending, question=_question(run))
+        await run.scribe.commit(opened=turn.announce(with_calls=False))
+        await turn.run(deadline=anyio.current_time() + run.context.config.iteration_timeout, resumed=True)
+
+    async def _iterate(self, run: Run) -> ExecutionResult | None:
+        """One call and what follows from it; a result when the agent is done."""
+        deadline = anyio.current_time() + run.context.config.iteration_timeout
+        tools = self._speech.bound_tools(run.catalog.tools)
+        await run.make_room(self._pointer(run), tools)
+        call = await run.call(LLMInteractionKind.ITERATION, self._speech.router(), tools=tools)
+        if call.answer.error:
+            return await self._after_error(run, call, call.answer.error)
+        (sequence_number,) = run.scribe.reserve(1)
+        turn = self._speech.read(call.answer, sequence_number)
+        match turn:
+            case GivesAnswer():
+                return await self._finish(run, call, turn, sequence_number)
+            case WantsTools():
+                await self._use_tools(run, call, turn, sequence_number, deadline)
+            case MakesNoSense():
+                await self._object(run, call, turn, sequence_number)
+            case _:
+                assert_never(turn)
+        return None
+
+    async def _finish(self, run: Run, call: CompletedCall, turn: GivesAnswer, sequence_number: int) -> ExecutionResult:
+        message = run.scribe.message(self._speech.assistant_message(call.answer, ()), sequence_number)
+        closed, opened = _show_analysis(run.scribe, call, turn)
+        await run.scribe.commit(
+            messages=(message,),
+            closed=closed,
+            opened=(*call.answer.native_events, *opened),
+            llm_interactions=(call.interaction,),
+            execution_changes=(run.scribe.moved(RunStatus.COMPLETED),),
+        )
+        return run.result(RunStatus.COMPLETED, analysis=turn.text)
+
+    async def _use_tools(self, run: Run, call: CompletedCall, turn: WantsTools, sequence_number: int, deadline: float) -> None:
+        places = run.scribe.reserve(len(turn.calls))
+        tools = ToolTurn(
+            run,
+            self._speech,
+            [PendingCall(tool_call, place) for tool_call, place in zip(turn.calls, places, strict=True)],
+            question=turn.thought or call.answer.text or call.answer.thinking,
+        )
+        masked = tuple(replace(tool_call, arguments=run.context.mask(tool_call.arguments)) for tool_call in turn.calls)
+        message = run.scribe.message(self._speech.assistant_message(call.answer, masked), sequence_number)
+        closed, opened = _show_thought(run.scribe, call, turn.thought)
+        await run.scribe.commit(
+            messages=(message,),
+            closed=closed,
+            opened=(*call.answer.native_events, *opened, *tools.announce()),
+            llm_interactions=(call.interaction,),
+        )
+        run.messages.append(message)
+        outcome = await tools.run(deadline=deadline)
+        run.state = run.state.failed(outcome.error, timed_out=outcome.timed_out) if outcome.error else run.state.succeeded()
+        await self._watch_for_circles(run, turn.calls)
+
+    async def _object(self, run: Run, call: CompletedCall, turn: MakesNoSense, sequence_number: int) -> None:
+        """Keep the answer, say what is wrong with it, and go on."""
+        message = run.scribe.message(self._speech.assistant_message(call.answer, ()), sequence_number)
+        feedback = run.scribe.message(ConversationMessage(Role.USER, turn.feedback))
+        closed, opened = _show_thought(run.scribe, call, turn.thought)
+        await run.scribe.commit(
+            messages=(message, feedback),
+            closed=closed,
+            opened=(*opened, run.scribe.event(TimelineEventType.ERROR, turn.problem, metadata={"code": "malformed_answer"})),
+            llm_interactions=(call.interaction,),
+        )
+        run.messages += [message, feedback]
+        run.state = run.state.succeeded()
+        await self._watch_for_circles(run, ())
+
+    async def _watch_for_circles(self, run: Run, calls: tuple[ToolCall, ...]) -> None:
+        conversation = run.conversation
+        verdict = judge(conversation)
+        if verdict is Repetition.STOP or (verdict is Repetition.NUDGE and loops_within(conversation[-1].content)):
+            run.state = replace(run.state, stuck=True)
+        elif verdict is Repetition.NUDGE:
+            text = repeated_call_nudge(calls[0].name, NUDGE_AFTER) if calls else repeating_text_nudge()
+            nudge = run.scribe.message(ConversationMessage(Role.USER, text))
+            await run.scribe.commit(messages=(nudge,))
+            run.messages.append(nudge)
+
+    async def _after_error(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult | None:
+        """Record a failed call, then make room, change the model, try again or give up, whichever can help."""
+        run.state = run.state.failed(error.message, timed_out=error.code.is_timeout)
+        failure = _Failure(call.interaction, failed_closes(call, run.scribe), _error_event(run.scribe, error))
+        if error.code is ErrorCode.CONTEXT_TOO_LONG and await self._shrink(run):
+            await failure.commit(run.scribe)
+            return None
+        # A single timeout may be bad luck; the second is the model's last chance to be replaced.
+        fallback = run.fall_back(error) if not error.code.is_timeout or run.state.consecutive_timeouts > 1 else None
+        if fallback:
+            change, event = fallback
+            run.state = replace(run.state, consecutive_timeouts=0)
+            await failure.commit(run.scribe, opened=(event,), changes=(change,))
+            return None
+        if error.code in _HOPELESS:
+            await failure.commit(run.scribe, changes=(run.scribe.moved(RunStatus.FAILED, error.message),))
+            return run.result(RunStatus.FAILED, error=error.message)
+        note = run.scribe.message(ConversationMessage(Role.USER, error_note(error.message)))
+        await failure.commit(run.scribe, messages=(note,))
+        run.messages.append(note)
+        return None
+
+    async def _shrink(self, run: Run) -> bool:
+        """The model's window is smaller than we thought: go to half of it."""
+        return await run.make_room(self._pointer(run), self._speech.bound_tools(run.catalog.tools), share=0.5)
+
+    async def _conclude(self, run: Run) -> ExecutionResult:
+        """One more call, without tools. The prompt is stored with its answer, so that a crash between them leaves no trace."""
+        context, scribe = run.context, run.scribe
+        prompt = ConversationMessage(Role.USER, context.prompts.build_forced_conclusion_prompt(run.state.used, context.config.tool_calling))
+        await run.make_room(self._pointer(run), ())
+        call = await run.call(LLMInteractionKind.FORCED_CONCLUSION, self._speech.concluding_router(), extra=(prompt,))
+        error = call.answer.error or (None if call.answer.text.strip() else _EMPTY_CONCLUSION)
+        if error:
+            return await self._failed_conclusion(run, call, error)
+        turn = self._speech.conclusion(call.answer.text)
+        metadata = {"forced_conclusion": True, "iterations_used": run.state.used, "max_iterations": run.state.max_iterations}
+        messages = (scribe.message(prompt), scribe.message(self._speech.assistant_message(call.answer, ())))
+        closed, opened = _show_analysis(scribe, call, turn, metadata)
+        await scribe.commit(
+            messages=messages,
+            closed=closed,
+            opened=(*call.answer.native_events, *opened),
+            llm_interactions=(call.interaction,),
+            execution_changes=(scribe.moved(RunStatus.COMPLETED),),
+        )
+        return run.result(RunStatus.COMPLETED, analysis=turn.text)
+
+    async def _failed_conclusion(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult:
+        failure = _Failure(call.interaction, failed_closes(call, run.scribe), _error_event(run.scribe, error))
+        fallback = run.fall_back(error)
+        if fallback:
+            await failure.commit(run.scribe, opened=(fallback[1],), changes=(fallback[0],))
+            return await self._conclude(run)
+        await failure.commit(run.scribe, changes=(run.scribe.moved(RunStatus.FAILED, error.message),))
+        return run.result(RunStatus.FAILED, error=f"the forced conclusion failed: {error.message}")
+
+    async def _give_up(self, run: Run, reason: str) -> ExecutionResult:
+        shown = run.scribe.event(TimelineEventType.ERROR, reason, status=TimelineStatus.FAILED, metadata={"code": "gave_up"})
+        await run.scribe.commit(opened=(shown,), execution_changes=(run.scribe.moved(RunStatus.FAILED, reason),))
+        return run.result(RunStatus.FAILED, error=reason)
+
+    def _pointer(self, run: Run) -> Pointer:
+        def pointer(message: Message) -> str | None:
+            return self._speech.pointer(run.context.prompts, run.messages, message)
+
+        return pointer
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What every failed call leaves behind, whatever follows from it."""
+
+    interaction: LLMInteraction
+    closed: tuple[TimelineClose, ...]
+    shown: TimelineEvent
+
+    async def commit(
+        self,
+        scribe: Scribe,
+        *,
+        opened: tuple[TimelineEvent, ...] = (),
+        messages: tuple[Message, ...] = (),
+        changes: tuple[ExecutionChange, ...] = (),
+    ) -> None:
+        await scribe.commit(
+            messages=messages,
+            closed=self.closed,
+            opened=(self.shown, *opened),
+            llm_interactions=(self.interaction,),
+            execution_changes=changes,
+        )
+
+
+def _error_event(scribe: Scribe, error: ErrorChunk) -> TimelineEvent:
+    metadata = {"code": error.code.value, "retryable": error.retryable}
+    return scribe.event(TimelineEventType.ERROR, error.message, status=TimelineStatus.FAILED, metadata=metadata)
+
+
+_EMPTY_CONCLUSION = ErrorChunk("the model's conclusion was empty", ErrorCode.EMPTY_RESPONSE)
+
+
+def _show_thought(scribe: Scribe, call: CompletedCall, thought: str) -> tuple[tuple[TimelineClose, ...], tuple[TimelineEvent, ...]]:
+    """Close what the call showed; a thought that was only found by parsing is shown now."""
+    closed = (scribe.close(call.open_event[0]),) if call.open_event else ()
+    if thought and TimelineEventType.LLM_THINKING not in call.shown:
+        return closed, (scribe.event(TimelineEventType.LLM_THINKING, thought, metadata={"source": "react"}),)
+    return closed, ()
+
+
+def _show_analysis(
+    scribe: Scribe, call: CompletedCall, turn: GivesAnswer, metadata: dict[str, Any] | None = None
+) -> tuple[tuple[TimelineClose, ...], tuple[TimelineEvent, ...]]:
+    """The answer as `final_analysis`: the text event that streamed it is renamed, or one is made."""
+    if call.open_event and call.open_event[1] in {TimelineEventType.LLM_RESPONSE, TimelineEventType.FINAL_ANALYSIS}:
+        close = scribe.close(call.open_event[0], content=turn.text, event_type=TimelineEventType.FINAL_ANALYSIS, metadata=metadata)
+        return (close,), ()
+    closed, opened = _show_thought(scribe, call, turn.thought)
+    return closed, (*opened, scribe.event(TimelineEventType.FINAL_ANALYSIS, turn.text, metadata=metadata))
+
+
+def _question(run: Run) -> str:
+    """What the agent was after when it made its last calls."""
+    return next((message.body.content for message in reversed(run.messages) if message.body.role is Role.ASSISTANT), "")
+
+
+def _listings(context: ExecutionContext, catalog: ToolCatalog) -> tuple[MCPInteraction, ...]:
+    return tuple(
+        MCPInteraction(
+            id=str(uuid4()),
+            session_id=context.session_id,
+            stage_id=context.stage_id,
+            execution_id=context.execution_id,
+            kind=MCPInteractionKind.TOOL_LIST,
+            server=listing.server,
+            tool=None,
+            call_id=None,
+            arguments=None,
+            result={"tools": list(listing.tools)},
+            is_error=listing.error is not None,
+            error_message=listing.error,
+            started_at=listing.started_at,
+            duration_ms=listing.duration_ms,
+        )
+        for listing in catalog.listings
+    )

@@ -1,0 +1,79 @@
+"""Function calling: tools are bound definitions, calls are structured, results have a role of their own."""
+
+from collections.abc import Sequence
+
+from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, Turn, WantsTools
+from tarsy.agent.model_call import ModelAnswer, TextRouter, WholeText
+from tarsy.agent.prompt.builder import PromptBuilder
+from tarsy.agent.prompt.inputs import ChatPrompt
+from tarsy.agent.prompt.nudges import empty_answer_nudge
+from tarsy.domain.agent import ToolCalling
+from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
+from tarsy.domain.timeline import TimelineEventType
+from tarsy.domain.tool import ToolDefinition, ToolResult
+
+
+class NativeSpeech:
+    def initial_messages(
+        self, prompts: PromptBuilder, tools: Sequence[ToolDefinition], previous: str, chat: ChatPrompt | None
+    ) -> tuple[ConversationMessage, ...]:
+        del tools  # bound to each call instead
+        return prompts.build_native_chat_messages(chat) if chat else prompts.build_native_messages(previous)
+
+    def bound_tools(self, tools: tuple[ToolDefinition, ...]) -> tuple[ToolDefinition, ...]:
+        return tools
+
+    def router(self) -> TextRouter:
+        # Whether text stands beside calls or is the answer is known when it ends: it is renamed then.
+        return WholeText(TimelineEventType.LLM_RESPONSE)
+
+    def read(self, answer: ModelAnswer, sequence_number: int) -> Turn:
+        if answer.tool_calls:
+            return WantsTools(_with_ids(answer.tool_calls, sequence_number))
+        if answer.text.strip():
+            return GivesAnswer(answer.text)
+        return MakesNoSense(empty_answer_nudge(ToolCalling.NATIVE), "the model's answer was empty")
+
+    def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage:
+        return ConversationMessage(Role.ASSISTANT, answer.text, calls)
+
+    def result_message(self, prompts: PromptBuilder, result: ToolResult, shown: str) -> ConversationMessage:
+        content = shown if result.refused else prompts.fence_tool_result(result.call.id, shown)
+        return ConversationMessage(
+            Role.TOOL, f"Error: {content}" if result.is_error else content, tool_call_id=result.call.id, tool_name=result.call.name
+        )
+
+    def pending_calls(self, messages: Sequence[Message]) -> tuple[PendingCall, ...]:
+        asked = next((message for message in reversed(messages) if message.body.role is Role.ASSISTANT), None)
+        if asked is None:
+            return ()
+        answered = {message.body.tool_call_id for message in messages if message.sequence_number > asked.sequence_number}
+        return tuple(
+            PendingCall(call, asked.sequence_number + 1 + place)
+            for place, call in enumerate(asked.body.tool_calls)
+            if call.id not in answered
+        )
+
+    def pointer(self, prompts: PromptBuilder, messages: Sequence[Message], message: Message) -> str | None:
+        del messages
+        body = message.body
+        if body.role is not Role.TOOL or body.tool_call_id is None:
+            return None
+        return prompts.build_compaction_pointer(body.tool_call_id, body.tool_name or "a tool", body.content)
+
+    def concluding_router(self) -> TextRouter:
+        return WholeText(TimelineEventType.FINAL_ANALYSIS)
+
+    def conclusion(self, text: str) -> GivesAnswer:
+        return GivesAnswer(text)
+
+
+def _with_ids(calls: tuple[ToolCall, ...], sequence_number: int) -> tuple[ToolCall, ...]:
+    """Every call of an execution under an id of its own: some models send none, or the same one twice."""
+    seen: set[str] = set()
+    unique: list[ToolCall] = []
+    for place, call in enumerate(calls, start=1):
+        call_id = call.id if call.id and call.id not in seen else f"call-{sequence_number}-{place}"
+        seen.add(call_id)
+        unique.append(ToolCall(call_id, call.name, call.arguments))
+    return tuple(unique)

@@ -1,0 +1,93 @@
+"""The single-turn flow: one request, one answer, no tools. What is asked makes it a synthesis, a summary or a judgement."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.model_call import CompletedCall, WholeText, failed_closes
+from tarsy.agent.run import Run
+from tarsy.agent.scribe import Scribe
+from tarsy.domain.conversation import ConversationMessage, Role
+from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.step import StoredRun
+from tarsy.domain.timeline import TimelineEventType
+from tarsy.llm.client import ErrorChunk, ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class SingleShotConfig:
+    """`build_messages` makes the question out of what came before; with `thinking_fallback`, thoughts stand in for an empty answer."""
+
+    build_messages: Callable[[ExecutionContext], tuple[ConversationMessage, ...]]
+    thinking_fallback: bool = False
+    event_type: TimelineEventType = TimelineEventType.FINAL_ANALYSIS
+
+
+class SingleShotController:
+    def __init__(self, config: SingleShotConfig) -> None:
+        self._config = config
+
+    async def run(self, context: ExecutionContext, scribe: Scribe, stored: StoredRun) -> ExecutionResult:
+        run = Run(context, scribe, stored)
+        if not run.messages:
+            run.messages = [scribe.message(body) for body in self._config.build_messages(context)]
+            await scribe.commit(messages=tuple(run.messages))
+        while True:
+            call = await run.call(LLMInteractionKind.SINGLE_SHOT, WholeText(self._config.event_type))
+            text = call.answer.text if call.answer.text.strip() else call.answer.thinking if self._config.thinking_fallback else ""
+            error = call.answer.error or (None if text.strip() else _EMPTY)
+            if error is None:
+                return await self._finish(run, call, text)
+            if not await self._fall_back(run, call, error):
+                return run.result(RunStatus.FAILED, error=error.message)
+
+    async def _finish(self, run: Run, call: CompletedCall, text: str) -> ExecutionResult:
+        scribe = run.scribe
+        answered = call.open_event is not None and call.open_event[1] is self._config.event_type
+        closed = (scribe.close(call.open_event[0], content=text if answered else None),) if call.open_event else ()
+        made = () if answered else (scribe.event(self._config.event_type, text),)
+        await scribe.commit(
+            messages=(scribe.message(ConversationMessage(Role.ASSISTANT, text)),),
+            closed=closed,
+            opened=(*call.answer.native_events, *made),
+            llm_interactions=(call.interaction,),
+            execution_changes=(scribe.moved(RunStatus.COMPLETED),),
+        )
+        return run.result(RunStatus.COMPLETED, analysis=text)
+
+    async def _fall_back(self, run: Run, call: CompletedCall, error: ErrorChunk) -> bool:
+        """Record the failure; true when another model can be asked."""
+        scribe = run.scribe
+        shown = scribe.event(TimelineEventType.ERROR, error.message, status=TimelineStatus.FAILED, metadata={"code": error.code.value})
+        fallback = run.fall_back(error)
+        change, more = (fallback[0], (fallback[1],)) if fallback else (scribe.moved(RunStatus.FAILED, error.message), ())
+        await scribe.commit(
+            closed=failed_closes(call, scribe),
+            opened=(shown, *more),
+            llm_interactions=(call.interaction,),
+            execution_changes=(change,),
+        )
+        return fallback is not None
+
+
+_EMPTY = ErrorChunk("the model's answer was empty", ErrorCode.EMPTY_RESPONSE)
+
+
+def synthesis_controller() -> SingleShotController:
+    return SingleShotController(
+        SingleShotConfig(lambda context: context.prompts.build_synthesis_messages(context.previous), thinking_fallback=True)
+    )
+
+
+def executive_summary_controller() -> SingleShotController:
+    return SingleShotController(
+        SingleShotConfig(
+            lambda context: context.prompts.build_executive_summary_messages(context.previous),
+            event_type=TimelineEventType.EXECUTIVE_SUMMARY,
+        )
+    )
+
+
+def scoring_controller() -> SingleShotController:
+    return SingleShotController(SingleShotConfig(lambda context: context.prompts.build_scoring_messages(context.previous)))

@@ -1,0 +1,164 @@
+"""The tool calls of one answer: run at the same time, each stored the moment it is done, in the places reserved for them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+import anyio
+import structlog
+
+from tarsy.agent.controllers.speech import PendingCall, ToolSpeech
+from tarsy.agent.prompt.nudges import unknown_outcome_note
+from tarsy.agent.react.feedback import format_unknown_tool
+from tarsy.agent.run import Run
+from tarsy.agent.summary import Summarizer
+from tarsy.domain.conversation import Message, ToolCall
+from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
+from tarsy.domain.status import TimelineStatus
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.tool import ToolName, ToolResult
+from tarsy.kit.groups import single_errors
+
+# A model that asks for thirty things at once should not open thirty connections.
+MAX_CONCURRENT_TOOLS = 8
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOutcome:
+    """What the tools of a turn came to, as far as the loop cares: an error only if nothing succeeded."""
+
+    error: str | None = None
+    timed_out: bool = False
+
+
+class ToolTurn:
+    """Runs the calls of one answer. `announce` first: its events belong into the step that stores the answer."""
+
+    def __init__(self, run: Run, speech: ToolSpeech, calls: Sequence[PendingCall], *, question: str) -> None:
+        self._run = run
+        self._speech = speech
+        self._calls = calls
+        self._question = question
+        self._events: dict[str, str] = {}
+        self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_TOOLS)
+        self._summarizer = Summarizer(run.context, run.scribe)
+
+    def announce(self, *, with_calls: bool = True) -> tuple[TimelineEvent, ...]:
+        """One event per call (unless they were told before) and one, still open, for each result to come."""
+        opened: list[TimelineEvent] = []
+        for pending in self._calls:
+            metadata = _metadata(pending.call)
+            if with_calls:
+                arguments = self._run.context.mask(pending.call.arguments)
+                opened.append(self._run.scribe.event(TimelineEventType.LLM_TOOL_CALL, arguments, metadata=metadata))
+            result = self._run.scribe.open(TimelineEventType.TOOL_RESULT, metadata)
+            self._events[pending.call.id] = result.id
+            opened.append(result)
+        return tuple(opened)
+
+    async def run(self, *, deadline: float, resumed: bool = False) -> TurnOutcome:
+        """Run all calls until they are done or the iteration's time (`deadline`, in loop time) is up."""
+        results: list[ToolResult] = []
+        stored: list[Message] = []
+
+        async def one(pending: PendingCall) -> None:
+            async with self._limiter:
+                result, known = await self._result(pending.call, deadline, resumed=resumed)
+            stored.append(await self._store(pending, result, already_recorded=known))
+            results.append(result)
+
+        with single_errors():
+            async with anyio.create_task_group() as tasks:
+                for pending in self._calls:
+                    tasks.start_soon(one, pending, name=f"tool {pending.call.name}")
+        self._run.messages += sorted(stored, key=lambda message: message.sequence_number)
+        return _outcome(results)
+
+    async def _result(self, call: ToolCall, deadline: float, *, resumed: bool) -> tuple[ToolResult, bool]:
+        """What the call comes to, and whether that was stored before a crash."""
+        context = self._run.context
+        now = context.clock.now()
+        definition = self._run.catalog.find(call.name)
+        if resumed:
+            known = await context.results.read(context.execution_id, call.id)
+            if known:
+                return ToolResult(call=call, content=known.content, is_error=known.is_error, started_at=now), True
+            if definition and not definition.safe_to_repeat:
+                return ToolResult(call=call, content=unknown_outcome_note(call.name), is_error=True, refused=True, started_at=now), False
+        if definition is None:
+            content = format_unknown_tool(call.name, self._run.catalog.tools).removeprefix("Observation: ")
+            return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=now), False
+        return await self._execute(call, deadline), False
+
+    async def _execute(self, call: ToolCall, deadline: float) -> ToolResult:
+        context = self._run.context
+        started_at = context.clock.now()
+        event_id = self._events[call.id]
+        with anyio.move_on_at(deadline) as scope:
+            try:
+                return await context.tools.execute(call, lambda output: self._run.scribe.append(event_id, output))
+            except Exception as error:  # a bug in a tool adapter must not end the investigation
+                log.exception("tool.broke", tool=call.name, execution_id=context.execution_id)
+                return ToolResult(call=call, content=f"{call.name} broke: {context.mask(str(error))}", is_error=True, started_at=started_at)
+        assert scope.cancelled_caught  # noqa: S101 - the only way past the return above
+        content = f"{call.name} did not answer before the time of this iteration was up."
+        return ToolResult(call=call, content=content, is_error=True, is_timeout=True, started_at=started_at)
+
+    async def _store(self, pending: PendingCall, result: ToolResult, *, already_recorded: bool) -> Message:
+        """Store a result. A large one is stored before it is summarised: its outcome must survive whatever happens meanwhile."""
+        scribe = self._run.scribe
+        interactions = () if already_recorded or result.refused else (self._interaction(result),)
+        closed = (
+            scribe.close(
+                self._events[pending.call.id],
+                TimelineStatus.COMPLETED
+                if not result.is_error
+                else TimelineStatus.TIMED_OUT
+                if result.is_timeout
+                else TimelineStatus.FAILED,
+                content=result.content,
+                metadata={"is_error": result.is_error, "duration_ms": result.duration_ms},
+            ),
+        )
+        if self._summarizer.needed(result):
+            await scribe.commit(closed=closed, mcp_interactions=interactions)
+            closed, interactions = (), ()
+        shown = await self._summarizer.shown(result, self._question)
+        body = self._speech.result_message(self._run.context.prompts, result, shown)
+        message = scribe.message(body, pending.sequence_number)
+        await scribe.commit(closed=closed, mcp_interactions=interactions, messages=(message,))
+        return message
+
+    def _interaction(self, result: ToolResult) -> MCPInteraction:
+        context = self._run.context
+        name = ToolName.parse(result.call.name)
+        return MCPInteraction(
+            id=str(uuid4()),
+            session_id=context.session_id,
+            stage_id=context.stage_id,
+            execution_id=context.execution_id,
+            kind=MCPInteractionKind.TOOL_CALL,
+            server=name.server if name else "",
+            tool=name.tool if name else result.call.name,
+            call_id=result.call.id,
+            arguments=result.call.arguments,
+            result={"content": result.content},
+            is_error=result.is_error,
+            error_message=result.content if result.is_error else None,
+            started_at=result.started_at,
+            duration_ms=result.duration_ms,
+        )
+
+
+def _metadata(call: ToolCall) -> dict[str, str]:
+    name = ToolName.parse(call.name)
+    return {"call_id": call.id, "tool_name": name.tool if name else call.name, "server_name": name.server if name else ""}
+
+
+def _outcome(results: Sequence[ToolResult]) -> TurnOutcome:
+    failed = [result for result in results if result.is_error]
+    if not failed or len(failed) < len(results):
+        return TurnOutcome()
+    return TurnOutcome(error=failed[0].content, timed_out=any(result.is_timeout for result in failed))

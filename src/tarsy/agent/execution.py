@@ -1,0 +1,52 @@
+"""What one agent execution is given, and what it comes to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tarsy.agent.ports import Journal, LiveText, Mask, ResultStore, ToolExecutor
+from tarsy.agent.prompt.builder import PromptBuilder
+from tarsy.agent.prompt.inputs import ChatPrompt
+from tarsy.agent.prompt.score import Score
+from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
+from tarsy.domain.claim import Claim
+from tarsy.domain.status import RunStatus
+from tarsy.domain.usage import TokenUsage
+from tarsy.kit.clock import Clock
+from tarsy.llm.client import LLMClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionContext:
+    """Identity, configuration and dependencies of an execution. `previous` is what earlier stages found, as its agent should read it."""
+
+    claim: Claim
+    stage_id: str
+    execution_id: str
+    track: str
+    config: ResolvedAgentConfig
+    servers: Mapping[str, ResolvedMcpServer]
+    prompts: PromptBuilder
+    llm: LLMClient
+    tools: ToolExecutor
+    journal: Journal
+    live: LiveText
+    results: ResultStore
+    mask: Mask
+    clock: Clock
+    previous: str = ""
+    chat: ChatPrompt | None = None
+
+    @property
+    def session_id(self) -> str:
+        return self.claim.session_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionResult:
+    """How an execution ended; everything in between is already stored."""
+
+    status: RunStatus
+    final_analysis: str = ""
+    error: str | None = None
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    score: Score | None = None

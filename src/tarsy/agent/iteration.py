@@ -1,0 +1,73 @@
+"""Pure module: what an iterating agent does next, decided from what it has done so far."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.step import StoredCall
+from tarsy.llm.client import ErrorCode
+
+# One timeout can be bad luck; the second in a row means that waiting a third time helps nobody.
+MAX_CONSECUTIVE_TIMEOUTS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationState:
+    """Where the loop stands. Rebuilt from the stored calls when an execution is continued."""
+
+    max_iterations: int
+    used: int = 0
+    last_error: str | None = None
+    consecutive_timeouts: int = 0
+    # The model goes round in circles: it gets one more chance, without tools.
+    stuck: bool = False
+
+    def succeeded(self) -> "IterationState":
+        return replace(self, used=self.used + 1, last_error=None, consecutive_timeouts=0)
+
+    def failed(self, error: str, *, timed_out: bool) -> "IterationState":
+        return replace(self, used=self.used + 1, last_error=error, consecutive_timeouts=self.consecutive_timeouts + 1 if timed_out else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Iterate:
+    """Call the model again, with its tools."""
+
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForceConclusion:
+    """Ask for the best answer with what is known, without tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    reason: str
+
+
+NextMove = Iterate | ForceConclusion | GiveUp
+
+
+def next_move(state: IterationState) -> NextMove:
+    """Decide how the loop goes on."""
+    if state.consecutive_timeouts >= MAX_CONSECUTIVE_TIMEOUTS:
+        return GiveUp(f"stopped after {state.consecutive_timeouts} timeouts in a row: {state.last_error}")
+    if state.used >= state.max_iterations:
+        if state.last_error is not None:
+            return GiveUp(f"no answer within {state.max_iterations} iterations, and the last one failed: {state.last_error}")
+        return ForceConclusion()
+    return ForceConclusion() if state.stuck else Iterate(state.used + 1)
+
+
+def state_after(calls: Sequence[StoredCall], max_iterations: int) -> IterationState:
+    """Rebuild the state from the calls an execution has made before."""
+    state = IterationState(max_iterations=max_iterations)
+    for call in calls:
+        if call.kind != LLMInteractionKind.ITERATION:
+            continue
+        if call.error_code is None:
+            state = state.succeeded()
+        else:
+            state = state.failed(call.error_code, timed_out=ErrorCode(call.error_code).is_timeout)
+    return state

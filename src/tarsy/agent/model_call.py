@@ -1,0 +1,207 @@
+"""One model call: streamed to the timeline while it runs, returned whole, with the record of what went over the wire."""
+
+from collections.abc import Iterable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, Protocol, assert_never
+from uuid import uuid4
+
+import anyio
+
+from tarsy.agent.execution import ExecutionContext
+from tarsy.agent.scribe import Scribe
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
+from tarsy.domain.status import TimelineStatus
+from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+from tarsy.domain.usage import TokenUsage
+from tarsy.kit.clock import milliseconds_since
+from tarsy.llm.client import (
+    Chunk,
+    CodeExecutionChunk,
+    ErrorChunk,
+    ErrorCode,
+    GenerateInput,
+    GroundingChunk,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+    UsageChunk,
+)
+from tarsy.llm.recorded import chunks_to_recorded
+from tarsy.llm.request_hash import request_hash
+
+
+class TextRouter(Protocol):
+    """Decides, delta by delta, as which kind of event a person sees the model's text; what it holds back nobody sees."""
+
+    def route(self, delta: str) -> Iterable[tuple[TimelineEventType, str]]: ...
+
+    def finish(self) -> Iterable[tuple[TimelineEventType, str]]:
+        """What was held back and has nothing more to wait for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WholeText:
+    """Shows all text as one kind of event."""
+
+    event_type: TimelineEventType
+
+    def route(self, delta: str) -> Iterable[tuple[TimelineEventType, str]]:
+        return ((self.event_type, delta),)
+
+    def finish(self) -> Iterable[tuple[TimelineEventType, str]]:
+        return ()
+
+
+# Thinking that comes as text is a ReAct thought; a model's own has chunks of its own.
+_TEXT_METADATA = {TimelineEventType.LLM_THINKING: {"source": "react"}}
+_THINKING_METADATA = {"source": "native"}
+
+
+@dataclass(slots=True)
+class ModelAnswer:
+    """What has come back so far; complete when the call has ended."""
+
+    text: str = ""
+    thinking: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    native_events: tuple[TimelineEvent, ...] = ()
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    error: ErrorChunk | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedCall:
+    """An ended call, not yet stored: the caller puts its record into the step it leads to."""
+
+    answer: ModelAnswer
+    interaction: LLMInteraction
+    # The event that was still streaming when the model stopped, and every kind of event the call showed.
+    open_event: tuple[str, TimelineEventType] | None
+    shown: frozenset[TimelineEventType]
+
+
+class ModelCall:
+    """Makes a call for an execution. Use once."""
+
+    def __init__(self, context: ExecutionContext, scribe: Scribe, router: TextRouter) -> None:
+        self._context = context
+        self._scribe = scribe
+        self._router = router
+        self._chunks: list[Chunk] = []
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._answer = ModelAnswer()
+        self._current: tuple[str, TimelineEventType] | None = None
+        self._shown: set[TimelineEventType] = set()
+        self._first_chunk_ms: int | None = None
+
+    async def run(self, request: GenerateInput, kind: LLMInteractionKind, *, within: float, iteration: int = 0) -> CompletedCall:
+        """Call the model and follow its answer to the end, an error or the time limit."""
+        clock = self._context.clock
+        started_at, started = clock.now(), clock.monotonic()
+        with anyio.move_on_after(within) as scope:
+            async with aclosing(self._context.llm.generate(request)) as stream:
+                async for chunk in stream:
+                    if self._first_chunk_ms is None:
+                        self._first_chunk_ms = milliseconds_since(started, clock)
+                    await self._take(chunk)
+                    if self._answer.error:
+                        break
+        if scope.cancelled_caught:
+            await self._take(ErrorChunk(f"the model did not finish within {within:g} s", ErrorCode.TIMEOUT, retryable=True))
+        for event_type, delta in self._router.finish():
+            await self._show(event_type, delta, _TEXT_METADATA.get(event_type))
+        self._answer.text, self._answer.thinking = "".join(self._texts), "".join(self._thoughts)
+        interaction = LLMInteraction(
+            id=str(uuid4()),
+            session_id=self._context.session_id,
+            stage_id=self._context.stage_id,
+            execution_id=self._context.execution_id,
+            kind=kind,
+            track=request.track,
+            turn=request.turn,
+            provider=request.provider.name,
+            model=request.provider.model,
+            request_hash=request_hash(request),
+            message_count=len(request.messages),
+            request=_request_record(request, iteration),
+            response={"chunks": [chunk.model_dump(mode="json", exclude_none=True) for chunk in chunks_to_recorded(self._chunks)]},
+            usage=self._answer.usage,
+            error_code=self._answer.error.code.value if self._answer.error else None,
+            error_message=self._answer.error.message if self._answer.error else None,
+            started_at=started_at,
+            duration_ms=milliseconds_since(started, clock),
+            first_chunk_ms=self._first_chunk_ms,
+        )
+        return CompletedCall(self._answer, interaction, self._current, frozenset(self._shown))
+
+    async def _take(self, chunk: Chunk) -> None:
+        self._chunks.append(self._masked(chunk))
+        match chunk:
+            case TextChunk(content):
+                self._texts.append(content)
+                for event_type, delta in self._router.route(content):
+                    await self._show(event_type, delta, _TEXT_METADATA.get(event_type))
+            case ThinkingChunk(content):
+                self._thoughts.append(content)
+                await self._show(TimelineEventType.LLM_THINKING, content, _THINKING_METADATA)
+            case ToolCallChunk(call_id, name, arguments):
+                self._answer.tool_calls += (ToolCall(call_id, name, arguments),)
+            case CodeExecutionChunk(code, result):
+                event = self._scribe.event(TimelineEventType.CODE_EXECUTION, result, metadata={"code": code})
+                self._answer.native_events += (event,)
+            case GroundingChunk():
+                self._answer.native_events += (self._grounding(chunk),)
+            case UsageChunk():
+                self._answer.usage = TokenUsage(
+                    chunk.input_tokens, chunk.output_tokens, chunk.total_tokens, chunk.thinking_tokens, chunk.cached_tokens
+                )
+            case ErrorChunk(message, code, retryable):
+                self._answer.error = ErrorChunk(self._context.mask(message), code, retryable)
+            case _:
+                assert_never(chunk)
+
+    def _masked(self, chunk: Chunk) -> Chunk:
+        """A chunk as it may be stored: what the model passes to tools and what vendors say in errors can hold secrets."""
+        match chunk:
+            case ToolCallChunk(call_id, name, arguments):
+                return ToolCallChunk(call_id, name, self._context.mask(arguments))
+            case ErrorChunk(message, code, retryable):
+                return ErrorChunk(self._context.mask(message), code, retryable)
+            case _:
+                return chunk
+
+    async def _show(self, event_type: TimelineEventType, delta: str, metadata: dict[str, Any] | None = None) -> None:
+        """Stream `delta` to the open event of its kind; a new kind closes the one before and opens its own."""
+        if not delta:
+            return
+        if self._current is None or self._current[1] is not event_type:
+            closed = (self._scribe.close(self._current[0]),) if self._current else ()
+            event = self._scribe.open(event_type, metadata)
+            self._current = (event.id, event_type)
+            self._shown.add(event_type)
+            await self._scribe.commit(closed=closed, opened=(event,))
+        self._scribe.append(self._current[0], delta)
+
+    def _grounding(self, chunk: GroundingChunk) -> TimelineEvent:
+        sources = [{"uri": source.uri, "title": source.title} for source in chunk.sources]
+        searched = bool(chunk.web_search_queries)
+        event_type = TimelineEventType.GOOGLE_SEARCH_RESULT if searched else TimelineEventType.URL_CONTEXT_RESULT
+        lines = [*(f"Searched: {query}" for query in chunk.web_search_queries), *(f"{s['title']} {s['uri']}".strip() for s in sources)]
+        return self._scribe.event(event_type, "\n".join(lines), metadata={"queries": list(chunk.web_search_queries), "sources": sources})
+
+
+def _request_record(request: GenerateInput, iteration: int) -> dict[str, Any]:
+    return {"iteration": iteration, "backend": request.backend.value, "tools": [tool.name for tool in request.tools]}
+
+
+def failed_closes(call: CompletedCall, scribe: Scribe) -> tuple[TimelineClose, ...]:
+    """Close what a failed call left streaming, keeping the text it had."""
+    if call.open_event is None:
+        return ()
+    error = call.answer.error
+    timed_out = error is not None and error.code.is_timeout
+    return (scribe.close(call.open_event[0], TimelineStatus.TIMED_OUT if timed_out else TimelineStatus.FAILED),)

@@ -1,0 +1,96 @@
+"""The built-in tool `tarsy.read_result`: reads again what a conversation no longer holds."""
+
+import json
+from collections.abc import Callable
+from typing import Any, cast
+
+from tarsy.agent.ports import ResultStore, ToolExecutor
+from tarsy.agent.prompt.builder import READ_RESULT_TOOL
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from tarsy.kit.clock import Clock
+
+# A window of a result, about a thousand tokens: enough to read on, too little to burst a conversation.
+PAGE = 4_000
+_CONTEXT = 300
+_MAX_HITS = 10
+
+DEFINITION = ToolDefinition(
+    name=READ_RESULT_TOOL,
+    description=(
+        "Read again a tool result that was shortened or summarised in this conversation: "
+        "a page of it from `offset`, or the places where `search` occurs."
+    ),
+    parameters_schema={
+        "type": "object",
+        "properties": {
+            "call_id": {"type": "string", "description": "The id of the call, as named where the result was shortened."},
+            "offset": {"type": "integer", "minimum": 0, "description": "Where to start, in characters."},
+            "search": {"type": "string", "description": "A text to look for (not a pattern)."},
+        },
+        "required": ["call_id"],
+    },
+    read_only=True,
+    idempotent=True,
+)
+
+
+class ResultReader:
+    """Adds `tarsy.read_result` to an execution's tools."""
+
+    def __init__(self, inner: ToolExecutor, results: ResultStore, *, execution_id: str, clock: Clock) -> None:
+        self._inner = inner
+        self._results = results
+        self._execution_id = execution_id
+        self._clock = clock
+
+    async def list_tools(self) -> ToolCatalog:
+        catalog = await self._inner.list_tools()
+        if not catalog.tools:
+            return catalog
+        return ToolCatalog((*catalog.tools, DEFINITION), catalog.warnings, catalog.listings)
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        if call.name != READ_RESULT_TOOL:
+            return await self._inner.execute(call, on_output)
+        started_at = self._clock.now()
+        arguments = _arguments(call.arguments)
+        stored = await self._results.read(self._execution_id, str(arguments.get("call_id", "")))
+        if stored is None:
+            content = "There is no result under that call_id. Use the id named in the shortened result."
+            return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=started_at)
+        return ToolResult(call=call, content=excerpt(stored.content, arguments), started_at=started_at)
+
+
+def excerpt(text: str, arguments: dict[str, Any]) -> str:
+    """The part of `text` that was asked for."""
+    search = arguments.get("search")
+    if isinstance(search, str) and search:
+        return _hits(text, search)
+    offset = arguments.get("offset", 0)
+    start = min(max(offset if isinstance(offset, int) else 0, 0), len(text))
+    page = text[start : start + PAGE]
+    rest = len(text) - start - len(page)
+    return f"[characters {start} to {start + len(page)} of {len(text)}]\n{page}" + (f"\n[{rest} more]" if rest else "")
+
+
+def _hits(text: str, search: str) -> str:
+    found: list[str] = []
+    position = text.find(search)
+    while position >= 0 and len(found) < _MAX_HITS:
+        start, end = max(position - _CONTEXT, 0), position + len(search) + _CONTEXT
+        found.append(f"[at {position}]\n{text[start:end]}")
+        position = text.find(search, end)
+    if not found:
+        return f"{search!r} does not occur in this result of {len(text)} characters."
+    more = "\n[further places not shown: search for something more specific]" if position >= 0 else ""
+    return "\n\n".join(found) + more
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    """ReAct models write arguments loosely: a bare id is taken as one."""
+    try:
+        value: Any = json.loads(text)
+    except ValueError:
+        return {"call_id": text.strip()}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"call_id": str(value)}

@@ -1,0 +1,107 @@
+"""A run of an agent: its conversation, where its loop stands and which model it speaks to. Beginning and continuing make the same value."""
+
+from dataclasses import replace
+
+from tarsy.agent.budget import DEFAULT_WINDOW, Pointer, fit
+from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.iteration import IterationState, state_after
+from tarsy.agent.model_call import CompletedCall, ModelCall, TextRouter
+from tarsy.agent.scribe import Scribe
+from tarsy.config.resolved import ResolvedProvider
+from tarsy.domain.agent import LLMBackend
+from tarsy.domain.conversation import ConversationMessage, Message
+from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.status import RunStatus
+from tarsy.domain.step import StoredRun
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.tool import ToolCatalog, ToolDefinition
+from tarsy.kit.text import estimate_tokens
+from tarsy.llm.client import ErrorChunk, GenerateInput
+
+
+class Run:
+    """Mutable, owned by one controller."""
+
+    def __init__(self, context: ExecutionContext, scribe: Scribe, stored: StoredRun) -> None:
+        config = context.config
+        self.context = context
+        self.scribe = scribe
+        self.messages: list[Message] = list(stored.messages)
+        self.state: IterationState = state_after(stored.calls, config.max_iterations)
+        self.catalog = ToolCatalog()
+        self.usage = stored.usage
+        self._turn = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)
+        self._models: list[tuple[ResolvedProvider, LLMBackend]] = [
+            (config.provider, config.llm_backend),
+            *((fallback.provider, fallback.backend) for fallback in config.fallback_providers),
+        ]
+
+    @property
+    def conversation(self) -> tuple[ConversationMessage, ...]:
+        return tuple(message.body for message in self.messages)
+
+    @property
+    def provider(self) -> ResolvedProvider:
+        return self._models[0][0]
+
+    async def call(
+        self,
+        kind: LLMInteractionKind,
+        router: TextRouter,
+        *,
+        tools: tuple[ToolDefinition, ...] = (),
+        extra: tuple[ConversationMessage, ...] = (),
+    ) -> CompletedCall:
+        """Call the model with the conversation (and `extra` at its end)."""
+        provider, backend = self._models[0]
+        config = self.context.config
+        request = GenerateInput(
+            session_id=self.context.session_id,
+            execution_id=self.context.execution_id,
+            messages=(*self.conversation, *extra),
+            provider=provider,
+            backend=backend,
+            tools=tools,
+            track=self.context.track,
+            turn=self._turn,
+        )
+        self._turn += 1
+        within = min(config.llm_call_timeout, config.iteration_timeout)
+        call = await ModelCall(self.context, self.scribe, router).run(request, kind, within=within, iteration=self.state.used + 1)
+        self.usage += call.answer.usage
+        return call
+
+    async def make_room(self, pointer: Pointer, tools: tuple[ToolDefinition, ...], *, share: float = 1.0) -> bool:
+        """Compact the oldest tool results if the next call would burst the model's window; say whether anything changed."""
+        window = int((self.provider.context_window or DEFAULT_WINDOW) * share)
+        tool_tokens = sum(estimate_tokens(f"{tool.name}{tool.description}{tool.parameters_schema}") for tool in tools)
+        compaction = fit(self.messages, window=window, tool_tokens=tool_tokens, pointer=pointer)
+        if compaction.replaced:
+            self.messages = list(compaction.messages)
+            await self.scribe.commit(compacted=compaction.replaced)
+        return bool(compaction.replaced)
+
+    def fall_back(self, error: ErrorChunk) -> tuple[ExecutionChange, TimelineEvent] | None:
+        """Move on to the next model for good, or None when there is none."""
+        if len(self._models) == 1:
+            return None
+        failed, _ = self._models.pop(0)
+        provider, backend = self._models[0]
+        metadata = {"from_provider": failed.name, "to_provider": provider.name, "to_model": provider.model, "error_code": error.code.value}
+        event = self.scribe.event(
+            TimelineEventType.PROVIDER_FALLBACK,
+            f"{failed.name} failed ({error.message}); going on with {provider.name}.",
+            metadata=metadata,
+        )
+        change = replace(
+            self.scribe.moved(RunStatus.ACTIVE),
+            status=None,
+            llm_provider=provider.name,
+            llm_backend=backend.value,
+            model_name=provider.model,
+        )
+        return change, event
+
+    def result(self, status: RunStatus, *, analysis: str = "", error: str | None = None) -> ExecutionResult:
+        return ExecutionResult(status=status, final_analysis=analysis, error=error, usage=self.usage)
