@@ -1,0 +1,127 @@
+"""The live connection: reads a client's actions, writes what its `Connection` has to tell. What is told is decided in `tarsy.events`."""
+
+from typing import assert_never
+
+import anyio
+import structlog
+from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from fastapi.responses import PlainTextResponse
+
+from tarsy.api.auth import authenticate_websocket
+from tarsy.events.channel import UnknownChannelError
+from tarsy.events.connection import Connection
+from tarsy.events.hub import ConnectionManager, RefusedError
+from tarsy.events.messages import (
+    BadActionError,
+    Catchup,
+    ConnectionEstablished,
+    ErrorMessage,
+    Ping,
+    Pong,
+    Subscribe,
+    SubscriptionError,
+    Unsubscribe,
+    parse_action,
+)
+
+log = structlog.stdlib.get_logger(__name__)
+
+router = APIRouter()
+
+# The longest action is some 200 bytes; whoever sends more than this means something else.
+MAX_ACTION_BYTES = 4_096
+# A client that takes nothing for this long is gone, even if its machine still answers pings.
+SEND_SECONDS = 30.0
+# RFC 6455, section 7.4.1.
+POLICY_VIOLATION = 1008
+TOO_BIG = 1009
+
+
+@router.websocket("/ws")
+@router.websocket("/api/v1/ws")
+async def live(websocket: WebSocket) -> None:
+    """Deliver live events until the client leaves."""
+    author = await authenticate_websocket(websocket)
+    if author is None:
+        # Before the handshake is accepted, this is HTTP 403.
+        await websocket.close(POLICY_VIOLATION)
+        return
+    hub: ConnectionManager = websocket.app.state.services.hub
+    try:
+        with hub.connect() as connection:
+            await websocket.accept()
+            log.debug("live.connected", connection_id=connection.id, author=author)
+            await _converse(websocket, hub, connection)
+            log.debug("live.disconnected", connection_id=connection.id)
+    except RefusedError as error:
+        await websocket.send_denial_response(PlainTextResponse(str(error), status_code=503))
+
+
+async def _converse(websocket: WebSocket, hub: ConnectionManager, connection: Connection) -> None:
+    connection.answer(ConnectionEstablished(connection_id=connection.id))
+    async with anyio.create_task_group() as tasks:
+
+        async def read_then_leave() -> None:
+            await _read(websocket, hub, connection)
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(read_then_leave, name="live.read")
+        await _write(websocket, connection)
+        tasks.cancel_scope.cancel()
+
+
+async def _write(websocket: WebSocket, connection: Connection) -> None:
+    """Send until the client is gone or takes nothing any more."""
+    try:
+        while True:
+            messages = await connection.next_messages()
+            with anyio.CancelScope() as patience:
+                for message in messages:
+                    patience.deadline = anyio.current_time() + SEND_SECONDS
+                    await websocket.send_text(message)
+            if patience.cancelled_caught:
+                log.info("live.client_stuck", connection_id=connection.id)
+                return
+    except WebSocketDisconnect:
+        return
+
+
+async def _read(websocket: WebSocket, hub: ConnectionManager, connection: Connection) -> None:
+    while True:
+        await connection.room_for_answers()
+        message = await websocket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        action: str | bytes = message.get("text") or message.get("bytes") or ""
+        if len(action) > MAX_ACTION_BYTES:
+            await websocket.close(TOO_BIG, f"An action has {MAX_ACTION_BYTES} bytes at most.")
+            return
+        await _act(action, hub, connection)
+
+
+async def _act(text: str | bytes, hub: ConnectionManager, connection: Connection) -> None:
+    try:
+        action = parse_action(text)
+    except BadActionError as error:
+        connection.answer(ErrorMessage(message=str(error)))
+        return
+    match action:
+        case Ping():
+            connection.answer(Pong())
+        case Unsubscribe():
+            hub.unsubscribe(connection, action.channel)
+        case Subscribe() | Catchup():
+            await _follow(action, hub, connection)
+        case _:
+            assert_never(action)
+
+
+async def _follow(action: Subscribe | Catchup, hub: ConnectionManager, connection: Connection) -> None:
+    try:
+        match action:
+            case Subscribe():
+                await hub.subscribe(connection, action.channel, action.last_event_id)
+            case Catchup():
+                await hub.catch_up(connection, action.channel, action.last_event_id)
+    except (UnknownChannelError, RefusedError) as error:
+        connection.answer(SubscriptionError(channel=action.channel, message=str(error)))

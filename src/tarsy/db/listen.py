@@ -1,0 +1,176 @@
+"""Notifications between processes: the one connection that listens, and the one that sends what belongs to no transaction."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+import anyio
+import asyncpg
+import stamina
+import structlog
+from anyio.abc import TaskStatus
+
+from tarsy.db.connection import REFUSALS, DatabaseUnavailableError, listen_connection
+
+log = structlog.stdlib.get_logger(__name__)
+
+# Only the type checker knows it as generic.
+RawConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+Handler = Callable[[str], None]
+GapHandler = Callable[[], None]
+
+# A server that vanished without a word (a failed host, a dropped NAT entry) is noticed after at most the sum of the two.
+KEEPALIVE_SECONDS = 10.0
+ANSWER_SECONDS = 5.0
+# A restarting server is asked again soon, a missing one not so often that it fills the log.
+RECONNECT_FIRST_SECONDS = 0.1
+RECONNECT_MAX_SECONDS = 5.0
+
+_NOTIFY = "SELECT pg_notify($1, p) FROM unnest($2::text[]) WITH ORDINALITY AS t(p, n) ORDER BY n"
+
+
+class NotificationListener:
+    """Hands PostgreSQL's notifications to handlers, and says so when some may have been missed.
+
+    Handlers are plain functions, called in commit order: they note what happened and leave the work to a task of their own, so that
+    nothing waits between them and the socket. Subscribe before `run`.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._handlers: dict[str, list[Handler]] = {}
+        self._gap_handlers: list[GapHandler] = []
+        self._line = _Line(url, prepare=self._listen, resumed=self._tell_gap)
+
+    @property
+    def connected(self) -> bool:
+        """Whether notifications arrive at the moment."""
+        return self._line.connection is not None
+
+    def subscribe(self, name: str, handler: Handler) -> None:
+        """Call `handler` with the payload of every notification `name`."""
+        self._handlers.setdefault(name, []).append(handler)
+
+    def on_gap(self, handler: GapHandler) -> None:
+        """Call `handler` whenever listening begins anew: what was sent in between is lost to us."""
+        self._gap_handlers.append(handler)
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Listen until cancelled; started once the first LISTEN is in force.
+
+        Raises:
+            DatabaseUnavailableError: the first connection could not be opened; lost ones are opened again.
+        """
+        await self._line.run(task_status)
+
+    async def _listen(self, connection: RawConnection) -> None:
+        with anyio.fail_after(ANSWER_SECONDS):
+            for name in self._handlers:
+                await connection.add_listener(name, self._dispatch)
+
+    def _tell_gap(self) -> None:
+        for handler in self._gap_handlers:
+            handler()
+
+    def _dispatch(self, _connection: object, _pid: int, name: str, payload: object) -> None:
+        for handler in self._handlers.get(name, ()):
+            try:
+                handler(str(payload))
+            # The dispatcher's guard: one handler's bug must not silence the others.
+            except Exception:
+                log.exception("notifications.handler_failed", notification=name)
+
+
+class NotificationSender:
+    """Sends notifications that belong to no transaction, over a connection of its own: live text must not wait for the pool."""
+
+    def __init__(self, url: str) -> None:
+        self._line = _Line(url, prepare=_nothing_to_prepare, resumed=_nothing_to_tell)
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Keep the connection open until cancelled.
+
+        Raises:
+            DatabaseUnavailableError: the first connection could not be opened; lost ones are opened again.
+        """
+        await self._line.run(task_status)
+
+    async def send(self, name: str, payloads: Sequence[str]) -> bool:
+        """Send all payloads, or say that it is not possible now. One transaction, so PostgreSQL's global lock is taken once."""
+        connection = self._line.connection
+        if connection is None:
+            return False
+        try:
+            await self._line.ask(connection, _NOTIFY, name, list(payloads))
+        except REFUSALS as error:
+            log.warning("notifications.not_sent", error=str(error) or type(error).__name__)
+            # After a timeout nobody knows what state the connection is in.
+            connection.terminate()
+            return False
+        return True
+
+
+class _Line:
+    """A connection outside the pool that is opened again, for as long as it takes, whenever it is lost."""
+
+    def __init__(self, url: str, *, prepare: Callable[[RawConnection], Awaitable[None]], resumed: Callable[[], None]) -> None:
+        self.connection: RawConnection | None = None
+        self._url = url
+        self._prepare = prepare
+        self._resumed = resumed
+        # asyncpg refuses a second query while one runs; the keepalive must not meet a send.
+        self._turn = anyio.Lock()
+
+    async def run(self, task_status: TaskStatus[None]) -> None:
+        async with listen_connection(self._url) as connection:
+            await self._prepare(connection)
+            self.connection = connection
+            task_status.started()
+            await self._stay(connection)
+        while True:
+            # Also when a server takes the connection and drops it at once: without a pause that would be a busy loop.
+            await anyio.sleep(RECONNECT_FIRST_SECONDS)
+            await self._reopen()
+
+    async def ask(self, connection: RawConnection, query: str, *arguments: object) -> None:
+        """Run a query whose answer is only that there was one."""
+        async with self._turn:
+            await connection.fetch(query, *arguments, timeout=ANSWER_SECONDS)
+
+    async def _reopen(self) -> None:
+        attempts = stamina.retry_context(
+            on=(DatabaseUnavailableError, *REFUSALS),
+            attempts=None,
+            timeout=None,
+            wait_initial=RECONNECT_FIRST_SECONDS,
+            wait_max=RECONNECT_MAX_SECONDS,
+        )
+        async for attempt in attempts:
+            with attempt:
+                async with listen_connection(self._url) as connection:
+                    await self._prepare(connection)
+                    self.connection = connection
+                    log.info("notifications.reconnected")
+                    self._resumed()
+                    await self._stay(connection)
+
+    async def _stay(self, connection: RawConnection) -> None:
+        """Return when the connection is of no use any more."""
+        lost = anyio.Event()
+        connection.add_termination_listener(lambda _connection: lost.set())
+        reason = "the server closed the connection"
+        try:
+            while not connection.is_closed():
+                with anyio.move_on_after(KEEPALIVE_SECONDS):
+                    await lost.wait()
+                    break
+                await self.ask(connection, "SELECT 1")
+        except REFUSALS as error:
+            reason = str(error) or type(error).__name__
+        finally:
+            self.connection = None
+        log.warning("notifications.lost", reason=reason)
+
+
+async def _nothing_to_prepare(_connection: RawConnection) -> None: ...
+
+
+def _nothing_to_tell() -> None: ...

@@ -1,0 +1,148 @@
+"""One client's view of the channels it follows. Whoever owns the transport pulls messages from here and sends them.
+
+Nothing is queued for a client but the answers to what it asked: events are read from the channel's feed at the client's own position,
+text from the board. A client that does not read therefore delays nobody and occupies nothing; it falls behind until it reads again.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+import anyio
+
+from tarsy.events.board import Board, Topic
+from tarsy.events.feed import CATCHUP_LIMIT, Entry, Feed, Lost, ReadStore, continues, entry
+from tarsy.events.messages import CatchupOverflow, ControlMessage
+from tarsy.events.ports import EventStore
+
+# Answers waiting for a client that asks faster than it reads; above it, it is not listened to.
+MAX_UNREAD_ANSWERS = 64
+# Topics told in one turn, so that stored events never wait behind a long row of texts.
+TOPICS_PER_TURN = 32
+
+
+@dataclass(slots=True)
+class Subscription:
+    feed: Feed
+    cursor: int
+
+
+class Connection:
+    """A client's subscriptions, what it has of each, and what it is to be told next."""
+
+    def __init__(self, store: EventStore, board: Board) -> None:
+        self.id = str(uuid4())
+        # Channels it has asked for, and those of them it is told of already.
+        self.joined: set[str] = set()
+        self.subscriptions: dict[str, Subscription] = {}
+        self._store = store
+        self._board = board
+        self._answers: deque[str] = deque()
+        self._unsaid: dict[str, None] = {}
+        self._seen: dict[str, int] = {}
+        self._news = anyio.Event()
+        self._room = anyio.Event()
+
+    def answer(self, message: ControlMessage) -> None:
+        self._answers.append(message.model_dump_json())
+        self.wake()
+
+    async def room_for_answers(self) -> None:
+        """Wait until the client has read enough to be listened to again."""
+        while len(self._answers) >= MAX_UNREAD_ANSWERS:
+            self._room = anyio.Event()
+            await self._room.wait()
+
+    def follow(self, feed: Feed, cursor: int) -> None:
+        """Tell of everything after `cursor`, and of the text that is being written."""
+        self.subscriptions[feed.channel] = Subscription(feed, cursor)
+        for topic in self._board.on_channel(feed.channel):
+            self._seen.pop(topic.key, None)
+            self._unsaid[topic.key] = None
+        self.wake()
+
+    def unfollow(self, channel: str) -> None:
+        self.subscriptions.pop(channel, None)
+
+    def tell(self, topic: Topic, agreed: int) -> None:
+        """A topic has changed after position `agreed`."""
+        if self._seen.get(topic.key, 0) > agreed:
+            self._seen[topic.key] = agreed
+        self._unsaid[topic.key] = None
+        self.wake()
+
+    def wake(self) -> None:
+        self._news.set()
+
+    async def next_messages(self) -> Sequence[str]:
+        """Wait for what the client is to be told next: answers first, then events in order, then text."""
+        while True:
+            self._news = anyio.Event()
+            messages = self._take_answers() or await self._read_feeds() or self._read_board()
+            if messages:
+                return messages
+            await self._news.wait()
+
+    def _take_answers(self) -> list[str]:
+        taken = list(self._answers)
+        self._answers.clear()
+        self._room.set()
+        return taken
+
+    async def _read_feeds(self) -> list[str]:
+        for subscription in tuple(self.subscriptions.values()):
+            if not subscription.feed.settled:
+                continue
+            match subscription.feed.after(subscription.cursor):
+                case Lost():
+                    return [self._skip(subscription)]
+                case ReadStore():
+                    messages = await self._read_store(subscription)
+                case entries:
+                    messages = _advance(subscription, entries)
+            if messages:
+                return messages
+        return []
+
+    async def _read_store(self, subscription: Subscription) -> list[str]:
+        cursor, feed = subscription.cursor, subscription.feed
+        events = await self._store.read_after(feed.channel, cursor, CATCHUP_LIMIT)
+        if self.subscriptions.get(feed.channel) is not subscription or subscription.cursor != cursor:
+            # The client changed its mind while we read: the next turn starts from what it wants now.
+            self.wake()
+            return []
+        if not continues(cursor, events):
+            return [self._skip(subscription)]
+        return _advance(subscription, [entry(event) for event in events])
+
+    def _skip(self, subscription: Subscription) -> str:
+        subscription.cursor = subscription.feed.last
+        return CatchupOverflow(channel=subscription.feed.channel, last_event_id=subscription.cursor).model_dump_json()
+
+    def _read_board(self) -> list[str]:
+        messages: list[str] = []
+        for key in tuple(self._unsaid):
+            topic = self._board.get(key)
+            subscription = self.subscriptions.get(topic.channel) if topic else None
+            if topic is None or subscription is None:
+                del self._unsaid[key]
+                self._seen.pop(key, None)
+                continue
+            # A text must not arrive before the event it belongs to.
+            if topic.anchor is None or subscription.cursor < topic.anchor:
+                continue
+            del self._unsaid[key]
+            told = topic.since(self._seen.get(key, 0))
+            if told:
+                message, self._seen[key] = told
+                messages.append(message)
+                if len(messages) == TOPICS_PER_TURN:
+                    break
+        return messages
+
+
+def _advance(subscription: Subscription, entries: Sequence[Entry]) -> list[str]:
+    if entries:
+        subscription.cursor = entries[-1].id
+    return [event.text for event in entries]

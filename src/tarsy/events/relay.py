@@ -1,0 +1,153 @@
+"""Carries text and progress between processes: coalesced, only where somebody watches, and whole for whoever joins late."""
+
+from sys import maxsize
+from typing import Any
+
+import anyio
+import structlog
+from anyio.abc import TaskStatus
+
+from tarsy.domain.live import SESSIONS_CHANNEL, StreamDelta, session_channel
+from tarsy.events.board import Board, OpenStream, Progress, Topic
+from tarsy.events.hub import ConnectionManager
+from tarsy.events.interest import REPEAT_SECONDS, Interest
+from tarsy.events.ports import Broadcast
+from tarsy.events.relay_wire import (
+    TEXT_NOTIFICATION,
+    WATCH_NOTIFICATION,
+    Bulletin,
+    Watch,
+    pack_bulletin,
+    pack_watch,
+    read_bulletin,
+    read_watch,
+)
+from tarsy.kit.clock import Clock
+
+log = structlog.stdlib.get_logger(__name__)
+
+# Faster than the eye follows text, slow enough that a token does not cost a transaction.
+INTERVAL_SECONDS = 0.05
+# While the database does not take notifications.
+RETRY_SECONDS = 1.0
+
+
+class Relay:
+    """What goes out is decided from the board when it goes out, so nothing is queued and nothing is lost while it cannot."""
+
+    def __init__(self, board: Board, hub: ConnectionManager, broadcast: Broadcast, *, process_id: str, clock: Clock) -> None:
+        self._board = board
+        self._hub = hub
+        self._broadcast = broadcast
+        self._process_id = process_id
+        self._clock = clock
+        self._interest = Interest()
+        self._changed: dict[str, None] = {}
+        self._from_start: dict[str, None] = {}
+        self._news = anyio.Event()
+
+    def offer(self, topic: Topic) -> None:
+        """A topic of our own has changed."""
+        if self._interest.wanted(topic.channel, self._clock.monotonic()):
+            self._changed[topic.key] = None
+            self._news.set()
+
+    def watch(self, channel: str) -> None:
+        """Somebody here follows a channel, or has missed some of it: others shall send its text from the start."""
+        self._from_start[channel] = None
+        self._news.set()
+
+    def on_gap(self) -> None:
+        for channel in self._hub.followed:
+            self.watch(channel)
+
+    def on_watch(self, payload: str) -> None:
+        """Another process says what it follows."""
+        watch = read_watch(payload)
+        if watch.sender == self._process_id:
+            return
+        for channel in self._interest.note(watch.channels, self._clock.monotonic()):
+            self._resend(channel, from_start=False)
+        for channel in watch.from_start:
+            self._resend(channel, from_start=True)
+
+    def on_bulletin(self, payload: str) -> None:
+        """Another process tells of its text."""
+        bulletin = read_bulletin(payload)
+        if bulletin.sender == self._process_id:
+            return
+        for delta in bulletin.texts:
+            if self._hub.is_followed(session_channel(delta.session_id)):
+                self._take_text(delta)
+        for fields in bulletin.progress:
+            if self._hub.is_followed(SESSIONS_CHANNEL):
+                self._take_progress(fields)
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Send until cancelled: at once after a pause, then at most every INTERVAL."""
+        task_status.started()
+        repeat_at = self._clock.monotonic() + REPEAT_SECONDS
+        while True:
+            with anyio.move_on_after(repeat_at - self._clock.monotonic()):
+                await self._news.wait()
+            self._news = anyio.Event()
+            repeat = self._clock.monotonic() >= repeat_at
+            if repeat:
+                repeat_at = self._clock.monotonic() + REPEAT_SECONDS
+            sent = await self._send_watch(repeat=repeat) and await self._send_bulletin()
+            if not sent:
+                self._news.set()
+            await anyio.sleep(INTERVAL_SECONDS if sent else RETRY_SECONDS)
+
+    async def _send_watch(self, *, repeat: bool) -> bool:
+        from_start = [channel for channel in self._from_start if self._hub.is_followed(channel)]
+        self._from_start.clear()
+        channels = self._hub.followed if repeat else from_start
+        if not channels:
+            return True
+        sent = await self._broadcast.send(WATCH_NOTIFICATION, pack_watch(Watch(self._process_id, channels, from_start)))
+        if not sent:
+            self._from_start |= dict.fromkeys(from_start)
+        return sent
+
+    async def _send_bulletin(self) -> bool:
+        topics = [topic for key in self._changed if (topic := self._board.get(key)) is not None]
+        self._changed.clear()
+        streams = [topic for topic in topics if isinstance(topic, OpenStream)]
+        texts = [StreamDelta(stream.session_id, stream.key, stream.relayed, stream.text.since(stream.relayed)) for stream in streams]
+        progress = [topic.fields for topic in topics if isinstance(topic, Progress)]
+        payloads = pack_bulletin(Bulletin(self._process_id, [delta for delta in texts if delta.delta], progress))
+        # Noted before the wait: text that comes meanwhile, or is asked for from the start again, belongs to the next bulletin.
+        for stream in streams:
+            stream.relayed = stream.text.length
+        if not payloads or await self._broadcast.send(TEXT_NOTIFICATION, payloads):
+            return True
+        for stream, delta in zip(streams, texts, strict=True):
+            stream.relayed = min(stream.relayed, delta.offset)
+        self._changed |= dict.fromkeys(topic.key for topic in topics)
+        return False
+
+    def _resend(self, channel: str, *, from_start: bool) -> None:
+        for topic in self._board.on_channel(channel):
+            if not topic.own:
+                continue
+            if from_start and isinstance(topic, OpenStream):
+                topic.relayed = 0
+            self._changed[topic.key] = None
+            self._news.set()
+
+    def _take_text(self, delta: StreamDelta) -> None:
+        stream = self._board.stream(delta, own=False)
+        if stream is None or stream.own:
+            return
+        agreed = stream.text.put(delta.offset, delta.delta)
+        if agreed is None:
+            self.watch(stream.channel)
+        else:
+            self._hub.tell(stream, agreed)
+
+    def _take_progress(self, fields: dict[str, Any]) -> None:
+        progress = self._board.progress(fields["session_id"], own=False)
+        if progress is not None:
+            progress.update(fields)
+            self._hub.tell(progress, agreed=maxsize)

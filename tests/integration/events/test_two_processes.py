@@ -1,0 +1,70 @@
+"""Delivery between two processes' hubs on one real database."""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+from integration.events.live_node import (
+    LiveNode,
+    completed_event,
+    created_event,
+    delta,
+    ids,
+    live_node,
+    new_id,
+    read_until,
+    text_of,
+)
+
+from tarsy.domain.live import session_channel
+
+
+@pytest.fixture
+async def here(database_url: str) -> AsyncGenerator[LiveNode]:
+    async with live_node(database_url) as node:
+        yield node
+
+
+@pytest.fixture
+async def there(database_url: str) -> AsyncGenerator[LiveNode]:
+    async with live_node(database_url) as node:
+        yield node
+
+
+async def test_readers_of_both_processes_see_each_event_once_and_in_order(here: LiveNode, there: LiveNode) -> None:
+    session = new_id()
+    for node in (here, there):
+        with node.live.hub.connect() as connection:
+            before = await node.outbox.last_id(session_channel(session))
+            await node.live.hub.subscribe(connection, session_channel(session), None)
+            for _ in range(5):
+                await here.write_status(session, 2)
+                await there.write_status(session, 1)
+            seen = await read_until(connection, lambda messages: len(ids(messages)) >= 15)
+            assert ids(seen) == list(range(before + 1, before + 16))
+
+
+async def test_an_event_too_large_for_a_notification_arrives_in_its_place(here: LiveNode, there: LiveNode) -> None:
+    session = new_id()
+    with there.live.hub.connect() as connection:
+        await there.live.hub.subscribe(connection, session_channel(session), None)
+        await here.write_status(session)
+        await here.write_status(session, filler="x" * 20_000)
+        await here.write_status(session)
+        seen = await read_until(connection, lambda messages: len(ids(messages)) >= 3)
+        assert ids(seen) == [1, 2, 3]
+        assert len(seen[2]["filler"]) == 20_000
+
+
+async def test_a_reader_elsewhere_that_joins_in_mid_stream_gets_the_text_so_far_and_then_the_rest(here: LiveNode, there: LiveNode) -> None:
+    session, event = new_id(), new_id()
+    await here.write([created_event(session, event)])
+    here.live.publisher.publish(delta(session, event, 0, "Hello "))
+    with there.live.hub.connect() as connection:
+        await there.live.hub.subscribe(connection, session_channel(session), None)
+        seen = await read_until(connection, lambda messages: text_of(messages, event) == "Hello ")
+        here.live.publisher.publish(delta(session, event, 6, "world, "))
+        here.live.publisher.publish(delta(session, event, 13, "bye"))
+        seen += await read_until(connection, lambda messages: text_of([*seen, *messages], event) == "Hello world, bye")
+        await here.write([completed_event(session, event, "Hello world, bye")])
+        seen += await read_until(connection, lambda messages: any(message["type"] == "timeline_event.completed" for message in messages))
+        assert seen[-1]["type"] == "timeline_event.completed"
