@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tarsy.config.tree import mapping
+
 AGENTS: Mapping[str, Any] = {
     "KubernetesAgent": {
         "description": "Investigates Kubernetes and OpenShift problems",
@@ -23,7 +25,7 @@ MCP_SERVERS: Mapping[str, Any] = {
         "transport": {
             "type": "stdio",
             "command": "npx",
-            "args": ["-y", "kubernetes-mcp-server@latest", "--read-only", "--disable-destructive", "--kubeconfig", "{{.KUBECONFIG}}"],
+            "args": ["-y", "kubernetes-mcp-server", "--read-only", "--disable-destructive", "--kubeconfig", "{{.KUBECONFIG}}"],
         },
         "instructions": (
             "These tools read a Kubernetes or OpenShift cluster; they cannot change it. Always give the namespace when you know it: listing "
@@ -66,14 +68,9 @@ def over_builtin(builtin: Any, own: Any) -> Any:
 
     A mapping of another `type` is another thing and replaces too: an `http` transport does not inherit a command.
     """
-    match builtin, own:
-        case dict(), dict():
-            below: dict[str, Any] = builtin
-            above: dict[str, Any] = own
-            if above.get("type", below.get("type")) != below.get("type"):
-                return above
-            return {**below, **{key: over_builtin(below.get(key), value) for key, value in above.items()}}
-        case dict(), None:
-            return builtin
-        case _:
-            return own
+    below, above = mapping(builtin), mapping(own)
+    if below is None or own is None:
+        return builtin if own is None else own
+    if above is None or above.get("type", below.get("type")) != below.get("type"):
+        return own
+    return {**below, **{key: over_builtin(below.get(key), value) for key, value in above.items()}}

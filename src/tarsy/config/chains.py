@@ -1,12 +1,11 @@
 """The `agent_chains` entries: which agents look at an alert, in which order."""
 
-from collections.abc import Iterator
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from tarsy.config.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey, ServersKey
-from tarsy.config.values import AgentName, ChatAgentName, Count, Name, ProviderName, Section, StageAgentName, Switch, Text, later, refuse
+from tarsy.config.values import AgentName, ChatAgentName, Count, Name, ProviderName, StageAgentName, Switch, Text, later
 from tarsy.domain.stage import SuccessPolicy
 
 
@@ -15,7 +14,7 @@ class StageAgentConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, Fallback
 
 
 class SynthesisConfig(ProviderKey, BackendKeys):
-    agent: AgentName = Field(default="SynthesisAgent", validate_default=False, description="Who brings the parallel analyses together.")
+    agent: AgentName = Field(default="SynthesisAgent", description="Who brings the parallel analyses together.")
 
 
 class StageConfig(LimitKeys, ServersKey, FallbackKey):
@@ -28,16 +27,6 @@ class StageConfig(LimitKeys, ServersKey, FallbackKey):
         default=None, description="`any`: one success is enough; `all`: every agent has to succeed."
     )
     synthesis: SynthesisConfig = Field(default=SynthesisConfig(), description="How several analyses become one.")
-
-    @field_validator("replicas")
-    @classmethod
-    def _replicas_of_one_agent(cls, replicas: int, info: ValidationInfo) -> int:
-        agents = info.data.get("agents")
-        if replicas > 1 and agents is not None and len(agents) > 1:
-            raise refuse(
-                f"replicas repeat one agent, but this stage has {len(agents)}", "keep one agent, or list each one as often as it should run"
-            )
-        return replicas
 
 
 class ChatConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey):
@@ -60,12 +49,3 @@ class ChainConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey):
     chat: ChatConfig = Field(default=ChatConfig(), description="Questions after the investigation.")
     scoring: ScoringConfig = Field(default=ScoringConfig(), description="Judging the finished investigation.")
     sub_agents: tuple[Any, ...] | None = later("Agents that an orchestrator may call.")
-
-    def agent_names(self) -> Iterator[str]:
-        """Every agent that the chain's own text names."""
-        for stage in self.stages:
-            yield from (agent.name for agent in stage.agents)
-            yield stage.synthesis.agent
-        yield self.chat.agent
-        if self.scoring.agent:
-            yield self.scoring.agent

@@ -16,6 +16,8 @@ from tarsy.config.resolved_entries import NATIVE_PROVIDERS
 from tarsy.config.resolver import explain_chain
 from tarsy.config.source import Source
 from tarsy.config.templates import variables
+from tarsy.config.tree import listing, mapping, mapping_at
+from tarsy.config.values import LATER
 from tarsy.domain.agent import LLMBackend
 
 _PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})
@@ -61,6 +63,24 @@ def reach_of(config: Config) -> Reach:
             if server.summarization.provider:
                 reach.providers.setdefault(server.summarization.provider.name, chain_id)
     return reach
+
+
+def follow_broken_chains(reach: Reach, config: Config, data: Any) -> None:
+    """Count what the chains that could not be built name as reached, so that their mistakes hide no missing key."""
+    for chain_id, chain in mapping_at(data, "agent_chains").items():
+        if chain_id not in config.chains:
+            for name in _named_providers(chain):
+                if name in config.llm_providers:
+                    reach.providers.setdefault(name, chain_id)
+
+
+def _named_providers(data: Any) -> Iterator[str]:
+    for key, value in (mapping(data) or {}).items():
+        if key in _PROVIDER_KEYS and isinstance(value, str):
+            yield value
+        yield from _named_providers(value)
+    for value in listing(data) or ():
+        yield from _named_providers(value)
 
 
 def _follow(reach: Reach, chain_id: str, explained: ExplainedAgent) -> None:
@@ -124,16 +144,13 @@ def later_keys(section: BaseModel, source: Source, path: Path = ()) -> Iterator[
     """One remark for each key that is set and that nothing acts on yet."""
     for name, info in type(section).model_fields.items():
         value: Any = getattr(section, name)
-        extra = info.json_schema_extra
-        if isinstance(extra, dict) and extra.get("x-later") and value is not None:
+        if info.json_schema_extra == LATER and value is not None:
             yield source.problem((*path, name), f"{name} is accepted, not acted on yet")
         elif isinstance(value, BaseModel):
             yield from later_keys(value, source, (*path, name))
-        elif isinstance(value, Mapping):
-            entries: Mapping[str, Any] = value
-            for key, entry in entries.items():
-                if isinstance(entry, BaseModel):
-                    yield from later_keys(entry, source, (*path, name, key))
+        for key, entry in (mapping(value) or {}).items():
+            if isinstance(entry, BaseModel):
+                yield from later_keys(entry, source, (*path, name, key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,16 +170,9 @@ class Files:
 
 
 def _places_naming(data: Any, name: str, path: Path) -> Iterator[Path]:
-    match data:
-        case dict():
-            entries: dict[str, Any] = data
-            for key, value in entries.items():
-                if key in _PROVIDER_KEYS and value == name:
-                    yield (*path, key)
-                yield from _places_naming(value, name, (*path, key))
-        case list():
-            items: list[Any] = data
-            for index, value in enumerate(items):
-                yield from _places_naming(value, name, (*path, index))
-        case _:
-            return
+    for key, value in (mapping(data) or {}).items():
+        if key in _PROVIDER_KEYS and value == name:
+            yield (*path, key)
+        yield from _places_naming(value, name, (*path, key))
+    for index, value in enumerate(listing(data) or ()):
+        yield from _places_naming(value, name, (*path, index))

@@ -6,7 +6,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from tarsy.config import builtins, checks
-from tarsy.config.alert_types import duplicate_alert_types, yield_alert_types
+from tarsy.config.chain_rules import duplicate_alert_types, misused_replicas, yield_alert_types
 from tarsy.config.checks import Files
 from tarsy.config.configuration import Config, choose_default_provider
 from tarsy.config.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
@@ -17,6 +17,7 @@ from tarsy.config.problems import ConfigError, Problem, in_order
 from tarsy.config.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
 from tarsy.config.source import Source, read_source
 from tarsy.config.substitution import Filled, fill_in
+from tarsy.config.tree import listing_at, mapping, mapping_at
 from tarsy.config.values import KnownNames
 
 
@@ -57,10 +58,9 @@ def _source(directory: FilePath | None, name: str) -> Source:
     if directory is None or not (directory / name).exists():
         return Source(str((directory or FilePath()) / name), {})
     source = read_source(directory / name)
-    if source.data is not None and not isinstance(source.data, dict):
+    if source.data is not None and mapping(source.data) is None:
         source.problems.append(source.problem((), "this file is not a mapping of keys to values"))
-        source.data = {}
-    source.data = source.data or {}
+    source.data = mapping(source.data) or {}
     return source
 
 
@@ -69,7 +69,7 @@ def _check(files: Files, env: Mapping[str, str]) -> _Checked:
     tarsy = fill_in(_over_builtins(files.tarsy.data), env)
     providers = fill_in(_merged(files.providers.data, "llm_providers", builtins.LLM_PROVIDERS), env)
     yield_alert_types(tarsy.data, files.tarsy)
-    checked.problems.extend(duplicate_alert_types(tarsy.data, files.tarsy))
+    checked.problems += [*duplicate_alert_types(tarsy.data, files.tarsy), *misused_replicas(tarsy.data, files.tarsy)]
     names = _names(tarsy.data, providers.data)
     document, mistakes = validate(TarsyDocument, files.tarsy, tarsy.data, names)
     models, model_mistakes = validate(ProvidersDocument, files.providers, providers.data, names)
@@ -88,6 +88,7 @@ def _check(files: Files, env: Mapping[str, str]) -> _Checked:
 
 def _check_together(checked: _Checked, config: Config, files: Files, filled: tuple[Filled, Filled], env: Mapping[str, str]) -> None:
     reach = checks.reach_of(config)
+    checks.follow_broken_chains(reach, config, files.tarsy.data)
     mistakes, remarks = checks.unreachable_servers(config, reach, files, env)
     checked.problems += [*checks.unreachable_models(config, reach, files, env), *mistakes, *checks.unfit_backends(reach, files)]
     checked.warnings += [*remarks, *checks.no_model(config, reach, files)]
@@ -109,32 +110,22 @@ def _over_builtins(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merged(data: dict[str, Any], key: str, below: Mapping[str, Any]) -> dict[str, Any]:
-    own = data.get(key)
-    if own is not None and not isinstance(own, dict):
+    if data.get(key) is not None and mapping(data[key]) is None:
         return data
-    entries: dict[str, Any] = own or {}
-    return {**data, key: {**below, **{name: builtins.over_builtin(below.get(name), entry) for name, entry in entries.items()}}}
+    own = mapping_at(data, key)
+    return {**data, key: {**below, **{name: builtins.over_builtin(below.get(name), entry) for name, entry in own.items()}}}
 
 
 def _names(tarsy: dict[str, Any], providers: dict[str, Any]) -> KnownNames:
-    chains = _entries(tarsy, "agent_chains")
+    chains = mapping_at(tarsy, "agent_chains")
     return KnownNames(
-        providers=frozenset(_entries(providers, "llm_providers")),
-        agents={name: str(_entries({"": agent}, "").get("type") or "default") for name, agent in _entries(tarsy, "agents").items()},
-        servers=frozenset(_entries(tarsy, "mcp_servers")),
-        alert_types=frozenset(name for chain in chains.values() for name in _texts(_entries({"": chain}, "").get("alert_types"))),
+        providers=frozenset(mapping_at(providers, "llm_providers")),
+        agents={name: str((mapping(agent) or {}).get("type", "default")) for name, agent in mapping_at(tarsy, "agents").items()},
+        servers=frozenset(mapping_at(tarsy, "mcp_servers")),
+        alert_types=frozenset(str(name) for chain in chains.values() for name in listing_at(chain, "alert_types")),
         patterns=PATTERNS,
         pattern_groups=frozenset(GROUPS),
     )
-
-
-def _entries(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = data.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(item) for item in value] if isinstance(value, list) else []
 
 
 def _config(document: TarsyDocument, models: ProvidersDocument, env: Mapping[str, str]) -> Config:

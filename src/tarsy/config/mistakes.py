@@ -33,8 +33,13 @@ def validate(model: type[Document], source: Source, data: Any, names: KnownNames
         return model.model_validate(data, context=names), []
     except ValidationError as error:
         found = error.errors(include_url=False)
-    problems = [_problem(model, source, details) for details in found]
+    problems = [_problem(model, source, details) for details in found if not _follows_from_others(details)]
     return _salvage(model, deepcopy(data), found, names), problems
+
+
+def _follows_from_others(details: ErrorDetails) -> bool:
+    """Whether a list only counts as empty because each of its items has a mistake of its own."""
+    return details["type"] == "too_short" and bool(details["input"])
 
 
 def _salvage(model: type[Document], data: Any, found: Sequence[ErrorDetails], names: KnownNames) -> Document | None:
@@ -77,26 +82,28 @@ def _problem(model: type[Section], source: Source, details: ErrorDetails) -> Pro
 
 
 def _words(model: type[Section], path: Path, details: ErrorDetails) -> tuple[str, str]:
-    context = details.get("ctx", {})
+    context, value = details.get("ctx", {}), details["input"]
+    message, cure = details["msg"], ""
     match details["type"]:
         case "refused":
-            return context["message"], context["cure"]
+            message, cure = context["message"], context["cure"]
         case "extra_forbidden":
-            return _unknown_key(model, path, details["input"])
+            message, cure = _unknown_key(model, path, value)
         case "missing":
-            return f"{path[-1]} is missing", ""
+            message = f"{path[-1]} is missing"
         case "enum":
-            return f"{_shown(path, details['input'])} is not one of {context['expected']}", _near(details["input"], context["expected"])
+            message, cure = f"{_shown(path, value)} is not one of {context['expected']}", _near(value, context["expected"])
         case "too_short":
-            return "this list must not be empty", ""
+            message = "this list must not be empty"
         case "greater_than_equal":
-            return f"{details['input']} is too small", f"the least is {context['ge']}"
+            message, cure = f"{value} is too small", f"the least is {context['ge']}"
         case "less_than_equal":
-            return f"{details['input']} is too large", f"the most is {context['le']}"
+            message, cure = f"{value} is too large", f"the most is {context['le']}"
         case kind if kind in _KINDS:
-            return f"{_shown(path, details['input'])} is not {_KINDS[kind]}", ""
+            message = f"{_shown(path, value)} is not {_KINDS[kind]}"
         case _:
-            return details["msg"], ""
+            pass
+    return message, cure
 
 
 def _unknown_key(model: type[Section], path: Path, value: object) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tarsy.config.problems import Path
 from tarsy.config.templates import expand, names_session, variables
+from tarsy.config.tree import listing, mapping
 
 _LATE_TRANSPORT_KEYS = frozenset({"command", "args", "env", "url", "bearer_token", "custom_headers", "session_cleanup_url"})
 
@@ -32,17 +33,11 @@ def fill_in(data: Any, env: Mapping[str, str]) -> Filled:
 def _fill(value: Any, path: Path, env: Mapping[str, str], filled: Filled) -> Any:
     if _is_late(path):
         return value
-    match value:
-        case dict():
-            entries: dict[str, Any] = value
-            return {key: _fill(item, (*path, key), env, filled) for key, item in entries.items()}
-        case list():
-            items: list[Any] = value
-            return [_fill(item, (*path, index), env, filled) for index, item in enumerate(items)]
-        case str():
-            return _fill_text(value, path, env, filled) if "{{" in value else value
-        case _:
-            return value
+    if (entries := mapping(value)) is not None:
+        return {key: _fill(item, (*path, key), env, filled) for key, item in entries.items()}
+    if (items := listing(value)) is not None:
+        return [_fill(item, (*path, index), env, filled) for index, item in enumerate(items)]
+    return _fill_text(value, path, env, filled) if isinstance(value, str) and "{{" in value else value
 
 
 def _fill_text(value: str, path: Path, env: Mapping[str, str], filled: Filled) -> Any:

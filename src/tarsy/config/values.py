@@ -5,16 +5,28 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from tarsy.config.problems import did_you_mean
+from tarsy.config.tree import mapping
 from tarsy.domain.agent import LLMBackend
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+LATER: dict[str, JsonValue] = {"x-later": True}
 _ON = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -38,14 +50,10 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_empty_values(cls, data: Any) -> Any:
-        match data:
-            case None:
-                return {}
-            case dict():
-                entries: dict[str, Any] = data
-                return {key: value for key, value in entries.items() if value is not None}
-            case _:
-                return data
+        if data is None:
+            return {}
+        entries = mapping(data)
+        return data if entries is None else {key: value for key, value in entries.items() if value is not None}
 
 
 def refuse(message: str, cure: str = "") -> PydanticCustomError:
@@ -156,7 +164,7 @@ def _able_to_chat(value: str, info: ValidationInfo) -> str:
 
 _DURATION_SCHEMA = {
     "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^(\d+(\.\d+)?(ms|s|m|h))+$"}],
-    "title": "duration",
+    "x-kind": "duration",
 }
 
 Duration = Annotated[float, BeforeValidator(parse_duration), AfterValidator(_positive), WithJsonSchema(_DURATION_SCHEMA)]
@@ -182,4 +190,4 @@ PatternGroupName = Annotated[Name, AfterValidator(_pattern_group)]
 
 def later(description: str) -> Any:
     """A key that is read and checked, and answered with a warning: nothing acts on it yet."""
-    return Field(default=None, description=description, json_schema_extra={"x-later": True})
+    return Field(default=None, description=description, json_schema_extra=LATER)

@@ -1,4 +1,7 @@
-"""Which chain answers which alert: a type belongs to one chain, and a built-in chain steps back for the user's. Pure module."""
+"""Rules about the chains as they are written: whose an alert type is, and what may be repeated. Pure module.
+
+They look at the parsed data, not at the models, so that a mistake elsewhere in a chain does not hide one of these.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,6 +9,7 @@ from typing import Any
 from tarsy.config import builtins
 from tarsy.config.problems import Problem
 from tarsy.config.source import Source
+from tarsy.config.tree import listing_at, mapping, mapping_at
 
 
 def duplicate_alert_types(data: dict[str, Any], source: Source) -> Iterator[Problem]:
@@ -18,12 +22,22 @@ def duplicate_alert_types(data: dict[str, Any], source: Source) -> Iterator[Prob
         owners.setdefault(alert_type, chain_id)
 
 
+def misused_replicas(data: dict[str, Any], source: Source) -> Iterator[Problem]:
+    """Stages that repeat more than one agent."""
+    for chain_id, chain in mapping_at(data, "agent_chains").items():
+        for index, stage in enumerate(listing_at(chain, "stages")):
+            agents = listing_at(stage, "agents")
+            replicas = (mapping(stage) or {}).get("replicas")
+            if len(agents) > 1 and isinstance(replicas, int) and replicas > 1:
+                path = ("agent_chains", chain_id, "stages", index, "replicas")
+                cure = "keep one agent, or list each one as often as it should run"
+                yield source.problem(path, f"replicas repeat one agent, but this stage has {len(agents)}", cure)
+
+
 def yield_alert_types(data: dict[str, Any], source: Source) -> None:
     """Take from the built-in chains what the user's chains claim; a chain that is left without any goes."""
-    chains = data.get("agent_chains")
-    if not isinstance(chains, dict):
-        return
-    untouched = [chain_id for chain_id in builtins.CHAINS if not source.holds(("agent_chains", chain_id))]
+    chains = mapping_at(data, "agent_chains")
+    untouched = [chain_id for chain_id in builtins.CHAINS if chain_id in chains and not source.holds(("agent_chains", chain_id))]
     claimed = {alert_type for chain_id, _, alert_type in _claims(data) if chain_id not in untouched}
     for chain_id in untouched:
         left = [alert_type for alert_type in builtins.CHAINS[chain_id]["alert_types"] if alert_type not in claimed]
@@ -34,9 +48,7 @@ def yield_alert_types(data: dict[str, Any], source: Source) -> None:
 
 
 def _claims(data: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
-    chains: Any = data.get("agent_chains")
-    for chain_id, chain in chains.items() if isinstance(chains, dict) else ():
-        alert_types: Any = chain.get("alert_types") if isinstance(chain, dict) else None
-        for index, alert_type in enumerate(alert_types if isinstance(alert_types, list) else ()):
+    for chain_id, chain in mapping_at(data, "agent_chains").items():
+        for index, alert_type in enumerate(listing_at(chain, "alert_types")):
             if isinstance(alert_type, str):
                 yield chain_id, index, alert_type

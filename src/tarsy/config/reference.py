@@ -1,0 +1,207 @@
+"""The reference page, made from the models: `python -m tarsy.config.reference > docs/configuration.md`."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tarsy.config import builtins
+from tarsy.config.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
+from tarsy.config.levels import BUILT_IN
+from tarsy.config.masking import GROUPS, PATTERNS
+from tarsy.config.providers import LLMProviderConfig
+from tarsy.config.tree import listing, listing_at, mapping, mapping_at
+from tarsy.config.values import Section
+
+_KINDS = {
+    "duration": "duration",
+    "string": "text",
+    "integer": "number",
+    "number": "number",
+    "boolean": "`true` \\| `false`",
+    "object": "mapping",
+}
+_PLURALS = {"text": "texts", "number": "numbers", "mapping": "mappings"}
+
+_INTRODUCTION = """\
+# Configuration reference
+
+This page is made from the program (`python -m tarsy.config.reference`). `tarsy config check` says what is wrong with your files,
+`tarsy config show` prints what they come to, `tarsy config schema --write DIR` writes JSON Schemas for your editor.
+
+## Files
+
+`--config DIR`, else `TARSY_CONFIG_DIR`, else `./config` if it holds one of the files, else the built-ins alone. No file is required.
+
+| file | holds |
+|---|---|
+| `tarsy.yaml` | everything but the models |
+| `llm-providers.yaml` | the models |
+| `.env` | environment variables; also read from the working directory. The real environment wins, then the configuration directory. |
+
+- `{{.VAR}}` in a value stands for the environment variable `VAR`. It is filled in on the parsed value, so it cannot break the YAML; `$` is an ordinary
+  character. What leads to a tool server or a model is filled in only when it is used, so no stored or shown configuration holds it.
+  A variable that is not set is a mistake if some chain needs it. `{{.SESSION_ID}}` can be used in an MCP server's `custom_headers` and `session_cleanup_url`.
+- An entry with the name of a built-in one overrides it key by key. An entry (or transport) of another `type` replaces it whole.
+- A user's chain takes over the alert types of a built-in chain.
+- An unknown key, a wrong type, a name that does not exist, a missing key of a model that some chain uses: all are reported in one go, with file and line.
+- Durations: `90s`, `15m`, `1h30m`, `500ms`, or a number of seconds.
+- Keys marked *later* are read and checked; each one that is set gives the warning "accepted, not acted on yet".
+
+## Which level wins
+
+From low to high: built-in, `defaults`, agent definition, chain, stage, stage agent, the alert's own selection of tools.
+
+| field | may be set by |
+|---|---|
+| `llm_backend`, `tool_calling` | defaults, agent, chain, stage agent; the `chat`, `synthesis` and `scoring` blocks |
+| `llm_provider` | defaults, chain, stage agent; the `chat`, `synthesis` and `scoring` blocks; `executive_summary_provider` |
+| `max_iterations`, `iteration_timeout`, `llm_call_timeout`, `tool_call_timeout` | defaults, agent, chain, stage, stage agent; the `chat` block |
+| `mcp_servers` | agent, chain, stage, stage agent; the `chat` block; the alert |
+| `fallback_providers` | defaults, chain, stage, stage agent; `[]` clears |
+| `success_policy` | defaults, stage |
+| `type` | agent definition only |
+
+A block stands above the chain (and stage) it belongs to; `defaults.scoring` stands above the chain's plain keys and below the chain's own `scoring`.
+Chat has the tool servers of all stages unless it, or the definition of its agent, names others.
+`tarsy config show --resolved CHAIN --origin` says for every field where it came from.
+
+Where no level names a provider, the first one below whose key is in the environment is taken, then the first usable one of your own. With none, the server starts
+and refuses alerts with the names of the variables to set.
+"""
+
+
+def render() -> str:
+    """The whole page."""
+    parts = [
+        _INTRODUCTION,
+        _built_in_level(),
+        *_document(TARSY_FILE, TarsyDocument),
+        *_document(PROVIDERS_FILE, ProvidersDocument),
+        *_builtins(),
+    ]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+
+
+def _built_in_level() -> str:
+    values = {
+        "llm_backend": BUILT_IN.llm_backend,
+        "tool_calling": BUILT_IN.tool_calling,
+        "max_iterations": BUILT_IN.max_iterations,
+        "iteration_timeout": _as_duration(BUILT_IN.iteration_timeout or 0),
+        "llm_call_timeout": _as_duration(BUILT_IN.llm_call_timeout or 0),
+        "tool_call_timeout": _as_duration(BUILT_IN.tool_call_timeout or 0),
+        "success_policy": "any",
+    }
+    return f"The built-in level: {', '.join(f'`{name}: {value}`' for name, value in values.items())}."
+
+
+def _document(file: str, model: type[Section]) -> Iterator[str]:
+    schema = model.model_json_schema()
+    page = _Page(mapping_at(schema, "$defs"))
+    yield f"## {file}"
+    for name, prop in mapping_at(schema, "properties").items():
+        yield from page.section(name, prop)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The tables of one file, following the definitions of its schema."""
+
+    definitions: dict[str, Any]
+
+    def section(self, path: str, prop: dict[str, Any]) -> Iterator[str]:
+        """A table for the mapping at `path`, and then one for each mapping within it."""
+        inner, path = self._mapping_within(prop, path)
+        if inner is None:
+            return
+        keys, required = mapping_at(inner, "properties"), listing_at(inner, "required")
+        rows = [
+            f"| `{name}` | {self._kind(key)} | {'required' if name in required else _unset(key)} | {_description(key)} |"
+            for name, key in keys.items()
+        ]
+        yield "\n".join(
+            [f"### `{path}`", "", str(prop.get("description", "")), "", "| key | value | default | |", "|---|---|---|---|", *rows]
+        )
+        for name, key in keys.items():
+            yield from self.section(f"{path}.{name}", key)
+
+    def _mapping_within(self, prop: dict[str, Any], path: str) -> tuple[dict[str, Any] | None, str]:
+        prop = self._followed(prop)
+        if "properties" in prop:
+            return prop, path
+        if items := mapping_at(prop, "items"):
+            return self._mapping_within(items, f"{path}[]")
+        if values := mapping_at(prop, "additionalProperties"):
+            return self._mapping_within(values, f"{path}.NAME")
+        return None, path
+
+    def _followed(self, prop: dict[str, Any]) -> dict[str, Any]:
+        """What stands behind a reference or an optional value."""
+        if "$ref" in prop:
+            return self.definitions[str(prop["$ref"]).rsplit("/", maxsplit=1)[-1]]
+        options = [option for option in listing_at(prop, "anyOf") if option != {"type": "null"}]
+        return self._followed(options[0]) if len(options) == 1 else prop
+
+    def _kind(self, prop: dict[str, Any]) -> str:
+        prop = self._followed(prop)
+        if "enum" in prop:
+            return " \\| ".join(f"`{value}`" for value in prop["enum"])
+        if "items" in prop:
+            inner = self._kind(mapping_at(prop, "items"))
+            return f"list of {_PLURALS.get(inner, inner)}" if inner else "list"
+        return _KINDS.get(prop.get("x-kind") or prop.get("type", ""), "")
+
+
+def _unset(prop: dict[str, Any]) -> str:
+    default = prop.get("default")
+    if default is None or default in ({}, [], "") or mapping(default) is not None:
+        return ""
+    if "duration" in str(prop):
+        return f"`{_as_duration(float(default))}`"
+    if (items := listing(default)) is not None:
+        return ", ".join(f"`{item}`" for item in items)
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+def _as_duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    for unit, length in (("h", 3600), ("m", 60)):
+        if seconds % length == 0:
+            return f"{seconds / length:g}{unit}"
+    return f"{seconds:g}s"
+
+
+def _description(prop: dict[str, Any]) -> str:
+    text = str(prop.get("description", "")).replace("|", "\\|")
+    return f"*Later.* {text}" if prop.get("x-later") else text
+
+
+def _builtins() -> Iterator[str]:
+    yield "## Built-ins"
+    yield "### Agents"
+    yield "\n".join(f"- `{name}`: {entry['description']}" for name, entry in builtins.AGENTS.items())
+    yield "### MCP servers"
+    yield "\n".join(
+        f"- `{name}`: `{' '.join([entry['transport']['command'], *entry['transport']['args']])}`"
+        for name, entry in builtins.MCP_SERVERS.items()
+    )
+    yield "### Chains"
+    yield "\n".join(
+        f"- `{name}`: {entry['description']} (alert type `{'`, `'.join(entry['alert_types'])}`)" for name, entry in builtins.CHAINS.items()
+    )
+    yield "### LLM providers"
+    yield "\n".join(["| name | type | model | variables |", "|---|---|---|---|", *(_provider_row(name) for name in builtins.LLM_PROVIDERS)])
+    yield "### Masking"
+    yield f"Patterns: {', '.join(f'`{name}`' for name in PATTERNS)}."
+    yield "\n".join(["| group | patterns |", "|---|---|", *(f"| `{name}` | {', '.join(members)} |" for name, members in GROUPS.items())])
+
+
+def _provider_row(name: str) -> str:
+    provider = LLMProviderConfig.model_validate(builtins.LLM_PROVIDERS[name])
+    return f"| `{name}` | {provider.type} | {provider.model} | {', '.join(f'`{variable}`' for variable in provider.needed_variables())} |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())
