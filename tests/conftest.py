@@ -22,7 +22,7 @@ from tarsy.db.file_lock import FileLock
 
 # Set by the process that starts the run, inherited by its xdist workers: they share one server.
 SERVER_DIR_VARIABLE = "TARSY_TESTS_SERVER_DIR"
-KEPT_VARIABLES = {SERVER_DIR_VARIABLE, "TARSY_TESTS_CHROMIUM"}
+KEPT_VARIABLES = {SERVER_DIR_VARIABLE, "TARSY_CHAOS_ROUNDS"}
 TEMPLATE = "tarsy_template"
 
 

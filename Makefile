@@ -1,0 +1,115 @@
+# `make` alone explains the targets. Everything lives in .venv and node_modules; nothing is installed for the whole machine,
+# except by `make test` when it runs as root (see .ci/system-packages).
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+ARGS ?=
+
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+DASHBOARD := $(wildcard dashboard/package.json)
+DASHBOARD_MODULES := $(if $(DASHBOARD),dashboard/node_modules/.installed)
+DASHBOARD_PAGE := $(if $(DASHBOARD),src/tarsy/api/static/index.html)
+DASHBOARD_SOURCES := $(if $(DASHBOARD),$(shell find dashboard -path dashboard/node_modules -prune -o -path dashboard/dist -prune -o -type f -print))
+SERVERS_MODULES := $(if $(wildcard tests/contract/tools/servers/package.json),tests/contract/tools/servers/node_modules/.installed)
+
+.DEFAULT_GOAL := help
+.PHONY: help run setup test check fmt format lint types imports pytest unit dashboard-test bench chaos migration build lock clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: setup ## install what is missing, start TARSy, print the address to open (ARGS="--port 9000" is passed on)
+	@$(BIN)/tarsy serve $(ARGS)
+
+setup: $(INSTALLED) $(DASHBOARD_PAGE) ## only the installation, without starting anything
+
+test: setup system-packages format lint types imports pytest dashboard-test ## everything CI runs: format, lint, types, import contracts, all tests
+
+check: $(INSTALLED) format lint types imports unit ## the fast part of `make test`, for use while working
+
+fmt: $(INSTALLED) ## format the code and apply the safe lint fixes
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: setup ## run the benchmarks and print their figures
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+
+chaos: setup ## kill processes at random for a long time and see that nothing is lost
+	TARSY_CHAOS_ROUNDS=$${TARSY_CHAOS_ROUNDS:-100} $(BIN)/pytest tests/chaos --timeout=3600 $(PYTEST_ARGS)
+
+migration: $(INSTALLED) ## draft the next migration from the tables (MESSAGE="what changes")
+	@$(BIN)/python .ci/draft_migration.py "$(MESSAGE)"
+
+build: setup ## make the wheel, dashboard included, in dist/
+	$(BIN)/uv build --wheel --no-build-isolation --python $(BIN)/python
+
+lock: $(INSTALLED) ## pin the dependencies of pyproject.toml anew (UPGRADE=--upgrade takes newer versions)
+	$(BIN)/uv pip compile pyproject.toml --extra all --group dev --generate-hashes --no-emit-index-url --no-header --no-annotate $(UPGRADE) -o requirements.lock
+
+clean: ## remove everything that was built or installed here (not the database)
+	rm -rf .venv dist src/tarsy/api/static dashboard/node_modules dashboard/dist tests/contract/tools/servers/node_modules .pytest_cache .ruff_cache
+
+# ---- the parts of `make test` -------------------------------------------------------------------------------------------
+
+.PHONY: system-packages
+system-packages:
+	@.ci/system-packages
+
+format: $(INSTALLED)
+	$(BIN)/ruff format --check
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check
+
+types: $(INSTALLED)
+	$(BIN)/pyright
+
+imports: $(INSTALLED)
+	$(BIN)/lint-imports
+
+# Two workers for two cores; tests marked with the same xdist_group never run at the same time.
+pytest: setup $(SERVERS_MODULES)
+	$(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+
+unit: $(INSTALLED)
+	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
+
+dashboard-test: $(DASHBOARD_MODULES)
+ifneq ($(DASHBOARD),)
+	npm --prefix dashboard run lint
+	npm --prefix dashboard run typecheck
+	npm --prefix dashboard run test
+endif
+
+# ---- installation, each step done once -----------------------------------------------------------------------------------
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found. Install Python 3.11 or later, or run: make PYTHON=/path/to/python3 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "TARSy needs Python 3.11 or later; $(PYTHON) is $$($(PYTHON) --version). Run: make PYTHON=/path/to/a/newer/python3 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "This Python has no venv module. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+# pip installs uv, pinned like the rest, and uv installs the rest: it takes seconds where pip takes minutes.
+$(INSTALLED): $(BIN)/python requirements.lock pyproject.toml
+	@awk '/^uv==/ {on = 1} on {print} on && !/\\$$/ {exit}' requirements.lock > .venv/uv.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
+	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock
+	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: node
+node:
+	@command -v npm >/dev/null || { echo "npm was not found. The dashboard needs Node.js 20 or later."; exit 1; }
+
+dashboard/node_modules/.installed: dashboard/package-lock.json | node
+	npm --prefix dashboard ci --no-audit --no-fund
+	@touch $@
+
+src/tarsy/api/static/index.html: $(DASHBOARD_MODULES) $(DASHBOARD_SOURCES)
+	npm --prefix dashboard run build
+	@touch $@
+
+tests/contract/tools/servers/node_modules/.installed: tests/contract/tools/servers/package-lock.json | node
+	npm --prefix tests/contract/tools/servers ci --no-audit --no-fund
+	@touch $@
