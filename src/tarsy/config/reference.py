@@ -117,7 +117,7 @@ class _Page:
             return
         keys, required = mapping_at(inner, "properties"), listing_at(inner, "required")
         rows = [
-            f"| `{name}` | {self._kind(key)} | {'required' if name in required else _unset(key)} | {_description(key)} |"
+            f"| `{name}` | {self._kind(key)} | {_default(key, required=name in required)} | {_description(key)} |"
             for name, key in keys.items()
         ]
         yield "\n".join(
@@ -153,7 +153,9 @@ class _Page:
         return _KINDS.get(prop.get("x-kind") or prop.get("type", ""), "")
 
 
-def _unset(prop: dict[str, Any]) -> str:
+def _default(prop: dict[str, Any], *, required: bool) -> str:
+    if required:
+        return "required"
     default = prop.get("default")
     if default is None or default in ({}, [], "") or mapping(default) is not None:
         return ""
