@@ -1,0 +1,44 @@
+"""Finished work as it is read back: a stage, its executions, their timelines. And which of it the next stage should hear of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tarsy.domain.execution import AgentExecution
+from tarsy.domain.stage import Stage, StageType
+from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionRecord:
+    execution: AgentExecution
+    # In order of their sequence numbers.
+    events: tuple[TimelineEvent, ...] = ()
+
+    @property
+    def analysis(self) -> str:
+        """The last conclusion the agent came to, or nothing."""
+        return last_text(self.events, TimelineEventType.FINAL_ANALYSIS)
+
+
+@dataclass(frozen=True, slots=True)
+class StageRecord:
+    stage: Stage
+    # In order of their agent indexes.
+    executions: tuple[ExecutionRecord, ...] = ()
+
+
+def last_text(events: Sequence[TimelineEvent], kind: TimelineEventType) -> str:
+    found = (event.content for event in reversed(events) if event.event_type is kind and event.status is TimelineStatus.COMPLETED)
+    return next(found, "").strip()
+
+
+def concluding_stages(stages: Sequence[StageRecord]) -> list[StageRecord]:
+    """The stages whose results stand: where a synthesis succeeded, it speaks for the stage it synthesised."""
+    spoken_for = {
+        record.stage.referenced_stage_id
+        for record in stages
+        if record.stage.stage_type is StageType.SYNTHESIS and record.stage.status is RunStatus.COMPLETED
+    }
+    telling = {StageType.INVESTIGATION, StageType.SYNTHESIS}
+    return [record for record in stages if record.stage.stage_type in telling and record.stage.id not in spoken_for]
