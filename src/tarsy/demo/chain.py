@@ -1,0 +1,109 @@
+"""From the few lines an incident says about its agents to a complete ResolvedChain. Pure."""
+
+import sys
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict
+
+from tarsy.config.resolved import (
+    ResolvedAgentConfig,
+    ResolvedChain,
+    ResolvedMasking,
+    ResolvedMcpServer,
+    ResolvedProvider,
+    ResolvedStage,
+    ResolvedTransport,
+)
+from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.stage import ParallelType, SuccessPolicy
+
+SERVER = "cluster"
+RECORDING_SCHEME = "sample:"
+
+_SERVER_INSTRUCTIONS = """\
+`cluster` shows one Kubernetes cluster, read-only. Start wide (pods_list, events_list), then go to the object: pods_get for exit codes and
+limits, pods_log with previous=true for a container that has restarted, deployment_history and configmaps_get for what changed and when.
+metrics_query takes plain selectors only; metrics_list tells which metrics exist. Times are UTC."""
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AgentOutline(Part):
+    name: str
+    tool_calling: ToolCalling = ToolCalling.NATIVE
+    max_iterations: int = 20
+    instructions: str = ""
+    description: str = ""
+
+
+class StageOutline(Part):
+    name: str
+    agents: tuple[AgentOutline, ...]
+    success_policy: SuccessPolicy = SuccessPolicy.ANY
+
+
+def replay_provider(incident: str) -> ResolvedProvider:
+    """The provider that answers with the incident's recording."""
+    return ResolvedProvider(name="recorded-model", type=ProviderType.REPLAY, model="recorded", recording=f"{RECORDING_SCHEME}{incident}")
+
+
+def build_chain(incident: str, stages: tuple[StageOutline, ...], provider: ResolvedProvider) -> ResolvedChain:
+    """Write out the chain of an incident for `provider`, the recorded one or a real one."""
+    return ResolvedChain(
+        chain_id=f"sample-{incident}",
+        stages=tuple(_stage(outline, provider) for outline in stages),
+        executive_summary=_own_agent("ExecSummaryAgent", AgentType.EXEC_SUMMARY, provider),
+        chat=_agent(AgentOutline(name="ChatAgent", max_iterations=10), provider),
+        mcp_servers={SERVER: cluster_server(incident)},
+    )
+
+
+def cluster_server(incident: str) -> ResolvedMcpServer:
+    """The simulated cluster of an incident, started with the interpreter that runs us."""
+    return ResolvedMcpServer(
+        name=SERVER,
+        transport=ResolvedTransport(type="stdio", command=sys.executable, args=("-m", "tarsy.demo.cluster", "--incident", incident)),
+        instructions=_SERVER_INSTRUCTIONS,
+        masking=ResolvedMasking(enabled=True, pattern_groups=("kubernetes", "security")),
+    )
+
+
+def _stage(outline: StageOutline, provider: ResolvedProvider) -> ResolvedStage:
+    several = len(outline.agents) > 1
+    return ResolvedStage(
+        name=outline.name,
+        agents=tuple(_agent(agent, provider) for agent in outline.agents),
+        parallel_type=ParallelType.MULTI_AGENT if several else None,
+        success_policy=outline.success_policy,
+        synthesis=_own_agent("SynthesisAgent", AgentType.SYNTHESIS, provider) if several else None,
+    )
+
+
+def _agent(outline: AgentOutline, provider: ResolvedProvider) -> ResolvedAgentConfig:
+    return ResolvedAgentConfig(
+        agent_name=outline.name,
+        type=AgentType.DEFAULT,
+        llm_backend=backend_of(provider),
+        tool_calling=outline.tool_calling,
+        provider=provider,
+        max_iterations=outline.max_iterations,
+        mcp_servers=(SERVER,),
+        custom_instructions=outline.instructions,
+        description=outline.description,
+    )
+
+
+def _own_agent(name: str, kind: AgentType, provider: ResolvedProvider) -> ResolvedAgentConfig:
+    return ResolvedAgentConfig(
+        agent_name=name, type=kind, llm_backend=backend_of(provider), tool_calling=ToolCalling.NATIVE, provider=provider
+    )
+
+
+_BACKENDS: Mapping[ProviderType, LLMBackend] = {ProviderType.GOOGLE: LLMBackend.NATIVE_GEMINI}
+
+
+def backend_of(provider: ResolvedProvider) -> LLMBackend:
+    """The SDK that shows most of a model's thinking."""
+    return _BACKENDS.get(provider.type, LLMBackend.LANGCHAIN)

@@ -1,0 +1,136 @@
+"""The sample incidents: an alert, the chain that investigates it, and what a recorded model said. Files are read on first use."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from tarsy.config.resolved import ResolvedChain, ResolvedProvider
+from tarsy.demo.chain import RECORDING_SCHEME, StageOutline, build_chain, replay_provider
+from tarsy.demo.world import INCIDENTS, read_yaml
+from tarsy.domain.recording import RecordedAlert, Recording
+from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
+
+
+class UnknownSampleError(LookupError):
+    """There is no sample incident of that name; the text lists those there are."""
+
+
+class IncidentFile(BaseModel):
+    """What `incident.yaml` says; the alert itself, the world and the recording stand in files of their own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # Where it stands in the list: the plainest first.
+    order: int
+    title: str
+    description: str
+    alert: str
+    stages: tuple[StageOutline, ...]
+    questions: tuple[str, ...]
+    # What the analysis quotes; each occurs word for word in what the tools answer.
+    evidence: tuple[str, ...]
+    # Tool calls of the recording that are meant to fail.
+    planned_errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One sample incident. Its alert and title are at hand; the recording is read when it is asked for."""
+
+    name: str
+    incident: IncidentFile
+
+    @property
+    def title(self) -> str:
+        return self.incident.title
+
+    @property
+    def description(self) -> str:
+        return " ".join(self.incident.description.split())
+
+    @property
+    def alert_type(self) -> str:
+        return f"sample-{self.name}"
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Questions to ask afterwards. The recorded answers come in this order."""
+        return self.incident.questions
+
+    @property
+    def alert_data(self) -> str:
+        return (_folder(self.name) / self.incident.alert).read_text(encoding="utf-8")
+
+    @property
+    def chain(self) -> ResolvedChain:
+        """The chain on the recorded model."""
+        return self.live(replay_provider(self.name))
+
+    def live(self, provider: ResolvedProvider) -> ResolvedChain:
+        """The same chain on the same simulated cluster, with `provider` for every agent."""
+        return build_chain(self.name, self.incident.stages, provider)
+
+    @property
+    def recording(self) -> Recording:
+        return _recording(self.name)
+
+
+@cache
+def load_sample(name: str) -> Sample:
+    """Find a sample incident by name.
+
+    Raises:
+        UnknownSampleError: naming the ones there are.
+    """
+    if name not in _names():
+        raise UnknownSampleError(f'there is no sample incident "{name}"; there are: {", ".join(_names())}')
+    return Sample(name, IncidentFile.model_validate(read_yaml(_folder(name) / "incident.yaml")))
+
+
+def list_samples() -> tuple[Sample, ...]:
+    """Every sample incident, the plainest first."""
+    return tuple(sorted((load_sample(name) for name in _names()), key=lambda sample: sample.incident.order))
+
+
+def recording_loader(files: RecordingLoader) -> RecordingLoader:
+    """Make a loader that knows `sample:NAME` and leaves every other name to `files`."""
+
+    def load(source: str) -> Recording:
+        if not source.startswith(RECORDING_SCHEME):
+            return files(source)
+        try:
+            return load_sample(source.removeprefix(RECORDING_SCHEME)).recording
+        except UnknownSampleError as error:
+            raise RecordingUnreadableError(str(error)) from error
+
+    return load
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(sorted(path.parent.name for path in INCIDENTS.glob("*/incident.yaml")))
+
+
+def _folder(name: str) -> Path:
+    return INCIDENTS / name
+
+
+@cache
+def _recording(name: str) -> Recording:
+    sample = load_sample(name)
+    # Read with types, unlike the other files: a tool is particular about numbers and truth values.
+    written: dict[str, Any] = yaml.load((_folder(name) / "recording.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    recording = Recording.model_validate(written)
+    return recording.model_copy(
+        update={
+            "title": sample.title,
+            "alert": RecordedAlert(alert_type=sample.alert_type, data=sample.alert_data, author="sample"),
+            "chain": json.loads(sample.chain.model_dump_json()),
+            "questions": sample.questions,
+        }
+    )

@@ -1,0 +1,109 @@
+"""Metrics: PromQL-like instant selectors over recorded series."""
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+
+from tarsy.demo.lookup import NotThereError
+from tarsy.demo.moments import stamp
+from tarsy.demo.world import Series, World
+
+_SELECTOR = re.compile(r"\s*(?P<metric>[A-Za-z_:][\w:]*)\s*(?:\{(?P<matchers>[^}]*)\})?\s*")
+_MATCHER = re.compile(r'\s*(?P<label>\w+)\s*(?P<sign>=~|!~|!=|=)\s*"(?P<value>[^"]*)"\s*')
+# As many points as a person would look at; a model needs no more to see a trend.
+_POINTS = 12
+_MOST_SERIES = 12
+
+
+def metrics_list(world: World) -> str:
+    names = sorted({series.metric for series in world.metrics})
+    return "\n".join(f"{name}  labels: {', '.join(_labels_of(world, name))}" for name in names) or "No metrics are collected."
+
+
+def _labels_of(world: World, name: str) -> list[str]:
+    return sorted({label for series in world.metrics if series.metric == name for label in series.labels})
+
+
+def metrics_query(world: World, query: str, minutes: int) -> str:
+    metric, matchers = _parse(query)
+    known = [series for series in world.metrics if series.metric == metric]
+    if not known:
+        names = ", ".join(sorted({series.metric for series in world.metrics}))
+        raise NotThereError(f'no metric is called "{metric}". Metrics: {names}')
+    found = [series for series in known if all(_fits(series.labels.get(label, ""), sign, value) for label, sign, value in matchers)]
+    if not found:
+        labels = "\n".join(f"  {_name(series)}" for series in known[:_MOST_SERIES])
+        return f"No series match. Series of {metric}:\n{labels}"
+    return "\n".join(line for series in found[:_MOST_SERIES] for line in _render(world, series, minutes))
+
+
+def _parse(query: str) -> tuple[str, list[tuple[str, str, str]]]:
+    selector = _SELECTOR.fullmatch(query)
+    parts = [part for part in (selector["matchers"] or "").split(",") if part.strip()] if selector else []
+    matchers = [_MATCHER.fullmatch(part) for part in parts]
+    if selector is None or not all(matchers):
+        raise NotThereError(
+            f'cannot read "{query}": write a plain selector such as up{{namespace="shop"}}. '
+            "Functions, ranges and arithmetic are not supported; rates are stored as series of their own (see metrics_list)."
+        )
+    return selector["metric"], [(found["label"], found["sign"], found["value"]) for found in matchers if found]
+
+
+def _fits(actual: str, sign: str, wanted: str) -> bool:
+    match sign:
+        case "=":
+            return actual == wanted
+        case "!=":
+            return actual != wanted
+        case "=~":
+            return re.fullmatch(wanted, actual) is not None
+        case _:
+            return re.fullmatch(wanted, actual) is None
+
+
+def _render(world: World, series: Series, minutes: int) -> Iterator[str]:
+    frames = sorted((world.at(at), value) for at, value in series.points.items())
+    start = max(world.now - timedelta(minutes=minutes), frames[0][0])
+    end = min(world.now, frames[-1][0])
+    if start > end:
+        yield f"{_name(series)}\n  no samples in the last {minutes} minutes; the last one is {_number(frames[-1][1], series)} at {stamp(end)}"
+        return
+    step = (end - start) / (_POINTS - 1)
+    # A step in the value would vanish between two samples, so the corners are sampled too.
+    corners = {at for at, _ in frames if start <= at <= end}
+    times = sorted({_rounded(start + step * index) for index in range(_POINTS)} | corners)
+    samples = [(at, _value(series, frames, at)) for at in times]
+    values = [value for _, value in samples]
+    yield f"{_name(series)}  min={_number(min(values), series)} max={_number(max(values), series)} last={_number(values[-1], series)}"
+    for at, value in samples:
+        yield f"  {stamp(at)}  {_number(value, series)}"
+
+
+def _rounded(at: datetime) -> datetime:
+    return at - timedelta(seconds=at.second % 15, microseconds=at.microsecond)
+
+
+def _value(series: Series, frames: list[tuple[datetime, float]], at: datetime) -> float:
+    before = max((frame for frame in frames if frame[0] <= at), default=frames[0])
+    after = min((frame for frame in frames if frame[0] >= at), default=frames[-1])
+    width = (after[0] - before[0]).total_seconds()
+    share = (at - before[0]).total_seconds() / width if width else 0.0
+    exact = before[1] + (after[1] - before[1]) * share
+    if not width:
+        return exact
+    # Rough in the same way every time: the noise comes from the series and the time, not from chance.
+    seed = zlib.crc32(f"{_name(series)}@{at.isoformat()}".encode())
+    return exact * (1 + series.noise * (seed / 0xFFFFFFFF - 0.5) * 2)
+
+
+def _name(series: Series) -> str:
+    return series.metric + _braces(series.labels)
+
+
+def _braces(labels: Mapping[str, str]) -> str:
+    return "{" + ",".join(f'{label}="{value}"' for label, value in labels.items()) + "}"
+
+
+def _number(value: float, series: Series) -> str:
+    return f"{value:.{series.digits}f}"

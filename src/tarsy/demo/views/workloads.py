@@ -1,0 +1,76 @@
+"""Deployments, stateful sets, daemon sets and jobs, their rollouts, and the config maps they read."""
+
+from collections.abc import Iterator
+
+from tarsy.demo.lookup import find, in_namespace
+from tarsy.demo.moments import age, stamp
+from tarsy.demo.table import table
+from tarsy.demo.views.events import events_of
+from tarsy.demo.world import ConfigMap, Workload, World
+
+
+def deployments_list(world: World, namespace: str) -> str:
+    rows = [
+        (
+            workload.namespace,
+            f"{workload.kind}/{workload.name}",
+            f"{workload.ready}/{workload.desired}",
+            str(workload.desired if workload.up_to_date is None else workload.up_to_date),
+            age(world.at(workload.created), world.now),
+            ",".join(workload.images),
+        )
+        for workload in in_namespace(world, world.workloads, namespace)
+    ]
+    return table(("NAMESPACE", "NAME", "READY", "UP-TO-DATE", "AGE", "IMAGES"), rows) if rows else "No workloads found."
+
+
+def deployment_history(world: World, namespace: str, name: str) -> str:
+    workload = find(world, "workload", world.workloads, namespace, name.rpartition("/")[2])
+    return "\n".join(_history(world, workload))
+
+
+def _history(world: World, workload: Workload) -> Iterator[str]:
+    yield f"{workload.kind} {workload.namespace}/{workload.name}: {workload.ready}/{workload.desired} ready"
+    if workload.note:
+        yield workload.note.strip()
+    if not workload.revisions:
+        yield f"One revision only, unchanged since {stamp(world.at(workload.created))}. Images: {', '.join(workload.images)}"
+    for revision in workload.revisions:
+        at = world.at(revision.at)
+        yield f"\nRevision {revision.revision}   {stamp(at)} ({age(at, world.now)} ago)"
+        yield f"  Change-Cause: {revision.cause}"
+        yield from (f"  {line}" for line in revision.changes.strip().splitlines())
+    yield "\nEvents:"
+    yield from events_of(world, workload.namespace, f"{workload.kind}/{workload.name}")
+
+
+def configmaps_list(world: World, namespace: str) -> str:
+    rows = [
+        (
+            item.namespace,
+            item.name,
+            str(len(item.data)),
+            age(world.at(item.created), world.now),
+            stamp(world.at(item.updated or item.created)),
+        )
+        for item in in_namespace(world, world.configmaps, namespace)
+    ]
+    return table(("NAMESPACE", "NAME", "KEYS", "AGE", "LAST MODIFIED"), rows) if rows else "No config maps found."
+
+
+def configmaps_get(world: World, namespace: str, name: str) -> str:
+    item = find(world, "configmap", world.configmaps, namespace, name)
+    return "\n".join(_configmap(world, item))
+
+
+def _configmap(world: World, item: ConfigMap) -> Iterator[str]:
+    yield f"Name:           {item.name}"
+    yield f"Namespace:      {item.namespace}"
+    yield f"Created:        {stamp(world.at(item.created))}"
+    yield f"Last Modified:  {stamp(world.at(item.updated or item.created))} by {item.updated_by or 'unknown'}"
+    yield from (f"Annotation:     {key}={value}" for key, value in item.annotations.items())
+    yield "\nData\n===="
+    for key, value in item.data.items():
+        yield f"{key}:\n----\n{value.rstrip()}\n"
+    for key, value in item.previous.items():
+        yield f"Previous value of {key}:\n----\n{value.rstrip()}\n"

@@ -1,0 +1,249 @@
+"""A simulated cluster as data: what an incident's `world.yaml` may say. Nothing here knows how it is shown.
+
+Times are text for `moments.moment`; log texts and container states carry their own timestamps and are shown as written.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from tarsy.demo.moments import moment
+
+INCIDENTS = Path(__file__).parent / "incidents"
+
+
+class Piece(BaseModel):
+    """Frozen and strict about unknown keys: a typo in a world is found when it is loaded."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Named(Piece):
+    namespace: str = ""
+    name: str
+
+
+class Container(Piece):
+    name: str
+    image: str
+    state: str = "Running"
+    last_state: str = ""
+    ready: bool = True
+    restarts: int = 0
+    command: str = ""
+    requests: str = ""
+    limits: str = ""
+    env: tuple[str, ...] = ()
+    mounts: tuple[str, ...] = ()
+    probes: tuple[str, ...] = ()
+    log: str = ""
+    previous_log: str = ""
+
+
+class Pod(Named):
+    node: str = "<none>"
+    ip: str = "<none>"
+    status: str = "Running"
+    created: str
+    restarted: str = ""
+    owner: str = ""
+    service_account: str = "default"
+    priority_class: str = ""
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    containers: tuple[Container, ...]
+    volumes: tuple[str, ...] = ()
+    conditions: Mapping[str, str] = {}
+    security: tuple[str, ...] = ()
+
+
+class Revision(Piece):
+    revision: int
+    at: str
+    cause: str = "<none>"
+    # What differs from the revision before, as a diff of the pod template.
+    changes: str = ""
+
+
+class Workload(Named):
+    kind: str = "Deployment"
+    ready: int
+    desired: int
+    up_to_date: int | None = None
+    created: str
+    images: tuple[str, ...]
+    note: str = ""
+    revisions: tuple[Revision, ...] = ()
+
+
+class Event(Piece):
+    namespace: str = ""
+    type: str = "Normal"
+    reason: str
+    object: str
+    message: str
+    source: str
+    first: str = ""
+    last: str
+    count: int = 1
+
+
+class Node(Piece):
+    name: str
+    status: str = "Ready"
+    roles: str = "<none>"
+    created: str
+    version: str = "v1.33.4-eks-99d6cc0"
+    architecture: str = "amd64"
+    instance: str = "m6i.xlarge"
+    zone: str = "eu-west-1a"
+    taints: tuple[str, ...] = ()
+    conditions: Mapping[str, str] = {}
+    capacity: str = "cpu 4, memory 15880Mi, ephemeral-storage 80Gi, pods 58"
+    allocated: str = ""
+    # The kubelet's stats summary: file systems and the largest users of ephemeral storage.
+    stats: str = ""
+
+
+class ConfigMap(Named):
+    created: str
+    updated: str = ""
+    updated_by: str = ""
+    annotations: Mapping[str, str] = {}
+    data: Mapping[str, str]
+    # The values before the last change, as the audit trail keeps them.
+    previous: Mapping[str, str] = {}
+
+
+class Secret(Named):
+    type: str = "Opaque"
+    created: str
+    data: Mapping[str, str]
+
+
+class Service(Named):
+    type: str = "ClusterIP"
+    cluster_ip: str
+    ports: str
+    endpoints: tuple[str, ...] = ()
+
+
+class Lookup(Piece):
+    """What resolving a name gives; `client` narrows it to lookups from a namespace."""
+
+    name: str
+    client: str = ""
+    answers: tuple[str, ...] = ()
+    failure: str = ""
+    server: str = "10.100.0.10#53 (kube-dns)"
+    milliseconds: int = 2
+
+
+class NetworkPolicy(Named):
+    created: str
+    spec: str
+
+
+class Series(Piece):
+    """A metric over time: straight lines between `points`, roughened by `noise` (a share of the value)."""
+
+    metric: str
+    labels: Mapping[str, str]
+    points: Mapping[str, float]
+    noise: float = 0.0
+    digits: int = 0
+
+
+class ServiceAccount(Named):
+    bindings: tuple[str, ...]
+    rules: str
+
+
+class AuditRecord(Piece):
+    at: str
+    user: str
+    verb: str
+    resource: str
+    code: int = 200
+    source_ip: str
+    user_agent: str = "kubectl/v1.33.1"
+    note: str = ""
+
+
+class Flow(Piece):
+    """Traffic seen between a pod and somewhere else."""
+
+    namespace: str
+    pod: str
+    direction: str = "egress"
+    peer: str
+    port: str
+    verdict: str = "FORWARDED"
+    first: str
+    last: str
+    volume: str = ""
+    note: str = ""
+
+
+class World(Piece):
+    cluster: str = "larkspur-prod-eu1"
+    now: datetime
+    namespaces: tuple[str, ...]
+    pods: tuple[Pod, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    events: tuple[Event, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    configmaps: tuple[ConfigMap, ...] = ()
+    secrets: tuple[Secret, ...] = ()
+    services: tuple[Service, ...] = ()
+    lookups: tuple[Lookup, ...] = ()
+    policies: tuple[NetworkPolicy, ...] = ()
+    metrics: tuple[Series, ...] = ()
+    service_accounts: tuple[ServiceAccount, ...] = ()
+    audit: tuple[AuditRecord, ...] = ()
+    flows: tuple[Flow, ...] = ()
+
+    def at(self, text: str) -> datetime:
+        return moment(text, self.now)
+
+
+class _TextLoader(yaml.CSafeLoader):
+    """Reads every scalar as text: a version stays `1.10`, a clock time is not a number in base sixty. Only `<<` keeps its meaning."""
+
+    yaml_implicit_resolvers: ClassVar = {"<": [("tag:yaml.org,2002:merge", re.compile("<<"))]}
+
+
+def read_yaml(path: Path) -> Any:
+    """Read one of the incidents' files; whoever validates it turns text into numbers where numbers are meant."""
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_TextLoader)  # noqa: S506 - a safe loader with fewer types
+
+
+@cache
+def load_world(incident: str) -> World:
+    """Read an incident's world: the platform that all share, and what is particular to this one."""
+    return World.model_validate(_overlay(read_yaml(INCIDENTS / "platform.yaml"), read_yaml(INCIDENTS / incident / "world.yaml")))
+
+
+def _overlay(platform: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Add lists together, own entries replacing the platform's of the same name; everything else is the incident's."""
+    merged = dict(platform) | dict(own)
+    for key in platform.keys() & own.keys():
+        if isinstance(own[key], list):
+            taken = {_identity(entry) for entry in own[key]}
+            merged[key] = [entry for entry in platform[key] if _identity(entry) not in taken] + list(cast("Sequence[Any]", own[key]))
+    return merged
+
+
+def _identity(entry: Any) -> tuple[str, ...]:
+    """What makes two entries the same thing. Entries without a name (events, series) are equal only if they say the same."""
+    if isinstance(entry, str):
+        return (entry,)
+    if "name" in entry and "answers" not in entry and "failure" not in entry:
+        return (entry.get("namespace", ""), entry["name"])
+    return (repr(entry),)
