@@ -1,0 +1,45 @@
+"""`tarsy llm-service`: the model layer as a process of its own."""
+
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+import typer
+
+# Long enough for most answers under way; an orchestrator repeats what is cut off.
+DEFAULT_GRACE = 30.0
+
+
+def llm_service(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = 50051,
+    tls_cert: Annotated[Path | None, typer.Option(help="Certificate chain (PEM); with --tls-key, serves over TLS.", exists=True)] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="The certificate's key (PEM).", exists=True)] = None,
+    tls_client_ca: Annotated[
+        Path | None, typer.Option(help="Callers must show a certificate signed by this authority.", exists=True)
+    ] = None,
+    grace: Annotated[float, typer.Option(help="Seconds that answers under way get when the service is stopped.")] = DEFAULT_GRACE,
+) -> None:
+    """Serve language models over gRPC, for orchestrators that set TARSY_LLM_SERVICE_ADDR."""
+    if (tls_cert is None) != (tls_key is None):
+        raise typer.BadParameter("--tls-cert and --tls-key belong together")
+    try:
+        anyio.run(_serve, host, port, tls_cert, tls_key, tls_client_ca, grace)
+    except OSError as error:
+        typer.echo(f"tarsy llm-service: {error}", err=True)
+        raise typer.Exit(1) from error
+
+
+async def _serve(host: str, port: int, cert: Path | None, key: Path | None, client_ca: Path | None, grace: float) -> None:
+    from tarsy.llm.in_process import in_process_client  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.llm.service import ServerTLS, start_service  # noqa: PLC0415 - heavy, imported on first use
+
+    tls = ServerTLS(cert, key, client_ca) if cert and key else None
+    # Before the port is announced: whoever sees it may stop us at once.
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        service = await start_service(in_process_client(), host=host, port=port, tls=tls)
+        typer.echo(f"LLM service listening on {host}:{service.port}{' (TLS)' if tls else ''}")
+        async for _ in signals:
+            break
+        await service.stop(grace)

@@ -1,0 +1,136 @@
+"""The model client that asks an LLM service over gRPC. Transport failures are error chunks; the connection heals by itself."""
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from tarsy.config.resolved import ResolvedProvider
+from tarsy.config.templates import MissingVariableError, expand
+from tarsy.llm.access import USUAL_LOCATION, USUAL_PROJECT
+from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput
+from tarsy.llm.health import LLMHealth
+from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
+from tarsy.llm.transport import MESSAGE_OPTIONS
+from tarsy.llm.wire import CALL_METADATA, GENERATE, SERVICE, Whereabouts, call_metadata, chunk_from_proto, request_to_proto
+
+# A service that comes back is found within two seconds; a peer that vanished without a word is noticed within forty.
+_CHANNEL_OPTIONS = (
+    *MESSAGE_OPTIONS,
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+)
+_HEALTH_TIMEOUT = 2.0
+
+# What a broken call means, and whether another try may help.
+_STATUS: Mapping[grpc.StatusCode, tuple[ErrorCode, bool]] = {
+    grpc.StatusCode.CANCELLED: (ErrorCode.CANCELLED, True),
+    grpc.StatusCode.DEADLINE_EXCEEDED: (ErrorCode.TIMEOUT, True),
+    grpc.StatusCode.UNAUTHENTICATED: (ErrorCode.CREDENTIALS, False),
+    grpc.StatusCode.PERMISSION_DENIED: (ErrorCode.CREDENTIALS, False),
+    grpc.StatusCode.INVALID_ARGUMENT: (ErrorCode.INVALID_REQUEST, False),
+    grpc.StatusCode.UNIMPLEMENTED: (ErrorCode.INVALID_REQUEST, False),
+    # gRPC's own word for a message above the size limit.
+    grpc.StatusCode.RESOURCE_EXHAUSTED: (ErrorCode.CONTEXT_TOO_LONG, False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTLS:
+    """How to trust the service: the system's authorities, or the one in `ca`; a certificate to show if it asks for one."""
+
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+class GrpcLLMClient:
+    """Asks the LLM service at `address` (host:port)."""
+
+    def __init__(self, address: str, *, tls: ClientTLS | None = None, env: Mapping[str, str] = os.environ) -> None:
+        self._address = address
+        self._tls = tls
+        self._env = env
+        self._open: grpc.aio.Channel | None = None
+
+    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        try:
+            where = _whereabouts(request.provider, self._env)
+        except MissingVariableError as error:
+            yield ErrorChunk(f"the provider {request.provider.name} has no address: {error}", ErrorCode.CREDENTIALS)
+            return
+        ask: Any = self._channel().unary_stream(
+            GENERATE, request_serializer=pb.GenerateRequest.SerializeToString, response_deserializer=pb.GenerateResponse.FromString
+        )
+        call = ask(request_to_proto(request, where), metadata=((CALL_METADATA, call_metadata(request)),))
+        said = False
+        try:
+            async for message in call:
+                chunk = chunk_from_proto(message)
+                if chunk is not None:
+                    said = True
+                    yield chunk
+                if message.is_final:
+                    return
+            yield ErrorChunk("the LLM service ended the answer without saying so", ErrorCode.PARTIAL_STREAM, retryable=True)
+        except grpc.aio.AioRpcError as error:
+            yield self._transport_error(error, said=said)
+        finally:
+            # A reader that goes away takes the call with it, and the service lets go of the vendor.
+            call.cancel()
+
+    async def health(self) -> LLMHealth:
+        """Ask the service whether it takes calls."""
+        stub: Any = health_pb2_grpc.HealthStub(self._channel())
+        try:
+            answer = await stub.Check(health_pb2.HealthCheckRequest(service=SERVICE), timeout=_HEALTH_TIMEOUT)
+        except grpc.aio.AioRpcError as error:
+            return LLMHealth(ok=False, detail=f"the LLM service at {self._address} cannot be reached: {error.details()}")
+        serving: bool = answer.status == health_pb2.HealthCheckResponse.SERVING
+        return LLMHealth(ok=serving, detail=f"the LLM service at {self._address} is {'serving' if serving else 'not serving'}")
+
+    async def aclose(self) -> None:
+        if self._open is not None:
+            channel, self._open = self._open, None
+            await channel.close()
+
+    def _channel(self) -> grpc.aio.Channel:
+        """Opened on first use: a channel belongs to the event loop it is made in."""
+        if self._open is None:
+            self._open = (
+                grpc.aio.insecure_channel(self._address, options=_CHANNEL_OPTIONS)
+                if self._tls is None
+                else grpc.aio.secure_channel(self._address, _credentials(self._tls), options=_CHANNEL_OPTIONS)
+            )
+        return self._open
+
+    def _transport_error(self, error: grpc.aio.AioRpcError, *, said: bool) -> ErrorChunk:
+        code, retryable = _STATUS.get(error.code(), (ErrorCode.PROVIDER_UNAVAILABLE, True))
+        message = f"the LLM service at {self._address} failed: {error.code().name}: {error.details()}"
+        if said and retryable:
+            return ErrorChunk(f"the answer broke off: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
+        return ErrorChunk(message, code, retryable)
+
+
+def _whereabouts(provider: ResolvedProvider, env: Mapping[str, str]) -> Whereabouts:
+    """Look up what the contract carries by value; keys stay with the service."""
+    return Whereabouts(
+        base_url=expand(provider.base_url, env) if provider.base_url else None,
+        project=env.get(provider.project_env or USUAL_PROJECT),
+        location=env.get(provider.location_env or USUAL_LOCATION),
+    )
+
+
+def _credentials(tls: ClientTLS) -> grpc.ChannelCredentials:
+    return grpc.ssl_channel_credentials(
+        root_certificates=tls.ca.read_bytes() if tls.ca else None,
+        private_key=tls.key.read_bytes() if tls.key else None,
+        certificate_chain=tls.certificate.read_bytes() if tls.certificate else None,
+    )

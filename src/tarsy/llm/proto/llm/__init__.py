@@ -1,0 +1,1 @@
+"""Generated from proto/llm/v1/llm.proto; do not edit."""

@@ -1,0 +1,114 @@
+"""The LLM service: the in-process client behind gRPC, with health, reflection and a graceful end. Imported on first use."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import structlog
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from tarsy.llm.client import ErrorChunk, ErrorCode
+from tarsy.llm.in_process import InProcessLLMClient
+from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
+from tarsy.llm.transport import KEEPALIVE_OPTIONS, MESSAGE_OPTIONS
+from tarsy.llm.wire import CALL_METADATA, SERVICE, UnreadableRequestError, chunk_to_proto, request_from_proto
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTLS:
+    """The certificate chain and key to serve with, PEM files; with `client_ca`, callers must show a certificate signed by it."""
+
+    certificate: Path
+    key: Path
+    client_ca: Path | None = None
+
+
+class LLMService:
+    """A running server. `port` is the one really bound."""
+
+    def __init__(self, client: InProcessLLMClient, server: grpc.aio.Server, health_servicer: Any, port: int) -> None:
+        self._client = client
+        self._server = server
+        self._health = health_servicer
+        self.port = port
+
+    async def wait(self) -> None:
+        """Until somebody stops it."""
+        await self._server.wait_for_termination()
+
+    async def stop(self, grace: float) -> None:
+        """Take no new calls, give those under way `grace` seconds, then cancel them."""
+        await self._health.enter_graceful_shutdown()
+        await self._server.stop(grace)
+        await self._client.aclose()
+
+
+async def start_service(client: InProcessLLMClient, *, host: str, port: int, tls: ServerTLS | None = None) -> LLMService:
+    """Start serving `client`; port 0 takes any free one.
+
+    Raises:
+        OSError: the address cannot be bound, or the TLS files cannot be read.
+    """
+    server = grpc.aio.server(options=(*MESSAGE_OPTIONS, *KEEPALIVE_OPTIONS))
+    health_servicer = _add_health(server)
+    handler = grpc.unary_stream_rpc_method_handler(
+        _Generate(client), request_deserializer=pb.GenerateRequest.FromString, response_serializer=pb.GenerateResponse.SerializeToString
+    )
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Generate": handler}),))
+    reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    bound = _bind(server, f"{host}:{port}", tls)
+    await server.start()
+    for name in ("", SERVICE):
+        await health_servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
+    log.info("llm_service.started", host=host, port=bound, tls=tls is not None)
+    return LLMService(client, server, health_servicer, bound)
+
+
+def _add_health(server: grpc.aio.Server) -> Any:
+    asynchronous: Any = vars(health)["aio"]  # the type stubs do not know it
+    servicer = asynchronous.HealthServicer()
+    register: Any = health_pb2_grpc.add_HealthServicer_to_server  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
+    register(servicer, server)
+    return servicer
+
+
+def _bind(server: grpc.aio.Server, address: str, tls: ServerTLS | None) -> int:
+    try:
+        if tls is None:
+            return server.add_insecure_port(address)
+        pair = (tls.key.read_bytes(), tls.certificate.read_bytes())
+        client_ca = tls.client_ca.read_bytes() if tls.client_ca else None
+        credentials = grpc.ssl_server_credentials([pair], root_certificates=client_ca, require_client_auth=client_ca is not None)
+        return server.add_secure_port(address, credentials)
+    except RuntimeError as error:
+        raise OSError(f"cannot listen on {address}: {error}") from error
+
+
+class _Generate:
+    """Answers one call after another; cancelled by gRPC when its caller goes away."""
+
+    def __init__(self, client: InProcessLLMClient) -> None:
+        self._client = client
+
+    async def __call__(
+        self, message: pb.GenerateRequest, context: grpc.aio.ServicerContext[Any, Any]
+    ) -> AsyncGenerator[pb.GenerateResponse]:
+        metadata = dict(context.invocation_metadata() or ())
+        beside = metadata.get(CALL_METADATA)
+        try:
+            request, where = request_from_proto(message, beside if isinstance(beside, bytes) else None)
+        except UnreadableRequestError as error:
+            yield chunk_to_proto(ErrorChunk(str(error), ErrorCode.INVALID_REQUEST))
+            return
+        async with aclosing(self._client.generate_for(request, project=where.project, location=where.location)) as chunks:
+            async for chunk in chunks:
+                yield chunk_to_proto(chunk)
+                if isinstance(chunk, ErrorChunk):
+                    return
+        yield pb.GenerateResponse(is_final=True)

@@ -1,0 +1,252 @@
+"""The contract's messages and our values, both ways. Pure; imported with protobuf on first use.
+
+What the fixed fields have no room for (track, turn, time limits, recording) travels as one piece of metadata that other services ignore.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, assert_never, cast
+
+from tarsy.config.resolved import ResolvedProvider
+from tarsy.domain.agent import LLMBackend, ProviderType
+from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.tool import ToolDefinition
+from tarsy.llm.client import (
+    Chunk,
+    CodeExecutionChunk,
+    ErrorChunk,
+    ErrorCode,
+    GenerateInput,
+    GroundingChunk,
+    GroundingSource,
+    GroundingSupport,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+    UsageChunk,
+)
+from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
+
+SERVICE = "llm.v1.LLMService"
+GENERATE = f"/{SERVICE}/Generate"
+CALL_METADATA = "tarsy-call-bin"
+
+# The contract's names of the backends; ours are understood too.
+_BACKENDS = {LLMBackend.LANGCHAIN: "langchain", LLMBackend.NATIVE_GEMINI: "google-native"}
+_BACKENDS_BACK = {
+    "": LLMBackend.LANGCHAIN,
+    **{name: backend for backend, name in _BACKENDS.items()},
+    "native-gemini": LLMBackend.NATIVE_GEMINI,
+}
+
+
+class UnreadableRequestError(ValueError):
+    """A request holds something outside the contract; its sender can act."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """What a sender has already looked up in its own environment."""
+
+    base_url: str | None = None
+    project: str | None = None
+    location: str | None = None
+
+
+def request_to_proto(request: GenerateInput, where: Whereabouts) -> pb.GenerateRequest:
+    provider = request.provider
+    return pb.GenerateRequest(
+        session_id=request.session_id,
+        execution_id=request.execution_id,
+        clear_cache=request.clear_cache,
+        messages=[_message_to_proto(message) for message in request.messages],
+        tools=[
+            pb.ToolDefinition(name=tool.name, description=tool.description, parameters_schema=json.dumps(tool.parameters_schema))
+            for tool in request.tools
+        ],
+        llm_config=pb.LLMConfig(
+            provider=provider.type.value,
+            model=provider.model,
+            api_key_env=provider.api_key_env or "",
+            credentials_env=provider.credentials_env or "",
+            base_url=where.base_url or "",
+            native_tools=dict(provider.native_tools),
+            project=where.project or "",
+            location=where.location or "",
+            backend=_BACKENDS[request.backend],
+        ),
+    )
+
+
+def call_metadata(request: GenerateInput) -> bytes:
+    return json.dumps(
+        {
+            "provider_name": request.provider.name,
+            "track": request.track,
+            "turn": request.turn,
+            "first_chunk_timeout": request.provider.first_chunk_timeout,
+            "stall_timeout": request.provider.stall_timeout,
+            "recording": request.provider.recording,
+        }
+    ).encode()
+
+
+def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> tuple[GenerateInput, Whereabouts]:
+    """Read a request.
+
+    Raises:
+        UnreadableRequestError: it is not one.
+    """
+    config = message.llm_config
+    try:
+        beside: Mapping[str, Any] = json.loads(metadata or b"{}")
+        request = GenerateInput(
+            session_id=message.session_id,
+            execution_id=message.execution_id,
+            clear_cache=message.clear_cache,
+            messages=tuple(_message_from_proto(entry) for entry in message.messages),
+            tools=tuple(ToolDefinition(tool.name, tool.description, _schema(tool.parameters_schema)) for tool in message.tools),
+            provider=_provider(config, beside),
+            backend=_BACKENDS_BACK[config.backend],
+            track=str(beside.get("track", "")),
+            turn=int(beside.get("turn", 0)),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UnreadableRequestError(f"the request cannot be read: {error!r}") from error
+    return request, Whereabouts(project=config.project or None, location=config.location or None)
+
+
+def _provider(config: pb.LLMConfig, beside: Mapping[str, Any]) -> ResolvedProvider:
+    known = {name: beside[name] for name in ("first_chunk_timeout", "stall_timeout", "recording") if beside.get(name) is not None}
+    return ResolvedProvider(
+        name=beside.get("provider_name") or config.provider,
+        type=ProviderType(config.provider.lower()),
+        model=config.model,
+        api_key_env=config.api_key_env or None,
+        credentials_env=config.credentials_env or None,
+        base_url=config.base_url or None,
+        native_tools=dict(config.native_tools),
+        **known,
+    )
+
+
+def _schema(text: str) -> dict[str, Any]:
+    parsed: Any = json.loads(text or "{}")
+    if not isinstance(parsed, dict):
+        raise TypeError("a tool's parameters_schema is not a JSON object")
+    return cast("dict[str, Any]", parsed)
+
+
+def _message_to_proto(message: ConversationMessage) -> pb.ConversationMessage:
+    return pb.ConversationMessage(
+        role=message.role.value,
+        content=message.content,
+        tool_calls=[pb.ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in message.tool_calls],
+        tool_call_id=message.tool_call_id or "",
+        tool_name=message.tool_name or "",
+    )
+
+
+def _message_from_proto(message: pb.ConversationMessage) -> ConversationMessage:
+    return ConversationMessage(
+        Role(message.role),
+        message.content,
+        tuple(ToolCall(call.id, call.name, call.arguments) for call in message.tool_calls),
+        message.tool_call_id or None,
+        message.tool_name or None,
+    )
+
+
+def chunk_to_proto(chunk: Chunk) -> pb.GenerateResponse:
+    match chunk:
+        case TextChunk(content):
+            message = pb.GenerateResponse(text=pb.TextDelta(content=content))
+        case ThinkingChunk(content):
+            message = pb.GenerateResponse(thinking=pb.ThinkingDelta(content=content))
+        case ToolCallChunk(call_id, name, arguments):
+            message = pb.GenerateResponse(tool_call=pb.ToolCallDelta(call_id=call_id, name=name, arguments=arguments))
+        case CodeExecutionChunk(code, result):
+            message = pb.GenerateResponse(code_execution=pb.CodeExecutionDelta(code=code, result=result))
+        case GroundingChunk():
+            message = pb.GenerateResponse(grounding=_grounding_to_proto(chunk))
+        case UsageChunk():
+            message = pb.GenerateResponse(usage=_usage_to_proto(chunk))
+        case ErrorChunk(text, code, retryable):
+            # Nothing follows an error.
+            message = pb.GenerateResponse(error=pb.ErrorInfo(message=text, code=code.value, retryable=retryable), is_final=True)
+        case _:
+            assert_never(chunk)
+    return message
+
+
+def chunk_from_proto(message: pb.GenerateResponse) -> Chunk | None:
+    """Read a response; None when it says nothing but that it is the last."""
+    match message.WhichOneof("content"):
+        case "text":
+            chunk: Chunk | None = TextChunk(message.text.content)
+        case "thinking":
+            chunk = ThinkingChunk(message.thinking.content)
+        case "tool_call":
+            chunk = ToolCallChunk(message.tool_call.call_id, message.tool_call.name, message.tool_call.arguments)
+        case "code_execution":
+            chunk = CodeExecutionChunk(message.code_execution.code, message.code_execution.result)
+        case "grounding":
+            chunk = _grounding_from_proto(message.grounding)
+        case "usage":
+            usage = message.usage
+            chunk = UsageChunk(usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.thinking_tokens, usage.cached_tokens)
+        case "error":
+            chunk = ErrorChunk(message.error.message, _error_code(message.error.code), message.error.retryable)
+        case None:
+            chunk = None
+        case unknown:
+            assert_never(unknown)
+    return chunk
+
+
+def _error_code(code: str) -> ErrorCode:
+    """Other services have codes of their own; whether to try again they say apart."""
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return ErrorCode.PROVIDER_UNAVAILABLE
+
+
+def _usage_to_proto(usage: UsageChunk) -> pb.UsageInfo:
+    return pb.UsageInfo(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.total_tokens,
+        thinking_tokens=usage.thinking_tokens,
+        cached_tokens=usage.cached_tokens,
+    )
+
+
+def _grounding_to_proto(chunk: GroundingChunk) -> pb.GroundingDelta:
+    return pb.GroundingDelta(
+        web_search_queries=chunk.web_search_queries,
+        grounding_chunks=[pb.GroundingChunkInfo(uri=source.uri, title=source.title) for source in chunk.sources],
+        grounding_supports=[
+            pb.GroundingSupport(
+                start_index=support.start_index,
+                end_index=support.end_index,
+                text=support.text,
+                grounding_chunk_indices=support.source_indices,
+            )
+            for support in chunk.supports
+        ],
+        search_entry_point_html=chunk.search_entry_point_html,
+    )
+
+
+def _grounding_from_proto(message: pb.GroundingDelta) -> GroundingChunk:
+    return GroundingChunk(
+        tuple(message.web_search_queries),
+        tuple(GroundingSource(source.uri, source.title) for source in message.grounding_chunks),
+        tuple(
+            GroundingSupport(support.start_index, support.end_index, support.text, tuple(support.grounding_chunk_indices))
+            for support in message.grounding_supports
+        ),
+        message.search_entry_point_html,
+    )
