@@ -92,6 +92,13 @@ class SessionRepository:
         async with self._engine.connect() as connection:
             await _row_of(connection, session_id)
 
+    async def exists(self, session_id: str) -> bool:
+        try:
+            await self.require(session_id)
+        except NotFoundError:
+            return False
+        return True
+
     async def list(self, where: SessionFilter | None = None, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
         """One page of sessions, newest first.
 

@@ -1,0 +1,96 @@
+"""The web application: routes, the way to them, and the document that describes them."""
+
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse
+from pydantic.json_schema import models_json_schema
+from starlette.middleware import Middleware
+from starlette.types import Receive, Scope, Send
+
+from tarsy import __version__
+from tarsy.api import problems
+from tarsy.api.alert_body import AlertRequest
+from tarsy.api.dashboard import Dashboard
+from tarsy.api.middleware import BodyLimit, Gate, LastResort, SecurityHeaders
+from tarsy.api.reference import reference_page
+from tarsy.api.routes import alerts, chat, health, login, score, sessions, system, trace
+from tarsy.api.services import Services
+from tarsy.api.tokens import COOKIE_NAME
+
+PREFIX = "/api/v1"
+_REF = "#/components/schemas/{model}"
+_PROBLEM_RESPONSE = {
+    "description": "What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400.",
+    "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+
+
+def create_app(services: Services, *, live: tuple[APIRouter, ...] = ()) -> FastAPI:
+    """The application. `live` are the routers that deliver events as they happen."""
+    app = describe_app()
+    for router in live:
+        app.include_router(router)
+    app.state.services = services
+    return app
+
+
+def describe_app() -> FastAPI:
+    """The application without what it works with: enough to say what it offers."""
+    app = FastAPI(
+        title="TARSy",
+        version=__version__,
+        description="Submit alerts, watch LLM agents investigate them, read what they found.",
+        docs_url=None,
+        redoc_url=None,
+        # Served below: FastAPI's own pages load scripts from elsewhere.
+        openapi_url=None,
+        redirect_slashes=False,
+        responses={"default": _PROBLEM_RESPONSE},
+        middleware=[Middleware(SecurityHeaders), Middleware(LastResort), Middleware(BodyLimit), Middleware(Gate)],
+    )
+    problems.install(app)
+    app.include_router(health.router)
+    for module in (alerts, sessions, chat, score, trace, system, login):
+        app.include_router(module.router, prefix=PREFIX)
+    _serve_reference(app)
+    _serve_dashboard(app)
+    return app
+
+
+def openapi_document(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document, with what FastAPI cannot know: how to log in, and bodies that are read by hand."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        _, extra = models_json_schema([(AlertRequest, "validation"), (problems.Problem, "serialization")], ref_template=_REF)
+        components = document["components"]
+        components["schemas"].update(extra["$defs"])
+        components["securitySchemes"] = {
+            "token": {"type": "http", "scheme": "bearer"},
+            "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE_NAME},
+        }
+        # The empty alternative: a server on loopback asks for no login.
+        document["security"] = [{"token": []}, {"cookie": []}, {}]
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def _serve_reference(app: FastAPI) -> None:
+    @app.get("/openapi.json", include_in_schema=False)
+    async def document() -> dict[str, Any]:
+        return openapi_document(app)
+
+    @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
+    async def reference(request: Request) -> HTMLResponse:
+        return HTMLResponse(reference_page(openapi_document(app), request.state.csp_nonce))
+
+
+def _serve_dashboard(app: FastAPI) -> None:
+    """What no route answers goes to the dashboard, after the routes have had their say on methods."""
+    dashboard, nothing = Dashboard(), app.router.default
+
+    async def fallback(scope: Scope, receive: Receive, send: Send) -> None:
+        await (dashboard if scope["type"] == "http" else nothing)(scope, receive, send)
+
+    app.router.default = fallback

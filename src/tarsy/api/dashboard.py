@@ -1,0 +1,55 @@
+"""Serves the dashboard's files; every other page address is the dashboard's own business."""
+
+from pathlib import Path
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from tarsy.api.middleware import needs_login
+
+FILES = Path(__file__).parent / "static"
+# Where the built page wants the nonce of the answer it is in.
+NONCE_PLACEHOLDER = "__CSP_NONCE__"
+# Built files carry a hash of their content in their names.
+HASHED = "assets"
+_FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
+
+_NOT_BUILT = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>TARSy</title></head>
+<body><h1>TARSy is running</h1>
+<p>The dashboard has not been built yet: run <code>make setup</code> with Node.js installed, then start again.</p>
+<p>The API is ready: <a href="/docs">documentation</a>, <a href="/health">health</a>.</p></body></html>
+"""
+
+
+class Dashboard:
+    """Answers what no route does."""
+
+    def __init__(self, files: Path = FILES) -> None:
+        self._files = files.resolve()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        if scope["method"] not in {"GET", "HEAD"} or needs_login(path) or path.startswith("/api"):
+            raise HTTPException(404, f"There is nothing at {path}.")
+        await self._page(Request(scope), path)(scope, receive, send)
+
+    def _page(self, request: Request, path: str) -> Response:
+        index = self._files / "index.html"
+        if not index.is_file():
+            return HTMLResponse(_NOT_BUILT)
+        name = path.lstrip("/")
+        if name and name != "index.html" and (file := self._file(name)):
+            return FileResponse(file, headers=_FOR_EVER if name.startswith(f"{HASHED}/") else None)
+        if name.startswith(f"{HASHED}/") or Path(name).suffix in {".js", ".css", ".map", ".png", ".svg", ".ico", ".json"}:
+            raise HTTPException(404, f"There is no file {path}.")
+        return HTMLResponse(index.read_text(encoding="utf-8").replace(NONCE_PLACEHOLDER, request.state.csp_nonce))
+
+    def _file(self, name: str) -> Path | None:
+        """The file of that name, if it is really inside our folder."""
+        if "\x00" in name:
+            return None
+        file = (self._files / name).resolve()
+        return file if file.is_relative_to(self._files) and file.is_file() else None

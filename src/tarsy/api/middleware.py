@@ -1,0 +1,162 @@
+"""What every request passes on its way in and every answer on its way out. Plain ASGI: nothing is buffered."""
+
+import secrets
+from collections.abc import Mapping
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tarsy.api.auth import AuthSettings, host_allowed, identify, origin_allowed
+from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
+from tarsy.domain.session import MAX_ALERT_BYTES
+
+# No JSON escape is longer than six bytes for a byte of text; the rest is room for the other fields.
+MAX_BODY_BYTES = 6 * MAX_ALERT_BYTES + 64 * 1024
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+# What may be asked without a login, among what needs one.
+OPEN_PATHS = frozenset({"/api/v1/login", "/api/v1/logout", "/api/v1/me"})
+GUARDED_PREFIXES = ("/api/", "/metrics", "/docs", "/openapi.json")
+
+_HEADERS: Mapping[str, str] = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+
+def content_security_policy(nonce: str) -> str:
+    """Nothing from elsewhere, no inline script; style elements only with this answer's nonce."""
+    return (
+        "default-src 'none'; script-src 'self'; "
+        f"style-src 'self' 'nonce-{nonce}'; "
+        "img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+
+
+class SecurityHeaders:
+    """Puts the security headers on every answer, errors included. The nonce is at `scope["state"]["csp_nonce"]`."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        nonce = secrets.token_urlsafe(16)
+        scope.setdefault("state", {})["csp_nonce"] = nonce
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers["Content-Security-Policy"] = content_security_policy(nonce)
+                headers.setdefault("Cache-Control", "no-store")
+                if scope["scheme"] == "https":
+                    headers["Strict-Transport-Security"] = "max-age=31536000"
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+class BodyLimit:
+    """Stops reading a body that is larger than any request may be."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        declared = Headers(scope=scope).get("content-length", "")
+        if declared.isdecimal() and int(declared) > MAX_BODY_BYTES:
+            await respond(_too_large())(scope, receive, send)
+            return
+        seen = 0
+
+        async def receive_within_limit() -> Message:
+            nonlocal seen
+            message = await receive()
+            if message["type"] == "http.request":
+                seen += len(message.get("body", b""))
+                if seen > MAX_BODY_BYTES:
+                    raise _too_large()
+            return message
+
+        await self._app(scope, receive_within_limit, send)
+
+
+def _too_large() -> HTTPException:
+    return HTTPException(413, f"The request is larger than {MAX_BODY_BYTES} bytes.")
+
+
+class Gate:
+    """Lets in who may come in, and notes who it is at `scope["state"]["identity"]`."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            # A live connection asks for itself, because only it knows how to refuse.
+            await self._app(scope, receive, send)
+            return
+        refusal = _refusal(scope, scope["app"].state.services.auth)
+        if refusal:
+            await respond(refusal)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _refusal(scope: Scope, settings: AuthSettings) -> RequestRefusedError | None:
+    connection = HTTPConnection(scope)
+    headers = connection.headers
+    if not host_allowed(connection, settings):
+        detail = f"This server does not answer to the name {headers.get('host', '')!r}. Use localhost, or set system.dashboard_url."
+        return RequestRefusedError(ProblemKind.MISDIRECTED, detail)
+    foreign = not origin_allowed(headers.get("origin"), headers.get("host"), settings.allowed_origins)
+    if foreign and scope["method"] not in SAFE_METHODS:
+        return RequestRefusedError(ProblemKind.FORBIDDEN, "Pages of other origins may not change anything here.")
+    identity = identify(connection, settings)
+    scope.setdefault("state", {})["identity"] = identity
+    if identity is None and needs_login(scope["path"]):
+        return RequestRefusedError(ProblemKind.LOGIN_REQUIRED, "Log in, or send `Authorization: Bearer` with an API token.")
+    return None
+
+
+def needs_login(path: str) -> bool:
+    return path.startswith(GUARDED_PREFIXES) and path not in OPEN_PATHS
+
+
+class LastResort:
+    """Turns what nobody expected into an answer instead of a broken connection."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_and_note)
+        except Exception as error:
+            if started:
+                raise
+            await respond(error)(scope, receive, send)

@@ -1,0 +1,185 @@
+"""The one table from exceptions to HTTP problems (RFC 9457), and the one shape of every error answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from pydantic import BaseModel
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from starlette.exceptions import HTTPException
+
+from tarsy.config.configuration import NoProviderError
+from tarsy.config.selection import SelectionError
+from tarsy.db.connection import DatabaseUnavailableError
+from tarsy.db.refusals import BadCursorError, ConflictError, NotFoundError, QueueFullError
+from tarsy.session.intake import AlertRefusedError, AlertTooLargeError, UnknownAlertTypeError
+
+log = structlog.get_logger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+# A worker is free again in about this time when the queue is full of ordinary sessions.
+RETRY_AFTER_SECONDS = 30
+
+
+class ProblemKind(StrEnum):
+    """What went wrong, for programs; the last part of `type`."""
+
+    BAD_REQUEST = "bad-request"
+    UNKNOWN_ALERT_TYPE = "unknown-alert-type"
+    LOGIN_REQUIRED = "login-required"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not-found"
+    METHOD_NOT_ALLOWED = "method-not-allowed"
+    CONFLICT = "conflict"
+    TOO_LARGE = "too-large"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type"
+    MISDIRECTED = "misdirected"
+    QUEUE_FULL = "queue-full"
+    INTERNAL = "internal"
+    NO_MODEL = "no-model"
+    DATABASE_AWAY = "database-away"
+
+
+class FieldProblem(BaseModel):
+    """One thing that is wrong with a request, and where."""
+
+    location: str
+    message: str
+
+
+class Problem(BaseModel):
+    """Problem details as in RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    # Present when single fields are at fault.
+    errors: list[FieldProblem] | None = None
+    # Present when the alert type is unknown.
+    known_alert_types: list[str] | None = None
+
+
+class RequestRefusedError(Exception):
+    """A route refuses a request for a reason of HTTP's own."""
+
+    def __init__(self, kind: ProblemKind, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind
+
+
+_STATUS: Mapping[ProblemKind, HTTPStatus] = {
+    ProblemKind.BAD_REQUEST: HTTPStatus.BAD_REQUEST,
+    ProblemKind.UNKNOWN_ALERT_TYPE: HTTPStatus.BAD_REQUEST,
+    ProblemKind.LOGIN_REQUIRED: HTTPStatus.UNAUTHORIZED,
+    ProblemKind.FORBIDDEN: HTTPStatus.FORBIDDEN,
+    ProblemKind.NOT_FOUND: HTTPStatus.NOT_FOUND,
+    ProblemKind.METHOD_NOT_ALLOWED: HTTPStatus.METHOD_NOT_ALLOWED,
+    ProblemKind.CONFLICT: HTTPStatus.CONFLICT,
+    ProblemKind.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    ProblemKind.UNSUPPORTED_MEDIA_TYPE: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    ProblemKind.MISDIRECTED: HTTPStatus.MISDIRECTED_REQUEST,
+    ProblemKind.QUEUE_FULL: HTTPStatus.TOO_MANY_REQUESTS,
+    ProblemKind.INTERNAL: HTTPStatus.INTERNAL_SERVER_ERROR,
+    ProblemKind.NO_MODEL: HTTPStatus.SERVICE_UNAVAILABLE,
+    ProblemKind.DATABASE_AWAY: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+# Most special first: the first class that fits is taken.
+TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
+    (NotFoundError, ProblemKind.NOT_FOUND),
+    (ConflictError, ProblemKind.CONFLICT),
+    (QueueFullError, ProblemKind.QUEUE_FULL),
+    (BadCursorError, ProblemKind.BAD_REQUEST),
+    (AlertTooLargeError, ProblemKind.TOO_LARGE),
+    (UnknownAlertTypeError, ProblemKind.UNKNOWN_ALERT_TYPE),
+    (AlertRefusedError, ProblemKind.BAD_REQUEST),
+    (SelectionError, ProblemKind.BAD_REQUEST),
+    (NoProviderError, ProblemKind.NO_MODEL),
+    (DatabaseUnavailableError, ProblemKind.DATABASE_AWAY),
+    (PoolTimeoutError, ProblemKind.DATABASE_AWAY),
+    (OSError, ProblemKind.DATABASE_AWAY),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    problem: Problem
+    headers: Mapping[str, str]
+
+
+def problem_of(kind: ProblemKind, detail: str, **more: Any) -> Problem:
+    status = _STATUS[kind]
+    return Problem(type=f"urn:tarsy:problem:{kind}", title=status.phrase, status=status.value, detail=detail, **more)
+
+
+def answer_to(error: Exception) -> Answer:
+    """Say what a caller is told of `error`; what is no fault of theirs is told without its inner details."""
+    match error:
+        case RequestRefusedError():
+            headers = {"WWW-Authenticate": "Bearer"} if error.kind is ProblemKind.LOGIN_REQUIRED else {}
+            return Answer(problem_of(error.kind, str(error)), headers)
+        case RequestValidationError():
+            return Answer(_validation_problem(error), {})
+        case HTTPException():
+            return Answer(_http_problem(error), error.headers or {})
+        case _:
+            return _known_answer(error)
+
+
+def _known_answer(error: Exception) -> Answer:
+    kind = next((kind for known, kind in TABLE if isinstance(error, known)), ProblemKind.INTERNAL)
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        kind = ProblemKind.DATABASE_AWAY
+    if kind is ProblemKind.INTERNAL:
+        return Answer(problem_of(kind, "Something broke inside TARSy. The log has the details."), {})
+    if kind is ProblemKind.DATABASE_AWAY:
+        return Answer(problem_of(kind, "The database does not answer. Try again in a moment."), {"Retry-After": "5"})
+    if isinstance(error, UnknownAlertTypeError):
+        return Answer(problem_of(kind, str(error), known_alert_types=list(error.known)), {})
+    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if kind is ProblemKind.QUEUE_FULL else {}
+    return Answer(problem_of(kind, str(error)), headers)
+
+
+def _validation_problem(error: RequestValidationError) -> Problem:
+    errors = [FieldProblem(location=".".join(str(part) for part in entry["loc"]), message=str(entry["msg"])) for entry in error.errors()]
+    detail = "; ".join(f"{entry.location}: {entry.message}" for entry in errors[:5])
+    return problem_of(ProblemKind.BAD_REQUEST, detail or "The request is not valid.", errors=errors)
+
+
+def _http_problem(error: HTTPException) -> Problem:
+    kind = next((kind for kind, status in _STATUS.items() if status == error.status_code), None)
+    if kind is None:
+        status = HTTPStatus(error.status_code)
+        return Problem(type="about:blank", title=status.phrase, status=status.value, detail=str(error.detail))
+    return problem_of(kind, str(error.detail))
+
+
+def response_of(answer: Answer) -> Response:
+    body = answer.problem.model_dump_json(exclude_none=True)
+    return Response(body, answer.problem.status, dict(answer.headers), media_type=MEDIA_TYPE)
+
+
+def respond(error: Exception) -> Response:
+    """The answer to `error`, logged when it is our fault."""
+    answer = answer_to(error)
+    if answer.problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.error("request.failed", status=answer.problem.status, exc_info=error)
+    return response_of(answer)
+
+
+def install(app: FastAPI) -> None:
+    """Answer every expected exception from the table. The unexpected are the business of the last middleware."""
+
+    def handler(_request: Request, error: Exception) -> Response:
+        return respond(error)
+
+    for known in (RequestRefusedError, RequestValidationError, HTTPException, DBAPIError, *(known for known, _ in TABLE)):
+        app.add_exception_handler(known, handler)

@@ -1,0 +1,78 @@
+"""The API's documentation as a page: made here from the OpenAPI document, so that nothing is loaded from elsewhere."""
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24; background: #fff; }
+h2 { border-bottom: 1px solid #d0d7de; margin-top: 2.5rem; text-transform: capitalize; }
+code { background: #f3f5f7; padding: .1rem .3rem; border-radius: .25rem; }
+.method { display: inline-block; min-width: 4.5rem; font-weight: 700; }
+table { border-collapse: collapse; margin: .5rem 0; } td, th { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top; }
+@media (prefers-color-scheme: dark) { body { color: #e6edf3; background: #0d1117; } code { background: #21262d; } a { color: #6cb6ff; } }
+"""
+
+
+def reference_page(document: Mapping[str, Any], nonce: str) -> str:
+    info = document["info"]
+    sections = "".join(_sections(document))
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(info["title"])} API</title>'
+        f'<meta name="viewport" content="width=device-width"><style nonce="{nonce}">{_STYLE}</style></head><body><main>'
+        f"<h1>{escape(info['title'])} API {escape(info['version'])}</h1><p>{escape(info['description'])}</p>"
+        '<p>The whole contract, for machines: <a href="/openapi.json">openapi.json</a></p>'
+        f"{sections}</main></body></html>"
+    )
+
+
+def _sections(document: Mapping[str, Any]) -> Iterator[str]:
+    by_tag: dict[str, list[str]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            by_tag.setdefault(operation.get("tags", ["other"])[0], []).append(_operation(method, path, operation))
+    for tag, operations in by_tag.items():
+        yield f"<section><h2>{escape(tag)}</h2>{''.join(operations)}</section>"
+
+
+def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
+    rows = "".join(_parameter(parameter) for parameter in operation.get("parameters", ()))
+    table = f"<table><tbody>{rows}</tbody></table>" if rows else ""
+    bodies = ", ".join(
+        f"<code>{escape(media)}</code> {escape(_type_name(content.get('schema', {})))}"
+        for media, content in operation.get("requestBody", {}).get("content", {}).items()
+    )
+    answers = ", ".join(
+        f"{escape(status)} {escape(_content_name(answer.get('content', {})))}"
+        for status, answer in operation["responses"].items()
+        if status != "default"
+    )
+    return (
+        f'<article><h3 id="{escape(operation["operationId"])}"><span class="method">{escape(method.upper())}</span> <code>{escape(path)}</code></h3>'
+        f"<p>{escape(operation.get('description', operation.get('summary', '')))}</p>{table}"
+        + (f"<p>Body: {bodies}</p>" if bodies else "")
+        + f"<p>Answer: {answers}</p></article>"
+    )
+
+
+def _parameter(parameter: Mapping[str, Any]) -> str:
+    needed = "required" if parameter.get("required") else "optional"
+    return (
+        f"<tr><td><code>{escape(parameter['name'])}</code></td><td>{escape(_type_name(parameter['schema']))}, {needed}</td>"
+        f"<td>{escape(parameter.get('description', ''))}</td></tr>"
+    )
+
+
+def _content_name(content: Mapping[str, Any]) -> str:
+    """What an answer is made of; all its media types are of the same type."""
+    return " ".join({_type_name(media.get("schema", {})) for media in content.values()})
+
+
+def _type_name(schema: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        return schema["$ref"].rpartition("/")[2]
+    if "anyOf" in schema:
+        return " or ".join(name for option in schema["anyOf"] if (name := _type_name(option)) != "null")
+    if schema.get("type") == "array":
+        return f"list of {_type_name(schema.get('items', {}))}"
+    return schema.get("format") or schema.get("type") or ""

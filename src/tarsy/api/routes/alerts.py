@@ -1,0 +1,94 @@
+"""Alerts in, and what kinds of them are understood."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+
+from tarsy.api.alert_body import AlertRequest, decode, read_alert
+from tarsy.api.middleware import MAX_BODY_BYTES
+from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.schemas.sessions import AlertAccepted
+from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Sample, Samples
+from tarsy.api.schemas.view import StorableText
+from tarsy.api.services import AuthorOf, ServicesOf
+from tarsy.domain.session import MAX_ALERT_BYTES
+from tarsy.domain.status import SessionStatus
+from tarsy.session.intake import AlertTooLargeError, Submission
+
+router = APIRouter(tags=["alerts"])
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": {"$ref": f"#/components/schemas/{AlertRequest.__name__}"}},
+            "text/plain": {"schema": {"type": "string", "minLength": 1, "maxLength": MAX_ALERT_BYTES}},
+        },
+    }
+}
+
+AlertTypeQuery = Annotated[StorableText | None, Query(description="With a plain text body: which chain investigates.")]
+RunbookQuery = Annotated[Annotated[StorableText, Field(max_length=2048)] | None, Query(description="With a plain text body: the runbook.")]
+
+
+@router.post("/alerts", status_code=202, operation_id="submitAlert", openapi_extra=_BODY)
+async def submit_alert(
+    request: Request, services: ServicesOf, author: AuthorOf, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
+) -> AlertAccepted:
+    """Take an alert for investigation.
+
+    JSON, or the alert itself as `text/plain`. At most 1 MiB of alert; a larger one gets 413, an empty one or an unknown
+    type 400, and 429 says that the queue is full.
+    """
+    submission = await _submission(request, author, alert_type or None, runbook or None)
+    session_id = await services.intake.submit(submission)
+    return AlertAccepted(session_id=UUID(session_id), status=SessionStatus.PENDING)
+
+
+async def _submission(request: Request, author: str, alert_type: str | None, runbook: str | None) -> Submission:
+    media_type = request.headers.get("content-type", "text/plain").partition(";")[0].strip().lower()
+    if media_type == "text/plain":
+        text = decode(await _read(request, MAX_ALERT_BYTES))
+        return Submission(data=text, author=author, alert_type=alert_type, runbook_url=runbook)
+    if media_type != "application/json" and not (media_type.startswith("application/") and media_type.endswith("+json")):
+        detail = f"Send the alert as application/json or text/plain, not {media_type}."
+        raise RequestRefusedError(ProblemKind.UNSUPPORTED_MEDIA_TYPE, detail)
+    body, text = read_alert(await _read(request, MAX_BODY_BYTES))
+    return Submission(
+        data=text,
+        author=author,
+        alert_type=body.alert_type or alert_type,
+        runbook_url=body.runbook or runbook,
+        selection=body.mcp,
+    )
+
+
+async def _read(request: Request, limit: int) -> bytes:
+    """The body, unless it is larger than `limit`: then the rest of it is not even read."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > limit:
+        raise AlertTooLargeError(int(declared))
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise AlertTooLargeError(len(body))
+    return bytes(body)
+
+
+@router.get("/alert-types", operation_id="listAlertTypes")
+async def list_alert_types(services: ServicesOf) -> AlertTypes:
+    """The alert types that some chain answers."""
+    offered = services.intake.chains.alert_types()
+    return AlertTypes(
+        alert_types=[AlertTypeItem.model_validate(alert_type) for alert_type in offered],
+        default_alert_type=services.intake.default_alert_type,
+    )
+
+
+@router.get("/samples", operation_id="listSamples")
+async def list_samples(services: ServicesOf) -> Samples:
+    """Sample incidents, to be submitted like any alert; they need neither a cluster nor a key."""
+    return Samples(samples=[Sample.model_validate(sample) for sample in services.samples()])

@@ -1,0 +1,52 @@
+"""Browsers log in once with a token and keep a cookie that is not the token."""
+
+import time
+
+import structlog
+from fastapi import APIRouter, Request, Response
+
+from tarsy.api.auth import Identity, peer_of
+from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.schemas.system import Login, Me
+from tarsy.api.services import ServicesOf
+from tarsy.api.tokens import COOKIE_NAME, COOKIE_SECONDS
+
+log = structlog.get_logger(__name__)
+
+router = APIRouter(tags=["login"])
+
+
+@router.post("/login", operation_id="login")
+async def login(credentials: Login, request: Request, response: Response, services: ServicesOf) -> Me:
+    """Exchange an API token for a login cookie."""
+    tokens = services.auth.tokens
+    name = tokens.name_of(credentials.token)
+    if name is None:
+        log.warning("login.refused", peer=peer_of(request.scope))
+        raise RequestRefusedError(ProblemKind.LOGIN_REQUIRED, "This is not a token that the server knows.")
+    response.set_cookie(
+        COOKIE_NAME,
+        tokens.cookie_for(name, now=time.time()),
+        max_age=COOKIE_SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return Me(author=name, login_required=services.auth.login_required, identified_by="cookie")
+
+
+@router.post("/logout", status_code=204, operation_id="logout")
+async def logout(response: Response) -> None:
+    """Forget the login cookie."""
+    response.delete_cookie(COOKIE_NAME, httponly=True, samesite="strict")
+
+
+@router.get("/me", operation_id="getMe")
+async def get_me(request: Request, services: ServicesOf) -> Me:
+    """Who the server takes the caller for, and whether a login is needed."""
+    identity: Identity | None = request.state.identity
+    return Me(
+        author=identity.author if identity else None,
+        login_required=services.auth.login_required,
+        identified_by=identity.kind.value if identity else None,
+    )

@@ -1,0 +1,107 @@
+"""Sessions: found, watched, stopped, deleted."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList
+from tarsy.api.schemas.timeline import Timeline
+from tarsy.api.schemas.view import SessionId, StorableText, UtcTime
+from tarsy.api.services import AuthorOf, ServicesOf
+from tarsy.db.session_list import SessionFilter
+from tarsy.domain.status import SessionStatus
+
+router = APIRouter(prefix="/sessions", tags=["sessions"])
+
+MAX_PAGE = 200
+MAX_TIMELINE_PAGE = 10_000
+# PostgreSQL's bigint.
+MAX_POSITION = 2**63 - 1
+
+
+class SessionQuery(BaseModel):
+    """Which sessions to list."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: list[SessionStatus] = Field(default=[], description="Only these; may be given more than once.")
+    alert_type: StorableText | None = None
+    chain_id: StorableText | None = None
+    text: StorableText | None = Field(
+        default=None, max_length=500, description="Words of the alert or the analysis; the last may be a beginning."
+    )
+    created_from: UtcTime | None = Field(default=None, alias="from", description="Submitted at or after.")
+    created_to: UtcTime | None = Field(default=None, alias="to", description="Submitted before.")
+    limit: int = Field(default=50, ge=1, le=MAX_PAGE)
+    cursor: str | None = Field(default=None, max_length=200, description="`next_cursor` of the page before.")
+
+    def filter(self) -> SessionFilter:
+        return SessionFilter(
+            statuses=tuple(self.status),
+            alert_type=self.alert_type or None,
+            chain_id=self.chain_id or None,
+            text=self.text or None,
+            created_from=self.created_from,
+            created_to=self.created_to,
+        )
+
+
+@router.get("", operation_id="listSessions")
+async def list_sessions(services: ServicesOf, query: Annotated[SessionQuery, Query()]) -> SessionList:
+    """Sessions, newest first."""
+    return SessionList.of(await services.sessions.list(query.filter(), limit=query.limit, cursor=query.cursor))
+
+
+@router.get("/{session_id}", operation_id="getSession")
+async def get_session(session_id: SessionId, services: ServicesOf) -> SessionDetail:
+    """A session with its stages, their executions and what they used."""
+    session = await services.sessions.get(str(session_id))
+    run = await services.interactions.run(session.id)
+    waits = session.status is SessionStatus.PENDING
+    return SessionDetail.of(session, run, await services.sessions.queue_position(session.id) if waits else None)
+
+
+@router.get("/{session_id}/timeline", operation_id="getTimeline")
+async def get_timeline(
+    session_id: SessionId,
+    services: ServicesOf,
+    after: Annotated[int, Query(ge=0, le=MAX_POSITION, description="Only events after this position.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=MAX_TIMELINE_PAGE)] = MAX_TIMELINE_PAGE,
+) -> Timeline:
+    """What happened, in the order in which it happened."""
+    await services.sessions.require(str(session_id))
+    return Timeline.of(await services.timeline.read(str(session_id), after=after, limit=limit))
+
+
+@router.post("/{session_id}/cancel", status_code=202, operation_id="cancelSession")
+async def cancel_session(session_id: SessionId, services: ServicesOf, author: AuthorOf) -> CancelResult:
+    """Stop a session: at once if it waits, otherwise as soon as its worker hears of it. Asking again is harmless."""
+    return CancelResult(result=await services.sessions.request_cancel(str(session_id), actor=author))
+
+
+@router.post("/{session_id}/executions/{execution_id}/cancel", status_code=202, operation_id="cancelExecution")
+async def cancel_execution(session_id: SessionId, execution_id: UUID, services: ServicesOf, author: AuthorOf) -> CancelResult:
+    """Stop one agent; the others of its stage go on."""
+    answer = await services.sessions.request_execution_cancel(str(session_id), str(execution_id), actor=author)
+    return CancelResult(result=answer)
+
+
+@router.delete("/{session_id}", status_code=204, operation_id="deleteSession")
+async def delete_session(
+    session_id: SessionId,
+    services: ServicesOf,
+    author: AuthorOf,
+    hard: Annotated[bool, Query(description="Erase it with everything recorded, for good.")] = False,  # noqa: FBT002 - a query parameter
+    confirm: Annotated[UUID | None, Query(description="With `hard`: the session's id once more.")] = None,
+) -> None:
+    """Hide a finished session or, with `hard` and `confirm`, erase it."""
+    if not hard:
+        await services.sessions.soft_delete(str(session_id), actor=author)
+        return
+    if confirm != session_id:
+        detail = "Erasing cannot be undone: repeat the session's id as `confirm`."
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, detail)
+    await services.sessions.purge(str(session_id), actor=author)

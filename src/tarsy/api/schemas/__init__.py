@@ -1,0 +1,1 @@
+"""The shapes of what the API answers. The dashboard's types are generated from them."""

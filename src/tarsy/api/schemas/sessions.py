@@ -1,0 +1,173 @@
+"""Sessions, their stages and executions, and the list of them."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from tarsy.api.schemas.view import Usage, View, milliseconds_between
+from tarsy.config.selection import McpSelection
+from tarsy.db.interactions import SessionRun
+from tarsy.db.session_list import SessionPage, SessionSummary
+from tarsy.db.sessions import CancelAnswer
+from tarsy.domain.execution import AgentExecution
+from tarsy.domain.session import AlertSession
+from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
+from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.domain.usage import TokenUsage
+
+
+class AlertAccepted(View):
+    session_id: UUID
+    status: SessionStatus
+
+
+class SessionListItem(View):
+    id: UUID
+    alert_type: str
+    chain_id: str
+    author: str
+    status: SessionStatus
+    alert_excerpt: str
+    executive_summary: str | None
+    error_message: str | None
+    analysis_is_partial: bool
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    # From the start of work to its end; absent while it runs.
+    duration_ms: int | None
+    stage_count: int
+    current_stage_name: str | None
+    current_stage_index: int | None
+    total_tokens: int
+    queue_position: int | None
+
+    @classmethod
+    def of(cls, summary: SessionSummary) -> "SessionListItem":
+        values = {name: getattr(summary, name) for name in SessionSummary.__dataclass_fields__}
+        return cls(**values, duration_ms=milliseconds_between(summary.started_at, summary.completed_at))
+
+
+class SessionList(View):
+    sessions: list[SessionListItem]
+    # Give it back as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None
+
+    @classmethod
+    def of(cls, page: SessionPage) -> "SessionList":
+        return cls(sessions=[SessionListItem.of(session) for session in page.sessions], next_cursor=page.next_cursor)
+
+
+class ExecutionView(View):
+    id: UUID
+    agent_name: str
+    agent_index: int
+    llm_backend: str
+    llm_provider: str
+    model_name: str
+    tool_calling: str
+    status: RunStatus
+    cancel_requested: bool
+    error_message: str | None
+    started_at: datetime | None
+    completed_at: datetime | None
+    duration_ms: int | None
+    usage: Usage
+
+    @classmethod
+    def of(cls, execution: AgentExecution, usage: TokenUsage | None) -> "ExecutionView":
+        names = set(AgentExecution.__dataclass_fields__) - {"session_id", "stage_id"}
+        return cls(
+            **{name: getattr(execution, name) for name in names},
+            duration_ms=milliseconds_between(execution.started_at, execution.completed_at),
+            usage=Usage.of(usage),
+        )
+
+
+class StageView(View):
+    id: UUID
+    stage_name: str
+    stage_index: int
+    stage_type: StageType
+    expected_agent_count: int
+    parallel_type: ParallelType | None
+    success_policy: SuccessPolicy | None
+    referenced_stage_id: UUID | None
+    status: RunStatus
+    error_message: str | None
+    started_at: datetime | None
+    completed_at: datetime | None
+    duration_ms: int | None
+    executions: list[ExecutionView]
+
+    @classmethod
+    def of(cls, stage: Stage, run: SessionRun) -> "StageView":
+        executions = [ExecutionView.of(one, run.usage.get(one.id)) for one in run.executions if one.stage_id == stage.id]
+        return cls(
+            **{name: getattr(stage, name) for name in Stage.__dataclass_fields__ if name != "session_id"},
+            duration_ms=milliseconds_between(stage.started_at, stage.completed_at),
+            executions=executions,
+        )
+
+
+class PlannedStage(View):
+    """A stage as the session's chain plans it, whether it has begun or not."""
+
+    name: str
+    agents: list[str]
+    synthesis: bool
+
+
+class SessionDetail(View):
+    id: UUID
+    alert_type: str
+    alert_data: str
+    chain_id: str
+    author: str
+    status: SessionStatus
+    runbook_url: str | None
+    mcp_selection: McpSelection | None
+    final_analysis: str | None
+    analysis_is_partial: bool
+    executive_summary: str | None
+    executive_summary_error: str | None
+    error_message: str | None
+    # How often another worker had to go on where one was lost.
+    recoveries: int
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    duration_ms: int | None
+    queue_position: int | None
+    chat_enabled: bool
+    scoring_enabled: bool
+    planned_stages: list[PlannedStage]
+    stages: list[StageView]
+    usage: Usage
+
+    @classmethod
+    def of(cls, session: AlertSession, run: SessionRun, queue_position: int | None) -> "SessionDetail":
+        snapshot = session.chain_snapshot
+        return cls(
+            **{name: getattr(session, name) for name in cls.model_fields if name in AlertSession.__dataclass_fields__},
+            duration_ms=milliseconds_between(session.started_at, session.completed_at),
+            queue_position=queue_position,
+            chat_enabled=snapshot.get("chat") is not None,
+            scoring_enabled=snapshot.get("scoring") is not None,
+            planned_stages=[_planned(stage) for stage in snapshot.get("stages", ())],
+            stages=[StageView.of(stage, run) for stage in run.stages],
+            usage=Usage.of(run.total_usage),
+        )
+
+
+def _planned(stage: dict[str, Any]) -> PlannedStage:
+    return PlannedStage(
+        name=stage["name"],
+        agents=[agent["agent_name"] for agent in stage["agents"]],
+        synthesis=stage.get("synthesis") is not None,
+    )
+
+
+class CancelResult(View):
+    # `cancelled`: it had not begun. `cancelling`: its worker has been told. `already_ended`: nothing was left to stop.
+    result: CancelAnswer

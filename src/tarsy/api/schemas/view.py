@@ -1,0 +1,52 @@
+"""What all answers have in common, and the kinds of values requests are made of."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Path
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from tarsy.domain.usage import TokenUsage
+from tarsy.session.intake import is_storable
+
+
+class View(BaseModel):
+    """An answer, read from a domain value; a field that is always there is required in the schema."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True, json_schema_serialization_defaults_required=True)
+
+
+class Usage(View):
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    thinking_tokens: int
+    cached_tokens: int
+
+    @classmethod
+    def of(cls, usage: TokenUsage | None) -> "Usage":
+        return cls.model_validate(usage or TokenUsage())
+
+
+def _storable(text: str) -> str:
+    if not is_storable(text):
+        raise ValueError("text must not contain NUL characters or halves of surrogate pairs")
+    return text
+
+
+def _as_utc(moment: datetime) -> datetime:
+    """A time without a zone is meant in UTC; one so far out that it has no UTC equivalent is refused."""
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("the time is out of range") from error
+
+
+StorableText = Annotated[str, AfterValidator(_storable)]
+UtcTime = Annotated[datetime, AfterValidator(_as_utc)]
+SessionId = Annotated[UUID, Path(description="The session's id.")]
+
+
+def milliseconds_between(start: datetime | None, end: datetime | None) -> int | None:
+    return round((end - start).total_seconds() * 1000) if start and end else None

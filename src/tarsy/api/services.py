@@ -1,0 +1,168 @@
+"""What the routes need from the rest of the program, filled by the wiring."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Protocol
+
+from fastapi import Depends, Request
+from prometheus_client import REGISTRY, CollectorRegistry
+
+from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
+from tarsy.db.audit import AuditLog
+from tarsy.db.chats import ChatRepository
+from tarsy.db.interactions import InteractionRepository
+from tarsy.db.scores import ScoreRepository
+from tarsy.db.sessions import SessionRepository
+from tarsy.db.timeline import TimelineRepository
+from tarsy.session.intake import Intake
+
+DATABASE = "database"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a probe found; `message` says what is wrong, or something worth knowing."""
+
+    healthy: bool
+    message: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+Probe = Callable[[], Awaitable[Health]]
+
+
+class ServerState(StrEnum):
+    CONNECTED = "connected"
+    FAILED = "failed"
+    # Not asked yet.
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTool:
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerHealth:
+    """A tool server as its monitor last saw it."""
+
+    name: str
+    transport: str
+    state: ServerState
+    error: str | None = None
+    checked_at: datetime | None = None
+    tools: tuple[ServerTool, ...] = ()
+
+
+class WarningSource(StrEnum):
+    CONFIG = "config"
+    MCP = "mcp"
+    LLM = "llm"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class SystemWarning:
+    """Something that the operator should know."""
+
+    source: WarningSource
+    message: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefaults:
+    """What agents of an alert type use when the alert does not choose."""
+
+    alert_type: str
+    servers: tuple[str, ...]
+    native_tools: Mapping[str, bool]
+
+
+class SystemView(Protocol):
+    """The installation as people may see it. Nothing here ever shows a secret."""
+
+    def config(self) -> Mapping[str, Any]: ...
+
+    def default_tools(self) -> Sequence[ToolDefaults]: ...
+
+    def mcp_servers(self) -> Sequence[ServerHealth]: ...
+
+    def warnings(self) -> Sequence[SystemWarning]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerState:
+    """One worker of this process."""
+
+    name: str
+    session_id: str | None
+    busy_since: datetime | None
+
+
+class WorkerView(Protocol):
+    """The workers of this process; none when it only serves."""
+
+    def states(self) -> Sequence[WorkerState]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleIncident:
+    """An incident that can be investigated without a cluster and without a key."""
+
+    name: str
+    title: str
+    description: str
+    alert_type: str
+    alert_data: str
+    questions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueLimits:
+    worker_count: int
+    max_concurrent_sessions: int
+    max_queue_size: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    version: str
+    pod_id: str
+    auth: AuthSettings
+    intake: Intake
+    sessions: SessionRepository
+    timeline: TimelineRepository
+    interactions: InteractionRepository
+    chats: ChatRepository
+    scores: ScoreRepository
+    audit: AuditLog
+    system: SystemView
+    workers: WorkerView
+    queue_limits: QueueLimits
+    # By name; the one called `database` alone decides whether we are of any use.
+    probes: Mapping[str, Probe]
+    # Hides secrets in what people write; the same as for alerts.
+    mask: Callable[[str], str]
+    samples: Callable[[], Sequence[SampleIncident]] = tuple
+    # The live events' hub, for the routes that deliver them.
+    hub: Any = None
+    metrics: CollectorRegistry = REGISTRY
+
+
+def services_of(request: Request) -> Services:
+    return request.app.state.services
+
+
+def author_of(request: Request) -> str:
+    """Who is asking; the gate has let them in."""
+    identity: Identity | None = request.state.identity
+    return identity.author if identity else ANONYMOUS
+
+
+ServicesOf = Annotated[Services, Depends(services_of)]
+AuthorOf = Annotated[str, Depends(author_of)]

@@ -1,0 +1,96 @@
+"""API tokens and the cookie that stands for one. Pure but for reading the token file."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+COOKIE_NAME = "tarsy_login"
+# A month: long enough not to be a nuisance, short enough that a lost laptop is not a key for ever.
+COOKIE_SECONDS = 30 * 24 * 3600
+
+
+class TokenSettingError(ValueError):
+    """TARSY_API_TOKENS cannot be used; the operator can act. Never names a token."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiTokens:
+    """Names and their tokens."""
+
+    by_name: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.by_name)
+
+    def name_of(self, token: str) -> str | None:
+        """Whose token this is. Takes the same time whoever's it is, and if it is nobody's."""
+        given = _digest(token)
+        found = None
+        for name, known in self.by_name.items():
+            if hmac.compare_digest(given, _digest(known)):
+                found = name
+        return found
+
+    def cookie_for(self, name: str, *, now: float) -> str:
+        """A value that proves a login with `name`'s token without holding it; it dies with the token."""
+        expires = int(now) + COOKIE_SECONDS
+        label = base64.urlsafe_b64encode(name.encode()).decode().rstrip("=")
+        return f"{label}.{expires}.{self._signature(name, expires)}"
+
+    def name_of_cookie(self, cookie: str, *, now: float) -> str | None:
+        """Who logged in, unless the cookie is forged, expired, or its token gone."""
+        try:
+            label, expires_text, signature = cookie.split(".")
+            name = base64.urlsafe_b64decode(label + "=" * (-len(label) % 4)).decode()
+            expires = int(expires_text)
+        except (ValueError, binascii.Error):
+            return None
+        if name not in self.by_name or expires < now:
+            return None
+        genuine = hmac.compare_digest(signature.encode(), self._signature(name, expires).encode())
+        return name if genuine else None
+
+    def _signature(self, name: str, expires: int) -> str:
+        key = _digest("cookie:" + self.by_name[name])
+        return hmac.new(key, f"{name}|{expires}".encode(), hashlib.sha256).hexdigest()
+
+
+def read_tokens(setting: str | None) -> ApiTokens:
+    """Read TARSY_API_TOKENS: `name=token` pairs separated by commas or lines, or the path of a file of such lines.
+
+    Raises:
+        TokenSettingError: saying what is wrong.
+    """
+    text = (setting or "").strip()
+    if not text:
+        return ApiTokens()
+    if "=" not in text or Path(text).is_file():
+        text = _file_text(text)
+    by_name: dict[str, str] = {}
+    for entry in text.replace(",", "\n").splitlines():
+        if not (line := entry.strip()) or line.startswith("#"):
+            continue
+        name, _, token = (part.strip() for part in line.partition("="))
+        if not name or not token:
+            raise TokenSettingError("TARSY_API_TOKENS: every entry must be name=token, with neither part empty.")
+        if name in by_name or token in by_name.values():
+            raise TokenSettingError(f'TARSY_API_TOKENS: the name or the token of "{name}" occurs twice.')
+        by_name[name] = token
+    if not by_name:
+        raise TokenSettingError("TARSY_API_TOKENS holds no name=token pair.")
+    return ApiTokens(by_name)
+
+
+def _file_text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise TokenSettingError("TARSY_API_TOKENS is neither name=token pairs nor a readable file of such lines.") from error
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,198 @@
+"""The way in: an alert is checked, masked, given its chain as configured at this moment, and stored as a pending session."""
+
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import structlog
+from anyio import to_thread
+
+from tarsy.config.configuration import Config
+from tarsy.config.resolved import ResolvedChain
+from tarsy.config.resolver import resolve_chain
+from tarsy.config.selection import McpSelection
+from tarsy.domain.session import MAX_ALERT_BYTES, NewSession
+from tarsy.kit.clock import Clock, SystemClock
+
+log = structlog.get_logger(__name__)
+
+# Long enough for any address a person would paste.
+MAX_RUNBOOK_URL = 2048
+# A few milliseconds' work.
+QUICK_TO_MASK = 16_000
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class AlertRefusedError(ValueError):
+    """The alert cannot be investigated as it was sent; the caller can act."""
+
+
+class AlertTooLargeError(AlertRefusedError):
+    def __init__(self, size: int) -> None:
+        super().__init__(f"The alert has {size} bytes; at most {MAX_ALERT_BYTES} are taken. Send the part that matters.")
+
+
+class UnknownAlertTypeError(AlertRefusedError):
+    def __init__(self, alert_type: str, known: Sequence[str]) -> None:
+        super().__init__(f'There is no chain for the alert type "{alert_type}". Known types: {", ".join(known) or "none"}.')
+        self.known = tuple(known)
+
+
+@dataclass(frozen=True, slots=True)
+class AlertType:
+    """Something that can be investigated, and the chain that does it."""
+
+    name: str
+    chain_id: str
+    description: str = ""
+    is_sample: bool = False
+
+
+class ChainSource(Protocol):
+    """Knows the chains."""
+
+    def alert_types(self) -> Sequence[AlertType]: ...
+
+    def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
+        """The chain for `alert_type`, complete.
+
+        Raises:
+            UnknownAlertTypeError: there is none.
+            SelectionError: the alert's choice of tools cannot be met.
+            NoProviderError: there is no model to run it with.
+        """
+        ...
+
+
+class SessionStore(Protocol):
+    async def insert(self, session: NewSession, *, max_queue_size: int | None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredChains:
+    """The chains of the configuration."""
+
+    config: Config
+
+    def alert_types(self) -> Sequence[AlertType]:
+        chains = self.config.chains
+        return tuple(AlertType(name, chain_id := chains.id_for(name), chains[chain_id].description or "") for name in chains.alert_types)
+
+    def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
+        known = self.config.chains.alert_types
+        if alert_type not in known:
+            raise UnknownAlertTypeError(alert_type, known)
+        return resolve_chain(self.config, self.config.chains.id_for(alert_type), selection)
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralSources:
+    """Chains from several places; the first that knows an alert type answers for it."""
+
+    sources: tuple[ChainSource, ...]
+
+    def alert_types(self) -> Sequence[AlertType]:
+        found: dict[str, AlertType] = {}
+        for source in self.sources:
+            for alert_type in source.alert_types():
+                found.setdefault(alert_type.name, alert_type)
+        return tuple(found.values())
+
+    def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
+        for source in self.sources:
+            if any(offered.name == alert_type for offered in source.alert_types()):
+                return source.resolve(alert_type, selection)
+        raise UnknownAlertTypeError(alert_type, [offered.name for offered in self.alert_types()])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """An alert as it was sent."""
+
+    data: str
+    author: str
+    # None: the configured default.
+    alert_type: str | None = None
+    runbook_url: str | None = None
+    selection: McpSelection | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    chains: ChainSource
+    store: SessionStore
+    mask_alert: Callable[[str], str]
+    default_alert_type: str
+    max_queue_size: int | None = None
+    clock: Clock = field(default_factory=SystemClock)
+
+    async def submit(self, submission: Submission) -> str:
+        """Store an alert for investigation and return its session's id.
+
+        Raises:
+            AlertRefusedError: it is empty, too large, of an unknown type, or holds what cannot be stored.
+            SelectionError: its choice of tools cannot be met.
+            NoProviderError: there is no model to investigate with.
+            QueueFullError: too many sessions wait.
+        """
+        check_text(submission)
+        alert_type = submission.alert_type or self.default_alert_type
+        chain = self.chains.resolve(alert_type, submission.selection)
+        session = NewSession(
+            id=str(uuid4()),
+            alert_data=await self._masked(submission.data),
+            alert_type=alert_type,
+            chain_id=chain.chain_id,
+            chain_snapshot=chain.model_dump(mode="json"),
+            author=submission.author,
+            nonce=secrets.token_hex(16),
+            runbook_url=submission.runbook_url,
+            mcp_selection=submission.selection.model_dump(mode="json", exclude_none=True) if submission.selection else None,
+            created_at=self.clock.now(),
+        )
+        await self.store.insert(session, max_queue_size=self.max_queue_size)
+        log.info("session.submitted", session_id=session.id, alert_type=alert_type, chain_id=chain.chain_id, author=session.author)
+        return session.id
+
+    async def _masked(self, text: str) -> str:
+        """Mask on the spot what is quick; a large text leaves the event loop to the others meanwhile."""
+        return self.mask_alert(text) if len(text) < QUICK_TO_MASK else await to_thread.run_sync(self.mask_alert, text)
+
+
+def check_text(submission: Submission) -> None:
+    """Refuse what could not be investigated or stored.
+
+    Raises:
+        AlertRefusedError: saying why.
+    """
+    if not submission.data.strip():
+        raise AlertRefusedError("The alert is empty.")
+    for name, text in (("alert", submission.data), ("alert type", submission.alert_type or "")):
+        if not is_storable(text):
+            raise AlertRefusedError(
+                f"The {name} contains a NUL character or half a surrogate pair: text must not; encode binary data first."
+            )
+    size = len(submission.data.encode())
+    if size > MAX_ALERT_BYTES:
+        raise AlertTooLargeError(size)
+    if submission.runbook_url is not None:
+        _check_runbook(submission.runbook_url)
+
+
+def is_storable(text: str) -> bool:
+    """Whether `text` is proper Unicode without NUL: what PostgreSQL, and everybody else, calls text."""
+    return _UNSTORABLE.search(text) is None
+
+
+def _check_runbook(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        complete = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        complete = False
+    if not complete or len(url) > MAX_RUNBOOK_URL or not is_storable(url) or any(character.isspace() for character in url):
+        raise AlertRefusedError("The runbook must be a complete http or https address.")
