@@ -6,18 +6,15 @@ A connection is run by one task and used by others; nothing that happens to it c
 import logging
 import math
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import anyio
 import mcp_types as types
 import structlog
 from mcp.client._transport import ReadStream, TransportStreams
 from mcp.client.session import ClientSession
-from mcp.client.sse import sse_client
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
@@ -34,8 +31,9 @@ from tarsy.tools.failures import (
     Unreachable,
     explain,
 )
-from tarsy.tools.http import MAX_BODY_BYTES, failures, http_client
+from tarsy.tools.http import failures, http_client
 from tarsy.tools.stdio import Observer, child_environment, stdio_streams
+from tarsy.tools.transport import WatchedStream, http_streams, sse_streams
 
 log = structlog.get_logger(__name__)
 
@@ -214,9 +212,9 @@ class Connection:
             case StdioEndpoint(command=command, args=args, env=env):
                 return stdio_streams(command, args, child_environment(env, self._ours), Observer(self._on_stderr, self._on_noise))
             case HttpEndpoint(sse=True):
-                return _sse_streams(self._endpoint, self._break)
+                return sse_streams(self._endpoint, self._break)
             case HttpEndpoint():
-                return _http_streams(self._endpoint)
+                return http_streams(self._endpoint)
 
     def _new_session(self, read: ReadStream[SessionMessage | Exception], write: Any) -> ClientSession:
         return ClientSession(
@@ -265,43 +263,6 @@ class Connection:
             log.warning("tool_server.cleanup_failed", server=self.server, problem=problem)
 
 
-class WatchedStream:
-    """A read stream that tells when it has ended."""
-
-    def __init__(self, inner: ReadStream[SessionMessage | Exception], on_end: Callable[[], None]) -> None:
-        self._inner = inner
-        self._on_end = on_end
-
-    @property
-    def last_context(self) -> Any:
-        return getattr(self._inner, "last_context", None)
-
-    async def receive(self) -> SessionMessage | Exception:
-        try:
-            return await self._inner.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError):
-            self._on_end()
-            raise
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.aclose()
-
-
 async def _initialise(session: ClientSession) -> None:
     """Shake hands, the way every server knows first, and ask for log messages if the server has them."""
     try:
@@ -316,23 +277,3 @@ async def _initialise(session: ClientSession) -> None:
             await session.send_request(types.SetLevelRequest(params=types.SetLevelRequestParams(level="info")), types.EmptyResult)
         except MCPError as error:
             log.debug("tool_server.no_log_level", code=error.code)
-
-
-@asynccontextmanager
-async def _http_streams(endpoint: HttpEndpoint) -> AsyncGenerator[TransportStreams]:
-    async with (
-        http_client(endpoint.headers, verify_ssl=endpoint.verify_ssl, timeout=endpoint.timeout) as client,
-        streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=MAX_BODY_BYTES) as streams,
-    ):
-        yield streams
-
-
-@asynccontextmanager
-async def _sse_streams(endpoint: HttpEndpoint, on_failure: Callable[[], None]) -> AsyncGenerator[TransportStreams]:
-    """The older protocol: its writer swallows failures, so each of them ends the connection here."""
-
-    def client(**_: Any) -> Any:
-        return http_client(endpoint.headers, verify_ssl=endpoint.verify_ssl, timeout=endpoint.timeout, on_failure=on_failure)
-
-    async with sse_client(endpoint.url, httpx_client_factory=client) as streams:
-        yield streams

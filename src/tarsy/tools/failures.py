@@ -8,8 +8,9 @@ ToolServerError
 └─ BadAnswer        what the server said is not the protocol
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +75,7 @@ class BadAnswer(ToolServerError):  # noqa: N818 - as above
 def leaves(error: BaseException) -> Iterator[BaseException]:
     """The errors inside an exception group, at any depth."""
     if isinstance(error, BaseExceptionGroup):
-        inner: Iterable[BaseException] = error.exceptions
-        for each in inner:
+        for each in cast("BaseExceptionGroup[BaseException]", error).exceptions:
             yield from leaves(each)
     else:
         yield error

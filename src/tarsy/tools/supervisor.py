@@ -10,6 +10,8 @@ import select
 import signal
 import sys
 import time
+from pathlib import Path
+from types import FrameType
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -54,12 +56,16 @@ def release_pipes() -> None:
     os.close(nowhere)
 
 
+def wake(_number: int, _frame: FrameType | None) -> None:
+    """Nothing to do: the signal has already been written to the wake-up pipe."""
+
+
 def wait(leader: int, lifeline: int) -> int | None:
     """Wait for the server to end (its exit status) or the owner to let go (None)."""
     wakeup, signalled = os.pipe()
     os.set_blocking(signalled, False)
     signal.set_wakeup_fd(signalled)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGCHLD, wake)
     while True:
         status = reap(leader)
         if status is not None:
@@ -87,15 +93,13 @@ def reap(leader: int) -> int | None:
 def descendants() -> set[int]:
     """All processes below us, found by walking /proc: also those that left the server's process group."""
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as stat:
-                    # The name in parentheses may hold anything, so fields are counted from its end.
-                    parent = int(stat.read().rpartition(")")[2].split()[1])
-            except (OSError, IndexError, ValueError):
-                continue
-            children.setdefault(parent, []).append(int(name))
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name in parentheses may hold anything, so fields are counted from its end.
+            parent = int(stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
+        except (OSError, IndexError, ValueError):
+            continue
+        children.setdefault(parent, []).append(int(stat.parent.name))
     found: set[int] = set()
     ahead = [os.getpid()]
     while ahead:

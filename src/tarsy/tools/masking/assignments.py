@@ -22,14 +22,14 @@ class Keyword:
 KEYWORDS: Mapping[str, tuple[Keyword, ...]] = {
     "password": (
         Keyword(
-            "password", Sort.PASSWORD, ("password", "passwd", "passphrase", "passwort", "passcode", "userpass", "requirepass", "masterauth")
+            "password", Sort.CERTAIN, ("password", "passwd", "passphrase", "passwort", "passcode", "userpass", "requirepass", "masterauth")
         ),
-        Keyword("password", Sort.TOKEN, ("_pass", "-pass", ".pass", "_pwd", "-pwd", "db_pw", "sshpass -p", "identified by")),
+        Keyword("password", Sort.LIKELY, ("_pass", "-pass", ".pass", "_pwd", "-pwd", "db_pw", "sshpass -p", "identified by")),
     ),
     "api_key": (
         Keyword(
             "api_key",
-            Sort.TOKEN,
+            Sort.LIKELY,
             (
                 "api_key",
                 "api-key",
@@ -53,7 +53,7 @@ KEYWORDS: Mapping[str, tuple[Keyword, ...]] = {
     "token": (
         Keyword(
             "token",
-            Sort.TOKEN,
+            Sort.LIKELY,
             (
                 "token",
                 "authorization",
@@ -73,7 +73,7 @@ KEYWORDS: Mapping[str, tuple[Keyword, ...]] = {
     "secret_key": (
         Keyword(
             "secret_key",
-            Sort.SECRET,
+            Sort.NAMED,
             (
                 "secret",
                 "secret_key",
@@ -103,7 +103,7 @@ KEYWORDS: Mapping[str, tuple[Keyword, ...]] = {
     "aws_secret_key": (
         Keyword(
             "aws_secret_key",
-            Sort.SECRET,
+            Sort.NAMED,
             ("aws_secret_access_key", "aws_secret_key", "secretaccesskey", "secret_access_key", "aws_session_token"),
         ),
     ),

@@ -1,4 +1,4 @@
-"""Secrets that announce themselves: armoured keys and certificates, tokens of known make, credentials in URLs, e-mail addresses.
+"""Secrets that announce themselves: armoured keys and certificates, credentials in URLs and headers, e-mail addresses.
 
 Pure module. Each rule looks for a literal first, so that a text without it costs next to nothing.
 """
@@ -7,8 +7,6 @@ import base64
 import binascii
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
 
 from tarsy.tools.masking.values import MASK_PREFIX, label
 
@@ -32,7 +30,30 @@ _DOMAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24})(
 _LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
 # What stands after an `@` in names that are no addresses: units, hosts inside the cluster, files.
 _NO_ADDRESS = frozenset(
-    ["service", "socket", "slice", "mount", "timer", "target", "scope", "local", "internal", "localdomain", "svc", "lan", "yaml", "yml", "json", "js", "ts", "py", "go", "sh", "txt", "log"]
+    [
+        "service",
+        "socket",
+        "slice",
+        "mount",
+        "timer",
+        "target",
+        "scope",
+        "local",
+        "internal",
+        "localdomain",
+        "svc",
+        "lan",
+        "yaml",
+        "yml",
+        "json",
+        "js",
+        "ts",
+        "py",
+        "go",
+        "sh",
+        "txt",
+        "log",
+    ]
 )
 _BASE64_RUN = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/]{16,65536}={0,2}(?![A-Za-z0-9+/=])")
 
@@ -157,100 +178,3 @@ def _hides(run: str, inner: Rule) -> bool:
     except UnicodeDecodeError:
         return False
     return bool(plain) and plain.isprintable() | ("\n" in plain) and inner(plain) != plain
-
-
-@dataclass(frozen=True, slots=True)
-class Make:
-    """A token format: the literals one of which must be there, and the format itself."""
-
-    literals: tuple[str, ...]
-    pattern: re.Pattern[str]
-    mark: str
-
-
-@cache
-def known_makes() -> tuple[Make, ...]:
-    """Formats that mean a token wherever they stand: detect-secrets' detectors, and newer ones it does not have."""
-    from detect_secrets.plugins import (  # noqa: PLC0415 - heavy, imported on first use
-        aws,
-        azure_storage_key,
-        github_token,
-        gitlab_token,
-        mailchimp,
-        openai,
-        pypi_token,
-        sendgrid,
-        slack,
-        square_oauth,
-        stripe,
-        telegram_token,
-        twilio,
-    )
-
-    token = label("token")
-    theirs = [
-        Make(("AKIA", "ASIA", "ABIA", "ACCA", "A3T"), aws.AWSKeyDetector.denylist[0], label("aws_access_key")),
-        Make(("AccountKey=",), azure_storage_key.AzureStorageKeyDetector.denylist[0], token),
-        Make(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), github_token.GitHubTokenDetector.denylist[0], label("github_token")),
-        *(
-            Make(
-                ("glpat-", "gldt-", "glft-", "glsoat-", "glrt-", "GR1348941", "glcbt-", "glimt-", "glptt-", "glagent-", "gloas-"),
-                each,
-                token,
-            )
-            for each in gitlab_token.GitLabTokenDetector.denylist
-        ),
-        Make(("-us",), _bounded(mailchimp.MailchimpDetector.denylist[0]), token),
-        Make(("T3BlbkFJ",), openai.OpenAIDetector.denylist[0], token),
-        *(Make(("pypi-AgE",), each, token) for each in pypi_token.PypiTokenDetector.denylist),
-        Make(("SG.",), sendgrid.SendGridDetector.denylist[0], token),
-        Make(("xox", "XOX"), slack.SlackDetector.denylist[0], label("slack_token")),
-        Make(("hooks.slack.com",), slack.SlackDetector.denylist[1], label("slack_token")),
-        Make(("sq0csp-",), square_oauth.SquareOAuthDetector.denylist[0], token),
-        Make(("k_live_",), stripe.StripeDetector.denylist[0], token),
-        Make((":AA",), _bounded(telegram_token.TelegramBotTokenDetector.denylist[0]), token),
-        Make(("AC",), _bounded(twilio.TwilioKeyDetector.denylist[0]), token),
-        Make(("SK",), _bounded(twilio.TwilioKeyDetector.denylist[1]), token),
-    ]
-    return (*theirs, *(Make((literal,), re.compile(pattern), mark) for literal, pattern, mark in _NEWER))
-
-
-_NEWER = (
-    ("github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}", label("github_token")),
-    ("xapp-", r"xapp-\d-[A-Za-z0-9-]{20,}", label("slack_token")),
-    ("AIza", r"AIza[A-Za-z0-9_-]{35}", label("api_key")),
-    ("ya29.", r"ya29\.[A-Za-z0-9_-]{20,}", label("token")),
-    ("GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{20,}", label("token")),
-    ("sk-", r"(?<![\w-])sk-(?:ant-|proj-|or-v1-|svcacct-)?[A-Za-z0-9_-]{24,}", label("api_key")),
-    ("xai-", r"(?<![\w-])xai-[A-Za-z0-9]{40,}", label("api_key")),
-    ("gsk_", r"(?<!\w)gsk_[A-Za-z0-9]{40,}", label("api_key")),
-    ("hf_", r"(?<!\w)hf_[A-Za-z0-9]{30,}", label("token")),
-    ("npm_", r"(?<!\w)npm_[A-Za-z0-9]{36}", label("token")),
-    ("_authToken=", r"(?<=_authToken=)[^\s\"'\[]{8,}", label("token")),
-    ("dop_v1_", r"dop_v1_[a-f0-9]{64}", label("token")),
-    ("shpat_", r"shpat_[a-fA-F0-9]{32}", label("token")),
-    ("glsa_", r"glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}", label("token")),
-    ("hvs.", r"(?<!\w)hvs\.[A-Za-z0-9_-]{24,}", label("token")),
-    ("dckr_pat_", r"dckr_pat_[A-Za-z0-9_-]{20,}", label("token")),
-    ("sha256~", r"sha256~[A-Za-z0-9_-]{43}", label("token")),
-    ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", label("private_key")),
-    ("sk_test_", r"(?<!\w)[sr]k_test_[A-Za-z0-9]{20,}", label("token")),
-    ("whsec_", r"(?<!\w)whsec_[A-Za-z0-9+/=]{24,}", label("token")),
-    ("sntrys_", r"sntrys_[A-Za-z0-9+/=_-]{40,}", label("token")),
-    ("lin_api_", r"lin_api_[A-Za-z0-9]{32,}", label("token")),
-    ("NRAK-", r"NRAK-[A-Z0-9]{27}", label("api_key")),
-    ("ATATT3", r"ATATT3[A-Za-z0-9_=-]{20,}", label("token")),
-    ("PMAK-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}", label("api_key")),
-)
-
-
-def _bounded(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """Their format where it stands alone: inside a longer run it is a coincidence."""
-    return re.compile(rf"(?<![\w./+-])(?:{pattern.pattern})(?![\w/+-])")
-
-
-def mask_known_makes(text: str) -> str:
-    for make in known_makes():
-        if any(literal in text for literal in make.literals):
-            text = make.pattern.sub(make.mark, text)
-    return text

@@ -82,8 +82,7 @@ def _mask_value(value: Any, *, in_secret_list: bool) -> bool:
     """Mask in place; whether anything was."""
     if isinstance(value, list):
         items = cast("list[Any]", value)
-        # No short cut: every item has to be masked.
-        return any([_mask_value(item, in_secret_list=in_secret_list) for item in items])
+        return any([_mask_value(item, in_secret_list=in_secret_list) for item in items])  # noqa: C419 - no short cut: every item has to be masked
     if not isinstance(value, dict):
         return False
     node = cast("dict[str, Any]", value)
@@ -112,22 +111,27 @@ def _is_secret(node: dict[str, Any], *, in_secret_list: bool) -> bool:
 
 
 def _mask_secret(node: dict[str, Any]) -> bool:
-    changed = False
-    for name in _PAYLOADS:
-        payload = node.get(name)
-        if isinstance(payload, dict):
-            for key in cast("dict[str, Any]", payload):
-                changed = changed or payload[key] != MASK
-                payload[key] = MASK
-        elif payload is not None:
-            changed = changed or payload != MASK
-            node[name] = MASK
+    masked = [_mask_entries(node, name) for name in _PAYLOADS]
     metadata = node.get("metadata")
     annotations = cast("dict[str, Any]", metadata).get("annotations") if isinstance(metadata, dict) else None
-    if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
-        changed = changed or annotations[_LAST_APPLIED] != MASK
-        annotations[_LAST_APPLIED] = MASK
-    return changed
+    if isinstance(annotations, dict):
+        masked.append(_mask_entry(cast("dict[str, Any]", annotations), _LAST_APPLIED))
+    return any(masked)
+
+
+def _mask_entries(node: dict[str, Any], name: str) -> bool:
+    payload = node.get(name)
+    if not isinstance(payload, dict):
+        return _mask_entry(node, name)
+    entries = cast("dict[str, Any]", payload)
+    return any([_mask_entry(entries, key) for key in entries])  # noqa: C419 - no short cut: every entry has to be masked
+
+
+def _mask_entry(node: dict[str, Any], key: str) -> bool:
+    if node.get(key) in {None, MASK}:
+        return False
+    node[key] = MASK
+    return True
 
 
 def _mask_nested(text: str) -> str:

@@ -12,12 +12,12 @@ from tarsy.tools.masking.blocks import (
     mask_bearer,
     mask_certificates,
     mask_emails,
-    mask_known_makes,
     mask_private_keys,
     mask_ssh_keys,
     mask_url_credentials,
 )
 from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
+from tarsy.tools.masking.makes import mask_known_makes
 from tarsy.tools.masking.values import label
 
 Rule = Callable[[str], str]

@@ -15,11 +15,11 @@ class Sort(StrEnum):
     """How much a name says about its value."""
 
     # Nothing but a secret is ever called so: any value counts.
-    PASSWORD = "password"
-    # Often something else (a type, a count, a state): the value must look the part.
-    TOKEN = "token"
-    # Often the name of an object that holds the secret.
-    SECRET = "secret"
+    CERTAIN = "certain"
+    # Tokens: often something else (a type, a count, a state), so the value must look the part.
+    LIKELY = "likely"
+    # Secrets: often the name of an object that holds one.
+    NAMED = "named"
     # Base64, or it is not what we look for.
     ENCODED = "encoded"
 
@@ -36,7 +36,103 @@ _CODE = re.compile(
 )
 # An error message that mentions the name before its colon goes on with one of these.
 _PROSE = frozenset(
-    ["a", "an", "the", "is", "are", "was", "not", "no", "must", "should", "can", "could", "cannot", "could", "failed", "failure", "fail", "invalid", "incorrect", "wrong", "missing", "required", "expired", "unable", "unknown", "error", "file", "key", "cipher", "connection", "context", "permission", "access", "denied", "x509", "unexpected", "authentication", "unauthorized", "forbidden", "rpc", "json", "yaml", "illegal", "bad", "open", "read", "does", "did", "has", "have", "will", "would", "expected", "please", "see", "for", "to", "of", "in", "on", "at", "with", "from", "and", "or", "if", "it", "this", "that", "your", "my", "too", "value", "length", "decode", "decrypt", "cannot", "crypto", "parse", "parsing", "lookup", "timeout", "dial", "secret", "secrets", "user", "username", "policy", "rotation", "reset", "changed", "updated", "created", "deleted", "authentication"]
+    [
+        "a",
+        "an",
+        "the",
+        "is",
+        "are",
+        "was",
+        "not",
+        "no",
+        "must",
+        "should",
+        "can",
+        "could",
+        "cannot",
+        "could",
+        "failed",
+        "failure",
+        "fail",
+        "invalid",
+        "incorrect",
+        "wrong",
+        "missing",
+        "required",
+        "expired",
+        "unable",
+        "unknown",
+        "error",
+        "file",
+        "key",
+        "cipher",
+        "connection",
+        "context",
+        "permission",
+        "access",
+        "denied",
+        "x509",
+        "unexpected",
+        "authentication",
+        "unauthorized",
+        "forbidden",
+        "rpc",
+        "json",
+        "yaml",
+        "illegal",
+        "bad",
+        "open",
+        "read",
+        "does",
+        "did",
+        "has",
+        "have",
+        "will",
+        "would",
+        "expected",
+        "please",
+        "see",
+        "for",
+        "to",
+        "of",
+        "in",
+        "on",
+        "at",
+        "with",
+        "from",
+        "and",
+        "or",
+        "if",
+        "it",
+        "this",
+        "that",
+        "your",
+        "my",
+        "too",
+        "value",
+        "length",
+        "decode",
+        "decrypt",
+        "cannot",
+        "crypto",
+        "parse",
+        "parsing",
+        "lookup",
+        "timeout",
+        "dial",
+        "secret",
+        "secrets",
+        "user",
+        "username",
+        "policy",
+        "rotation",
+        "reset",
+        "changed",
+        "updated",
+        "created",
+        "deleted",
+        "authentication",
+    ]
 )
 _OBJECT_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-./][a-z0-9]{1,20})*")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{4,}={0,2}")
@@ -48,17 +144,16 @@ def is_secret(value: str, sort: Sort, *, prose: bool, quoted: bool) -> bool:
     bare = value.strip().strip("\"'`,;")
     if not bare or bare.startswith(MASK_PREFIX) or _PLACEHOLDER.fullmatch(bare):
         return False
-    if prose and bare.split(maxsplit=1)[0].rstrip(":,.").lower() in _PROSE:
+    if (prose and bare.split(maxsplit=1)[0].rstrip(":,.").lower() in _PROSE) or (not quoted and _CODE.match(bare)):
         return False
-    if not quoted and _CODE.match(bare):
-        return False
+    machine_made = len(bare) >= 6 and _looks_random(bare) and not bare.startswith(("/", "./", "~/"))
     match sort:
-        case Sort.PASSWORD:
+        case Sort.CERTAIN:
             return True
-        case Sort.TOKEN:
-            return len(bare) >= 6 and _looks_random(bare) and not bare.startswith(("/", "./", "~/"))
-        case Sort.SECRET:
-            return len(bare) >= 6 and _looks_random(bare) and not _OBJECT_NAME.fullmatch(bare) and not bare.startswith(("/", "./", "~/"))
+        case Sort.LIKELY:
+            return machine_made
+        case Sort.NAMED:
+            return machine_made and not _OBJECT_NAME.fullmatch(bare)
         case Sort.ENCODED:
             return _BASE64.fullmatch(bare) is not None
 

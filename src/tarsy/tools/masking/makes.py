@@ -1,0 +1,119 @@
+"""Tokens of known make: formats that mean a token wherever they stand. Pure module.
+
+detect-secrets knows most of them; newer ones are written down here. Its entropy and keyword detectors are not used: they take every digest and
+every object name for a secret.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tarsy.tools.masking.values import label
+
+if TYPE_CHECKING:
+    from detect_secrets.plugins.base import RegexBasedDetector
+
+
+@dataclass(frozen=True, slots=True)
+class Make:
+    """A token format: the literals one of which must be there, so that the rest need not be searched for, and the format itself."""
+
+    literals: tuple[str, ...]
+    pattern: re.Pattern[str]
+    mark: str
+
+
+_NEWER = (
+    ("github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}", label("github_token")),
+    ("xapp-", r"xapp-\d-[A-Za-z0-9-]{20,}", label("slack_token")),
+    ("AIza", r"AIza[A-Za-z0-9_-]{35}", label("api_key")),
+    ("ya29.", r"ya29\.[A-Za-z0-9_-]{20,}", label("token")),
+    ("GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{20,}", label("token")),
+    ("sk-", r"(?<![\w-])sk-(?:ant-|proj-|or-v1-|svcacct-)?[A-Za-z0-9_-]{24,}", label("api_key")),
+    ("xai-", r"(?<![\w-])xai-[A-Za-z0-9]{40,}", label("api_key")),
+    ("gsk_", r"(?<!\w)gsk_[A-Za-z0-9]{40,}", label("api_key")),
+    ("hf_", r"(?<!\w)hf_[A-Za-z0-9]{30,}", label("token")),
+    ("npm_", r"(?<!\w)npm_[A-Za-z0-9]{36}", label("token")),
+    ("_authToken=", r"(?<=_authToken=)[^\s\"'\[]{8,}", label("token")),
+    ("dop_v1_", r"dop_v1_[a-f0-9]{64}", label("token")),
+    ("shpat_", r"shpat_[a-fA-F0-9]{32}", label("token")),
+    ("glsa_", r"glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}", label("token")),
+    ("hvs.", r"(?<!\w)hvs\.[A-Za-z0-9_-]{24,}", label("token")),
+    ("dckr_pat_", r"dckr_pat_[A-Za-z0-9_-]{20,}", label("token")),
+    ("sha256~", r"sha256~[A-Za-z0-9_-]{43}", label("token")),
+    ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", label("private_key")),
+    ("sk_test_", r"(?<!\w)[sr]k_test_[A-Za-z0-9]{20,}", label("token")),
+    ("whsec_", r"(?<!\w)whsec_[A-Za-z0-9+/=]{24,}", label("token")),
+    ("sntrys_", r"sntrys_[A-Za-z0-9+/=_-]{40,}", label("token")),
+    ("lin_api_", r"lin_api_[A-Za-z0-9]{32,}", label("token")),
+    ("NRAK-", r"NRAK-[A-Z0-9]{27}", label("api_key")),
+    ("ATATT3", r"ATATT3[A-Za-z0-9_=-]{20,}", label("token")),
+    ("PMAK-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}", label("api_key")),
+)
+
+
+_GITLAB = ("glpat-", "gldt-", "glft-", "glsoat-", "glrt-", "GR1348941", "glcbt-", "glimt-", "glptt-", "glagent-", "gloas-")
+
+
+def mask_known_makes(text: str) -> str:
+    for make in known_makes():
+        if any(literal in text for literal in make.literals):
+            text = make.pattern.sub(make.mark, text)
+    return text
+
+
+@cache
+def known_makes() -> tuple[Make, ...]:
+    return (*_detectors(), *(Make((literal,), re.compile(pattern), mark) for literal, pattern, mark in _NEWER))
+
+
+def _detectors() -> Iterator[Make]:
+    """What detect-secrets knows, as far as it is unmistakable."""
+    from detect_secrets.plugins import (  # noqa: PLC0415 - heavy, imported on first use
+        aws,
+        azure_storage_key,
+        github_token,
+        gitlab_token,
+        mailchimp,
+        openai,
+        pypi_token,
+        sendgrid,
+        slack,
+        square_oauth,
+        stripe,
+        telegram_token,
+        twilio,
+    )
+
+    token, slack_token = label("token"), label("slack_token")
+    # Of these two only the first format: the other is a keyword search.
+    yield Make(("AKIA", "ASIA", "ABIA", "ACCA", "A3T"), _formats(aws.AWSKeyDetector())[0], label("aws_access_key"))
+    yield from _makes(github_token.GitHubTokenDetector(), ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), label("github_token"))
+    yield from _makes(slack.SlackDetector(), ("xox", "XOX", "hooks.slack.com"), slack_token)
+    yield from _makes(azure_storage_key.AzureStorageKeyDetector(), ("AccountKey=",), token)
+    yield from _makes(gitlab_token.GitLabTokenDetector(), _GITLAB, token)
+    yield from _makes(openai.OpenAIDetector(), ("T3BlbkFJ",), token)
+    yield from _makes(pypi_token.PypiTokenDetector(), ("pypi-AgE",), token)
+    yield from _makes(sendgrid.SendGridDetector(), ("SG.",), token)
+    yield from _makes(square_oauth.SquareOAuthDetector(), ("sq0csp-",), token)
+    yield from _makes(stripe.StripeDetector(), ("k_live_",), token)
+    yield from _alone(mailchimp.MailchimpDetector(), ("-us",), token)
+    yield from _alone(telegram_token.TelegramBotTokenDetector(), (":AA",), token)
+    yield from _alone(twilio.TwilioKeyDetector(), ("AC", "SK"), token)
+
+
+def _makes(detector: "RegexBasedDetector", literals: tuple[str, ...], mark: str) -> Iterator[Make]:
+    return (Make(literals, pattern, mark) for pattern in _formats(detector))
+
+
+def _alone(detector: "RegexBasedDetector", literals: tuple[str, ...], mark: str) -> Iterator[Make]:
+    """Short formats count only where they stand alone: inside a longer run they are a coincidence."""
+    for pattern in _formats(detector):
+        yield Make(literals, re.compile(rf"(?<![\w./+-])(?:{pattern.pattern})(?![\w/+-])"), mark)
+
+
+def _formats(detector: Any) -> tuple[re.Pattern[str], ...]:
+    # Any: the library's own annotation leaves the patterns' type open.
+    return tuple(detector.denylist)
