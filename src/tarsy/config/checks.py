@@ -51,7 +51,8 @@ def reach_of(config: Config) -> Reach:
     reach = Reach()
     # Any provider will do to see the rest; it is not counted as reached.
     followed = replace(config, default_provider=config.default_provider or next(iter(builtins.LLM_PROVIDERS)))
-    for chain_id in config.chains:
+    # The user's own chains first: a message should name something they wrote.
+    for chain_id in sorted(config.chains, key=lambda chain_id: chain_id in builtins.CHAINS):
         try:
             explained = explain_chain(followed, chain_id)
         except UnknownEntryError:
@@ -112,8 +113,10 @@ def unreachable_servers(config: Config, reach: Reach, files: "Files", env: Mappi
         entry: Path = ("mcp_servers", name)
         chain: Path = ("agent_chains", chain_id)
         in_file = files.tarsy.holds(entry)
+        told: set[str] = set()
         for path, text in config.mcp_servers[name].transport.texts():
-            for variable in sorted(variables(text) - env.keys()):
+            for variable in sorted(variables(text) - env.keys() - told):
+                told.add(variable)
                 message = f'MCP server "{name}" is used by chain "{chain_id}", but the environment variable {variable} is not set'
                 cure = f"set {variable}, or override the server's transport"
                 place = (*entry, "transport", *path) if in_file else chain

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tarsy.config import builtins
 from tarsy.config.defaults import DefaultsConfig
-from tarsy.config.providers import LLMProviderConfig
+from tarsy.config.providers import LLMProviderConfig, is_local
 from tarsy.config.queue import QueueConfig
 from tarsy.config.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
 from tarsy.config.system import SystemConfig
@@ -46,7 +46,7 @@ def vendor_variables() -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for entry in builtins.LLM_PROVIDERS.values():
         provider = LLMProviderConfig.model_validate(entry)
-        found.setdefault(provider.type.value, provider.needed_variables())
+        found.setdefault(provider.type.value, provider.announcing_variables())
     return found
 
 
@@ -61,5 +61,7 @@ def choose_default_provider(providers: Mapping[str, LLMProviderConfig], env: Map
 
 
 def _is_ready(provider: LLMProviderConfig, env: Mapping[str, str]) -> bool:
-    reachable = bool(provider.needed_variables()) or provider.base_url is not None
-    return reachable and not provider.missing_variables(env)
+    wanted = provider.announcing_variables()
+    if wanted and all(env.get(name, "").strip() for name in wanted):
+        return True
+    return provider.base_url is not None and is_local(provider.base_url, env)

@@ -13,6 +13,7 @@ from tarsy.config.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument
 from tarsy.config.environment import find_directory, with_dotenv
 from tarsy.config.masking import GROUPS, PATTERNS
 from tarsy.config.mistakes import validate
+from tarsy.config.plain_secrets import plain_secrets
 from tarsy.config.problems import ConfigError, Problem, in_order
 from tarsy.config.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
 from tarsy.config.source import Source, read_source
@@ -82,7 +83,7 @@ def _check(files: Files, env: Mapping[str, str]) -> _Checked:
     if document is not None and models is not None:
         checked.config = _config(document, models, env)
         _check_together(checked, checked.config, files, (tarsy, providers), env)
-        checked.warnings.extend(checks.later_keys(document, files.tarsy))
+        checked.warnings += [*checks.later_keys(document, files.tarsy), *plain_secrets(document.mcp_servers, files.tarsy)]
     return checked
 
 

@@ -19,6 +19,7 @@ from tarsy.config.values import (
     Section,
     Switch,
     Text,
+    WebAddress,
     refuse,
 )
 
@@ -45,12 +46,14 @@ class TransportConfig(Section):
     env: Mapping[str, PlainText] = Field(
         default={}, description="stdio: its environment, besides PATH, HOME and LANG. Nothing else of ours is passed on."
     )
-    url: PlainText | None = Field(default=None, validate_default=True, description="http, sse: the address.")
+    url: Annotated[WebAddress, AfterValidator(_without_session)] | None = Field(
+        default=None, validate_default=True, description="http, sse: the address."
+    )
     bearer_token: PlainText | None = Field(default=None, description="http, sse: sent as `Authorization: Bearer`.")
     verify_ssl: Switch = Field(default=True, description="http, sse: check the server's certificate.")
     timeout: Duration | None = Field(default=None, description="http, sse: longest wait for a response.")
     custom_headers: Mapping[str, Text] = Field(default={}, description="http, sse: further headers; may hold `{{.SESSION_ID}}`.")
-    session_cleanup_url: Text | None = Field(
+    session_cleanup_url: WebAddress | None = Field(
         default=None, description="http, sse: gets a DELETE when an agent is done; may hold `{{.SESSION_ID}}`."
     )
 

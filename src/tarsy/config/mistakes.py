@@ -108,10 +108,11 @@ def _words(model: type[Section], path: Path, details: ErrorDetails) -> tuple[str
 
 def _unknown_key(model: type[Section], path: Path, value: object) -> tuple[str, str]:
     key = str(path[-1])
+    section = section_at(model, path[:-1])
+    known = section.model_fields if section else {}
     if key == retired.ITERATION_STRATEGY:
-        return f"iteration_strategy: {value} is no longer a key", retired.cure(value, path)
-    known = section_at(model, path[:-1])
-    return f'unknown key "{key}"', did_you_mean(key, known.model_fields if known else ())
+        return f"iteration_strategy: {value} is no longer a key", retired.cure(value, known)
+    return f'unknown key "{key}"', did_you_mean(key, known)
 
 
 def _near(value: object, expected: str) -> str:

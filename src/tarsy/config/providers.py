@@ -2,14 +2,22 @@
 
 import ipaddress
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, assert_never
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from tarsy.config.templates import expand, variables
-from tarsy.config.values import Backend, Count, Duration, Name, ProviderName, Section, Switch, Text, refuse
+from tarsy.config.values import Backend, Count, Duration, Name, ProviderName, Section, Switch, Text, WebAddress, refuse
 from tarsy.domain.agent import ProviderType
+
+# The names under which the vendors' own tools look for a key.
+_USUAL_KEYS = {
+    ProviderType.GOOGLE: "GOOGLE_API_KEY",
+    ProviderType.OPENAI: "OPENAI_API_KEY",
+    ProviderType.ANTHROPIC: "ANTHROPIC_API_KEY",
+    ProviderType.XAI: "XAI_API_KEY",
+}
 
 
 class NativeToolsConfig(Section):
@@ -33,11 +41,17 @@ class FallbackConfig(Section):
 class LLMProviderConfig(Section):
     type: ProviderType = Field(description="Vendor, or the protocol that the server behind `base_url` speaks.")
     model: Name | None = Field(default=None, validate_default=True, description="The vendor's name of the model.")
-    api_key_env: Name | None = Field(default=None, description="Variable that holds the API key.")
-    credentials_env: Name | None = Field(default=None, description="Variable that holds the path of a credentials file (vertexai).")
-    project_env: Name | None = Field(default=None, description="Variable that holds the cloud project (vertexai).")
-    location_env: Name | None = Field(default=None, description="Variable that holds the cloud location (vertexai).")
-    base_url: Text | None = Field(
+    api_key_env: Name | None = Field(
+        default=None, description="Variable that holds the API key; unset: the vendor's usual one, such as `OPENAI_API_KEY`."
+    )
+    credentials_env: Name | None = Field(
+        default=None, description="vertexai: variable that holds the path of a credentials file; not set: the machine's own identity."
+    )
+    project_env: Name | None = Field(
+        default=None, description="vertexai: variable that holds the cloud project; unset: `GOOGLE_CLOUD_PROJECT`."
+    )
+    location_env: Name | None = Field(default=None, description="vertexai: variable that holds the cloud location; not set: `global`.")
+    base_url: WebAddress | None = Field(
         default=None, description="Another address of the API: a proxy, or any compatible server such as Ollama, llama.cpp or vLLM."
     )
     native_tools: NativeToolsConfig = Field(default=NativeToolsConfig(), description="Tools that the vendor runs.")
@@ -69,16 +83,29 @@ class LLMProviderConfig(Section):
         return recording
 
     def needed_variables(self) -> tuple[str, ...]:
-        """The variables without which a call cannot be made."""
-        if self.type is ProviderType.REPLAY:
-            return ()
-        return tuple(name for name in (self.api_key_env, self.credentials_env, self.project_env, self.location_env) if name)
+        """The variables without which a call cannot be made: the vendor's usual one where none is named."""
+        match self.type:
+            case ProviderType.REPLAY:
+                return ()
+            case ProviderType.VERTEXAI:
+                return (self.project_env or "GOOGLE_CLOUD_PROJECT",)
+            case ProviderType.GOOGLE | ProviderType.OPENAI | ProviderType.ANTHROPIC | ProviderType.XAI:
+                return (self.api_key_env or _USUAL_KEYS[self.type],)
+            case _:
+                assert_never(self.type)
+
+    def announcing_variables(self) -> tuple[str, ...]:
+        """The variables whose presence says that somebody wants to use this provider.
+
+        A machine in a cloud has an identity and a project anyway: on Vertex AI the credentials make the difference.
+        """
+        return (self.credentials_env, *self.needed_variables()) if self.credentials_env else self.needed_variables()
 
     def missing_variables(self, env: Mapping[str, str]) -> tuple[str, ...]:
         """Those of `needed_variables` that `env` lacks; a server on our side of the firewall needs no key."""
         if self.base_url and is_local(self.base_url, env):
             return ()
-        return tuple(name for name in self.needed_variables() if not env.get(name))
+        return tuple(name for name in self.needed_variables() if not env.get(name, "").strip())
 
 
 def is_local(base_url: str, env: Mapping[str, str]) -> bool:

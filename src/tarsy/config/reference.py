@@ -202,7 +202,9 @@ def _builtins() -> Iterator[str]:
 
 def _provider_row(name: str) -> str:
     provider = LLMProviderConfig.model_validate(builtins.LLM_PROVIDERS[name])
-    return f"| `{name}` | {provider.type} | {provider.model} | {', '.join(f'`{variable}`' for variable in provider.needed_variables())} |"
+    return (
+        f"| `{name}` | {provider.type} | {provider.model} | {', '.join(f'`{variable}`' for variable in provider.announcing_variables())} |"
+    )
 
 
 if __name__ == "__main__":

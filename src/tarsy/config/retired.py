@@ -1,12 +1,12 @@
 """Keys that older configurations have, and the lines to write instead. Pure module."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from tarsy.config.problems import Path, did_you_mean
+from tarsy.config.problems import did_you_mean
 
 ITERATION_STRATEGY = "iteration_strategy"
 
-_BACKEND_AND_TYPE: Mapping[str, tuple[str, ...]] = {
+_REPLACEMENTS: Mapping[str, tuple[str, ...]] = {
     "react": ("tool_calling: react",),
     "native-thinking": ("llm_backend: native-gemini",),
     "langchain": ("llm_backend: langchain",),
@@ -17,18 +17,19 @@ _BACKEND_AND_TYPE: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def replacement(strategy: str, path: Path) -> tuple[str, ...]:
-    """The lines that take the place of `iteration_strategy: strategy` at `path`; empty for a strategy that never was.
+def replacement(strategy: str, keys: Collection[str]) -> tuple[str, ...]:
+    """The lines that take the place of `iteration_strategy: strategy` where the keys in `keys` may stand; empty if there are none.
 
     Only an agent's definition has a type: elsewhere the block (synthesis, scoring) or the agent that is named brings it.
     """
-    lines = _BACKEND_AND_TYPE.get(strategy, ())
-    in_definition = len(path) == 3 and path[0] == "agents"
-    return lines if in_definition else tuple(line for line in lines if not line.startswith("type:"))
+    return tuple(line for line in _REPLACEMENTS.get(strategy, ()) if line.split(":")[0] in keys)
 
 
-def cure(strategy: object, path: Path) -> str:
-    lines = replacement(strategy, path) if isinstance(strategy, str) else ()
+def cure(strategy: object, keys: Collection[str]) -> str:
+    """What to write instead."""
+    lines = replacement(str(strategy), keys)
     if lines:
         return "\n".join(["write instead:", *lines])
-    return f"use type, llm_backend and tool_calling; {did_you_mean(str(strategy), _BACKEND_AND_TYPE)}"
+    if str(strategy) in _REPLACEMENTS:
+        return "remove it: this level has no say in how the model is reached"
+    return f"use type, llm_backend and tool_calling; {did_you_mean(str(strategy), _REPLACEMENTS)}"

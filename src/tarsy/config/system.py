@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from tarsy.config.values import Count, Duration, Name, Section, Switch, Text, later
+from tarsy.config.values import Count, Duration, Name, Section, Switch, Text, WebAddress, later
 
 
 class GithubConfig(Section):
@@ -15,7 +15,7 @@ class GithubConfig(Section):
 
 
 class RunbooksConfig(Section):
-    repo_url: Text | None = Field(default=None, description="Where the dashboard looks for runbooks to offer.")
+    repo_url: WebAddress | None = Field(default=None, description="Where the dashboard looks for runbooks to offer.")
     cache_ttl: Duration = Field(default=60.0, description="How long a fetched runbook is kept.")
     allowed_domains: tuple[Name, ...] = Field(
         default=("github.com", "raw.githubusercontent.com"), description="Runbooks are fetched from these hosts only."
@@ -44,7 +44,7 @@ class CostEstimationConfig(Section):
 
 
 class SystemConfig(Section):
-    dashboard_url: Text | None = Field(default=None, description="Address under which people reach the dashboard; used in links.")
+    dashboard_url: WebAddress | None = Field(default=None, description="Address under which people reach the dashboard; used in links.")
     allowed_ws_origins: tuple[Name, ...] = Field(
         default=(), description="Further origins from which a browser may open the live connection."
     )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -100,6 +101,18 @@ def _positive(value: float) -> float:
     return value
 
 
+def _web_address(value: str) -> str:
+    if "{{" in value:
+        return value
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        parts = None
+    if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise refuse("this is not a web address", "write http://… or https://…")
+    return value
+
+
 def _not_blank(value: str) -> str:
     if not value.strip():
         raise refuse("this must not be empty")
@@ -171,6 +184,7 @@ Duration = Annotated[float, BeforeValidator(parse_duration), AfterValidator(_pos
 DurationOrZero = Annotated[float, BeforeValidator(parse_duration), WithJsonSchema(_DURATION_SCHEMA)]
 Text = Annotated[str, BeforeValidator(_as_text)]
 Name = Annotated[str, BeforeValidator(_as_text), AfterValidator(_not_blank)]
+WebAddress = Annotated[str, AfterValidator(_web_address)]
 Switch = Annotated[bool, BeforeValidator(_as_switch), Field(strict=True)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Backend = Annotated[
