@@ -1,4 +1,4 @@
-"""Why a run is being stopped: set before its scope is cancelled, read by whoever writes its last words."""
+"""Why a run is being stopped: said before its scope is cancelled, read by whoever writes its last words."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +15,13 @@ class StopReason(StrEnum):
 
 @dataclass(slots=True)
 class Stopping:
-    """The reason, shared by everything that stops together."""
+    """The reason for one thing; without one of its own, that of the whole it is part of."""
 
-    reason: StopReason = StopReason.HANDED_OVER
+    whole: "Stopping | None" = None
+    own: StopReason | None = None
+
+    @property
+    def reason(self) -> StopReason:
+        if self.own is not None:
+            return self.own
+        return self.whole.reason if self.whole else StopReason.HANDED_OVER

@@ -10,8 +10,8 @@ from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCa
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
-from tarsy.domain.status import RunStatus
-from tarsy.domain.timeline import TimelineEvent
+from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 
 Row = dict[str, Any]
 
@@ -78,6 +78,13 @@ def timeline_row(event: TimelineEvent) -> Row:
         "created_at": event.created_at,
         "completed_at": event.completed_at,
     }
+
+
+def timeline_of(row: sa.RowMapping) -> TimelineEvent:
+    values = _fields(TimelineEvent, row)
+    values["event_type"] = TimelineEventType(row["event_type"])
+    values["status"] = TimelineStatus(row["status"])
+    return TimelineEvent(**values)
 
 
 def llm_interaction_row(interaction: LLMInteraction) -> Row:

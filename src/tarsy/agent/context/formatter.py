@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from tarsy.agent.context.records import ExecutionRecord, StageRecord, concluding_stages
 from tarsy.agent.context.trail import TrailStyle, TrailView, tell_trail
 from tarsy.domain.agent import AgentType, ToolCalling
+from tarsy.domain.history import ExecutionRecord, StageRecord, concluding_stages
 from tarsy.kit.text import clip
 
 START = "<!-- Analysis Result START -->"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tarsy.agent.context.formatter import ContextFormatter, escape, fitted
-from tarsy.agent.context.records import StageRecord, last_text
+from tarsy.domain.history import StageRecord, last_text
 from tarsy.domain.stage import StageType
 from tarsy.domain.timeline import TimelineEventType
 

@@ -128,7 +128,7 @@ class SectionSplitter:
         self._begun.add(self._section)
         self._new_part = False
         self._space = [text[lead + len(body) :]]
-        pieces.append((self._section, before + body))
+        pieces.append((self._section, before + body.replace("\r\n", "\n")))
 
 
 class _ReasoningTags:

@@ -20,6 +20,11 @@ class ExecutionRecord:
         """The last conclusion the agent came to, or nothing."""
         return last_text(self.events, TimelineEventType.FINAL_ANALYSIS)
 
+    @property
+    def conclusion(self) -> str:
+        """What the agent was asked for, whichever kind of agent it is."""
+        return self.analysis or last_text(self.events, TimelineEventType.EXECUTIVE_SUMMARY)
+
 
 @dataclass(frozen=True, slots=True)
 class StageRecord:

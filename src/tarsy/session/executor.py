@@ -1,0 +1,158 @@
+"""SessionExecutor: walks a session's chain from wherever it stands to its end."""
+
+from collections.abc import Mapping, Sequence
+from uuid import uuid4
+
+import structlog
+
+from tarsy.agent.context.formatter import formatter_for
+from tarsy.agent.execution import ExecutionResult
+from tarsy.agent.stopping import StopReason
+from tarsy.config.resolved import ResolvedChain
+from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.history import StageRecord
+from tarsy.domain.session import SessionClose
+from tarsy.domain.stage import StageType
+from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
+from tarsy.domain.step import Step
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.work import SessionWork
+from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, best_analysis, next_step, plan
+from tarsy.session.runbook import Runbook
+from tarsy.session.stage_runner import StageJob, StageRunner, abandoned, outcome_of
+from tarsy.session.workshop import RunScope, Workshop
+
+log = structlog.get_logger(__name__)
+
+
+class SessionExecutor:
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+        self._stages = StageRunner(workshop)
+
+    async def execute(self, work: SessionWork, scope: RunScope) -> None:
+        """Run the session until it ends, or is stopped. What must be written of its end is written here."""
+        chain = ResolvedChain.model_validate(work.session.chain_snapshot)
+        stages = plan(chain)
+        with self._workshop.cancellations.registered(work.session.id, lambda: scope.stop(StopReason.CANCELLED)):
+            async with scope.limited(chain.session_timeout):
+                finish = await self._walk(work, chain, stages, scope)
+                await self._finish(work, finish)
+        match scope.stopped:
+            case StopReason.CANCELLED:
+                await self._end_early(work, stages, RunStatus.CANCELLED, "cancelled")
+            case StopReason.TIMED_OUT:
+                await self._end_early(work, stages, RunStatus.TIMED_OUT, f"the session did not end within {chain.session_timeout:g} s")
+            case StopReason.HANDED_OVER | StopReason.LOST | None:
+                return
+
+    async def _walk(self, work: SessionWork, chain: ResolvedChain, stages: Sequence[PlannedStage], scope: RunScope) -> FinishSession:
+        records = await self._workshop.history.told(work.session.id)
+        runbook = await self._runbook(work, chain, first_start=not records)
+        done = finished_stages(stages, records)
+        while True:
+            step = next_step(stages, done)
+            if isinstance(step, FinishSession):
+                return step
+            planned = step.planned
+            self._workshop.progress.progress(
+                work.session.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages), iteration=0
+            )
+            records = await self._workshop.history.told(work.session.id)
+            job = StageJob(
+                claim=work.claim,
+                session=work.session,
+                chain=chain,
+                planned=planned,
+                runbook=runbook,
+                previous=_previous(planned, records, done),
+                stored=next((record for record in records if record.stage.stage_index == planned.index), None),
+                referenced_stage_id=None if planned.references is None else done[planned.references].stage_id,
+            )
+            outcome, _ = await self._stages.run(job, scope.stopping)
+            done = [*done, outcome]
+
+    async def _runbook(self, work: SessionWork, chain: ResolvedChain, *, first_start: bool) -> str:
+        """The alert's own runbook or the default; that it could not be fetched is told once, on the timeline."""
+        if not work.session.runbook_url:
+            return chain.default_runbook
+        runbook: Runbook = await self._workshop.runbooks.fetch(work.session.runbook_url, default=chain.default_runbook)
+        if runbook.warning and first_start:
+            now = self._workshop.clock.now()
+            event = TimelineEvent(
+                id=str(uuid4()),
+                session_id=work.session.id,
+                stage_id=None,
+                execution_id=None,
+                sequence_number=0,
+                event_type=TimelineEventType.WARNING,
+                status=TimelineStatus.COMPLETED,
+                content=runbook.warning,
+                created_at=now,
+                completed_at=now,
+            )
+            await self._workshop.journal.commit(Step(claim=work.claim, opened=(event,)))
+        return runbook.text
+
+    async def _finish(self, work: SessionWork, finish: FinishSession) -> None:
+        close = SessionClose(
+            status=finish.status,
+            completed_at=self._workshop.clock.now(),
+            final_analysis=finish.final_analysis,
+            analysis_is_partial=finish.partial and finish.final_analysis is not None,
+            executive_summary=finish.executive_summary,
+            executive_summary_error=finish.executive_summary_error,
+            error_message=finish.error,
+        )
+        await self._workshop.journal.commit(Step(claim=work.claim, session_close=close))
+        log.info("session.finished", session_id=work.session.id, status=close.status.value)
+
+    async def _end_early(self, work: SessionWork, stages: Sequence[PlannedStage], status: RunStatus, reason: str) -> None:
+        """Close what is open and keep the best analysis there is."""
+        records = await self._workshop.history.told(work.session.id)
+        now = self._workshop.clock.now()
+        change = ExecutionChange(execution_id="", at=now, error_message=reason)
+        closing = [abandoned(record, change, status) for record in records if not record.stage.status.is_final]
+        analysis = best_analysis(finished_stages(stages, records))
+        close = SessionClose(
+            status=SessionStatus(status.value),
+            completed_at=now,
+            final_analysis=analysis,
+            analysis_is_partial=analysis is not None,
+            error_message=reason,
+        )
+        await self._workshop.journal.commit(
+            Step(
+                claim=work.claim,
+                execution_changes=tuple(change for changes, _ in closing for change in changes),
+                stage_closes=tuple(stage_close for _, stage_close in closing),
+                session_close=close,
+            )
+        )
+        log.info("session.finished", session_id=work.session.id, status=close.status.value)
+
+
+def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecord]) -> list[StageOutcome]:
+    """The outcomes of the stages that had ended before, read back."""
+    done: list[StageOutcome] = []
+    for planned, record in zip(stages, records, strict=False):
+        if not record.stage.status.is_final:
+            break
+        results = [ExecutionResult(status=one.execution.status, final_analysis=one.conclusion) for one in record.executions]
+        done.append(outcome_of(planned, record.stage.id, record.stage.status, results, record.stage.error_message))
+    return done
+
+
+def _previous(planned: PlannedStage, records: Sequence[StageRecord], done: Sequence[StageOutcome]) -> Mapping[str, str]:
+    """What each agent of a stage is told of the stages before, in the form its kind reads best."""
+    earlier = [record for record in records if record.stage.stage_index < planned.index]
+    told: dict[str, str] = {}
+    for config in planned.agents:
+        formatter = formatter_for(config.type, config.tool_calling)
+        if planned.stage_type is StageType.EXEC_SUMMARY:
+            told[config.agent_name] = best_analysis(done) or ""
+        elif planned.references is not None:
+            told[config.agent_name] = formatter.format_stage_context(earlier[planned.references])
+        else:
+            told[config.agent_name] = formatter.format_previous_stages(earlier)
+    return told

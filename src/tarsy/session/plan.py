@@ -1,0 +1,118 @@
+"""Pure module: the stages a chain amounts to, and what follows the ones that are done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
+from tarsy.domain.status import RunStatus, SessionStatus, session_status_of
+
+EXECUTIVE_SUMMARY = "executive summary"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStage:
+    index: int
+    name: str
+    stage_type: StageType
+    agents: tuple[ResolvedAgentConfig, ...]
+    success_policy: SuccessPolicy = SuccessPolicy.ANY
+    parallel_type: ParallelType | None = None
+    # The index of the stage that this one speaks about.
+    references: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageOutcome:
+    """A finished stage: its end, and what each agent that completed concluded."""
+
+    planned: PlannedStage
+    stage_id: str
+    status: RunStatus
+    analyses: tuple[tuple[str, str], ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunStage:
+    planned: PlannedStage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishSession:
+    status: SessionStatus
+    final_analysis: str | None = None
+    partial: bool = False
+    executive_summary: str | None = None
+    executive_summary_error: str | None = None
+    error: str | None = None
+
+
+NextStep = RunStage | FinishSession
+
+
+def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
+    """Write a chain out: its stages, a synthesis after each that has several agents, an executive summary at the end."""
+    planned: list[PlannedStage] = []
+    for stage in chain.stages:
+        index = len(planned)
+        planned.append(
+            PlannedStage(
+                index=index,
+                name=stage.name,
+                stage_type=StageType.INVESTIGATION,
+                agents=stage.agents,
+                success_policy=stage.success_policy,
+                parallel_type=stage.parallel_type,
+            )
+        )
+        if stage.synthesis and len(stage.agents) > 1:
+            planned.append(
+                PlannedStage(
+                    index=index + 1,
+                    name=f"{stage.name} synthesis",
+                    stage_type=StageType.SYNTHESIS,
+                    agents=(stage.synthesis,),
+                    references=index,
+                )
+            )
+    summary = PlannedStage(index=len(planned), name=EXECUTIVE_SUMMARY, stage_type=StageType.EXEC_SUMMARY, agents=(chain.executive_summary,))
+    return (*planned, summary)
+
+
+def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome]) -> NextStep:
+    """Decide what follows the stages in `done`."""
+    if not done:
+        return RunStage(stages[0])
+    last = done[-1]
+    if last.planned.stage_type is StageType.EXEC_SUMMARY:
+        return _finish_with_summary(done, last)
+    if last.status is not RunStatus.COMPLETED:
+        return FinishSession(
+            status=session_status_of(last.status),
+            final_analysis=best_analysis(done),
+            partial=True,
+            error=last.error or f"stage '{last.planned.name}' ended {last.status}",
+        )
+    return RunStage(stages[len(done)])
+
+
+def _finish_with_summary(done: Sequence[StageOutcome], summary: StageOutcome) -> FinishSession:
+    """The summary is a help, not a condition: the session is complete without it."""
+    succeeded = summary.status is RunStatus.COMPLETED
+    return FinishSession(
+        status=SessionStatus.COMPLETED,
+        final_analysis=best_analysis(done),
+        executive_summary=summary.analyses[0][1] if succeeded and summary.analyses else None,
+        executive_summary_error=None if succeeded else summary.error or f"ended {summary.status}",
+    )
+
+
+def best_analysis(done: Sequence[StageOutcome]) -> str | None:
+    """The newest conclusion there is; of several agents that nobody synthesised, all."""
+    for outcome in reversed(done):
+        if outcome.planned.stage_type in {StageType.INVESTIGATION, StageType.SYNTHESIS} and outcome.analyses:
+            if len(outcome.analyses) == 1:
+                return outcome.analyses[0][1]
+            return "\n\n".join(f"## {agent}\n\n{analysis}" for agent, analysis in outcome.analyses)
+    return None

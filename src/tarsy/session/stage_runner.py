@@ -1,0 +1,210 @@
+"""One stage: a task per agent, isolated from each other, begun or continued where they were."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+import anyio
+import structlog
+
+from tarsy.agent.agent import create_agent
+from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.prompt.builder import PromptBuilder
+from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
+from tarsy.agent.read_result import ResultReader
+from tarsy.agent.stopping import Stopping, StopReason
+from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.domain.claim import Claim
+from tarsy.domain.execution import AgentExecution, ExecutionChange
+from tarsy.domain.history import ExecutionRecord, StageRecord
+from tarsy.domain.recording import track_of
+from tarsy.domain.session import AlertSession
+from tarsy.domain.stage import Stage, StageClose, stage_status
+from tarsy.domain.status import RunStatus
+from tarsy.domain.step import Step
+from tarsy.kit.groups import single_errors
+from tarsy.session.plan import PlannedStage, StageOutcome
+from tarsy.session.workshop import Workshop
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageJob:
+    """A stage to run for a session, with what its agents are told. `stored` is what an interrupted predecessor began."""
+
+    claim: Claim
+    session: AlertSession
+    chain: ResolvedChain
+    planned: PlannedStage
+    runbook: str
+    previous: Mapping[str, str]
+    chat: ChatPrompt | None = None
+    stored: StageRecord | None = None
+    referenced_stage_id: str | None = None
+
+
+class StageRunner:
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+
+    async def run(self, job: StageJob, stopping: Stopping) -> tuple[StageOutcome, Sequence[ExecutionResult]]:
+        """Run the stage to its end and close it. Cancellation passes through; what is done by then stays done."""
+        record = job.stored or await self._begin(job)
+        results: dict[int, ExecutionResult] = {}
+
+        async def one(execution: ExecutionRecord, config: ResolvedAgentConfig) -> None:
+            results[execution.execution.agent_index] = await self._run_agent(job, record.stage, execution, config, stopping)
+
+        with single_errors():
+            async with anyio.create_task_group() as tasks:
+                for execution, config in zip(record.executions, job.planned.agents, strict=True):
+                    tasks.start_soon(one, execution, config, name=f"agent {config.agent_name}")
+        ordered = [results[index] for index in sorted(results)]
+        return await self._close(job, record.stage, ordered), ordered
+
+    async def _begin(self, job: StageJob) -> StageRecord:
+        now = self._workshop.clock.now()
+        planned = job.planned
+        stage = Stage(
+            id=str(uuid4()),
+            session_id=job.session.id,
+            stage_name=planned.name,
+            stage_index=planned.index,
+            stage_type=planned.stage_type,
+            expected_agent_count=len(planned.agents),
+            status=RunStatus.ACTIVE,
+            parallel_type=planned.parallel_type,
+            success_policy=planned.success_policy,
+            referenced_stage_id=job.referenced_stage_id,
+            started_at=now,
+        )
+        executions = tuple(_execution(stage, config, index) for index, config in enumerate(planned.agents, start=1))
+        await self._workshop.journal.commit(Step(claim=job.claim, stages=(stage,), executions=executions))
+        return StageRecord(stage, tuple(ExecutionRecord(execution) for execution in executions))
+
+    async def _run_agent(
+        self, job: StageJob, stage: Stage, record: ExecutionRecord, config: ResolvedAgentConfig, stopping: Stopping
+    ) -> ExecutionResult:
+        """One agent, alone in its scope: stopping it, or its breaking, is nothing to the others."""
+        execution = record.execution
+        if execution.status.is_final:
+            return ExecutionResult(status=execution.status, final_analysis=record.conclusion, error=execution.error_message)
+        own = Stopping(whole=stopping)
+        with anyio.CancelScope() as scope:
+
+            def stop() -> None:
+                own.own = StopReason.CANCELLED
+                scope.cancel()
+
+            with self._workshop.cancellations.registered(execution.id, stop):
+                if execution.cancel_requested:
+                    stop()
+                return await self._execute(job, stage, execution, continued_with(config, execution), own)
+        return ExecutionResult(status=RunStatus.CANCELLED, error="cancelled")
+
+    async def _execute(
+        self, job: StageJob, stage: Stage, execution: AgentExecution, config: ResolvedAgentConfig, stopping: Stopping
+    ) -> ExecutionResult:
+        workshop = self._workshop
+        servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
+        async with workshop.tools.open(config, servers, execution_id=execution.id) as tools:
+            context = ExecutionContext(
+                claim=job.claim,
+                stage_id=stage.id,
+                execution_id=execution.id,
+                track=track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name),
+                config=config,
+                servers=servers,
+                prompts=PromptBuilder(_prompt_context(job, config)),
+                llm=workshop.llm,
+                tools=ResultReader(tools, workshop.results, execution_id=execution.id, clock=workshop.clock),
+                journal=workshop.journal,
+                live=workshop.live,
+                results=workshop.results,
+                mask=workshop.mask,
+                clock=workshop.clock,
+                previous=job.previous.get(config.agent_name, ""),
+                chat=job.chat,
+            )
+            return await create_agent(context).execute(context, stopping)
+
+    async def _close(self, job: StageJob, stage: Stage, results: Sequence[ExecutionResult]) -> StageOutcome:
+        status = stage_status([result.status for result in results], job.planned.success_policy)
+        error = None if status is RunStatus.COMPLETED else _errors(job.planned, results)
+        close = StageClose(stage_id=stage.id, status=status, completed_at=self._workshop.clock.now(), error_message=error)
+        await self._workshop.journal.commit(Step(claim=job.claim, stage_closes=(close,)))
+        return outcome_of(job.planned, stage.id, status, results, error)
+
+
+def outcome_of(
+    planned: PlannedStage, stage_id: str, status: RunStatus, results: Sequence[ExecutionResult], error: str | None
+) -> StageOutcome:
+    analyses = tuple(
+        (config.agent_name, result.final_analysis)
+        for config, result in zip(planned.agents, results, strict=True)
+        if result.status is RunStatus.COMPLETED and result.final_analysis
+    )
+    return StageOutcome(planned=planned, stage_id=stage_id, status=status, analyses=analyses, error=error)
+
+
+def continued_with(config: ResolvedAgentConfig, execution: AgentExecution) -> ResolvedAgentConfig:
+    """The configuration of an execution that has already fallen back: it stays with the model it fell back to."""
+    for position, fallback in enumerate(config.fallback_providers):
+        if fallback.provider.name == execution.llm_provider != config.provider.name:
+            return config.model_copy(
+                update={
+                    "provider": fallback.provider,
+                    "llm_backend": fallback.backend,
+                    "fallback_providers": config.fallback_providers[position + 1 :],
+                }
+            )
+    return config
+
+
+def _execution(stage: Stage, config: ResolvedAgentConfig, index: int) -> AgentExecution:
+    return AgentExecution(
+        id=str(uuid4()),
+        session_id=stage.session_id,
+        stage_id=stage.id,
+        agent_name=config.agent_name,
+        agent_index=index,
+        llm_backend=config.llm_backend.value,
+        llm_provider=config.provider.name,
+        model_name=config.provider.model,
+        tool_calling=config.tool_calling.value,
+        status=RunStatus.PENDING,
+    )
+
+
+def _prompt_context(job: StageJob, config: ResolvedAgentConfig) -> PromptContext:
+    session = job.session
+    return PromptContext(
+        agent_name=config.agent_name,
+        alert_type=session.alert_type,
+        alert_data=session.alert_data,
+        nonce=session.nonce,
+        received_at=session.created_at.isoformat(timespec="seconds"),
+        runbook=job.runbook,
+        custom_instructions=config.custom_instructions,
+        server_instructions=tuple((name, job.chain.mcp_servers[name].instructions) for name in config.mcp_servers),
+    )
+
+
+def _errors(planned: PlannedStage, results: Sequence[ExecutionResult]) -> str:
+    lines = [
+        f"{config.agent_name}: {result.error or result.status}"
+        for config, result in zip(planned.agents, results, strict=True)
+        if result.status is not RunStatus.COMPLETED
+    ]
+    return "; ".join(lines)
+
+
+def abandoned(record: StageRecord, change: ExecutionChange, status: RunStatus) -> tuple[tuple[ExecutionChange, ...], StageClose]:
+    """What closes a stage that will not be continued: its open executions and itself."""
+    changes = tuple(
+        replace(change, execution_id=execution.execution.id, status=status)
+        for execution in record.executions
+        if not execution.execution.status.is_final
+    )
+    return changes, StageClose(stage_id=record.stage.id, status=status, completed_at=change.at, error_message=change.error_message)
