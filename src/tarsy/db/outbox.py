@@ -1,6 +1,7 @@
 """The outbox of live events: written in the transaction of what they tell of, read by whoever must catch up."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 import orjson
 import sqlalchemy as sa
@@ -82,6 +83,6 @@ class Outbox:
 
     async def purge(self, *, older_than_seconds: float) -> int:
         """Forget events whose time has passed; their ids are never used again."""
-        statement: sa.Delete = sa.delete(events).where(events.c.created_at < sa.func.now() - sa.func.make_interval(secs=older_than_seconds))
+        statement = sa.delete(events).where(events.c.created_at < sa.func.now() - timedelta(seconds=older_than_seconds))
         async with self._engine.begin() as connection:
             return (await connection.execute(statement)).rowcount

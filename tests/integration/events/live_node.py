@@ -1,6 +1,6 @@
 """One process's share of live delivery on a real database, without its server."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +20,8 @@ from tarsy.events.live_updates import LiveUpdates
 
 # Long enough for a busy machine, short enough to fail within a test's own limit.
 PATIENCE_SECONDS = 20
+
+Message = dict[str, Any]
 
 
 async def _any_session(_session_id: str) -> bool:
@@ -88,20 +90,20 @@ async def live_node(url: str, *, limits: HubLimits | None = None) -> AsyncGenera
     await engine.dispose()
 
 
-async def read_until(connection: Connection, enough: Any) -> list[dict[str, Any]]:
+async def read_until(connection: Connection, enough: Callable[[list[Message]], bool]) -> list[Message]:
     """Everything the connection is told until `enough(messages)`."""
-    seen: list[dict[str, Any]] = []
+    seen: list[Message] = []
     with anyio.fail_after(PATIENCE_SECONDS):
         while not enough(seen):
             seen += [orjson.loads(message) for message in await connection.next_messages()]
     return seen
 
 
-def ids(messages: Sequence[dict[str, Any]]) -> list[int]:
+def ids(messages: Sequence[Message]) -> list[int]:
     return [message["id"] for message in messages if "id" in message]
 
 
-def text_of(messages: Sequence[dict[str, Any]], event_id: str) -> str:
+def text_of(messages: Sequence[Message], event_id: str) -> str:
     """What a client shows that puts every chunk at its place."""
     text = ""
     for message in messages:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 
 import pytest
+
 from integration.events.live_node import (
     LiveNode,
     completed_event,
@@ -14,7 +15,6 @@ from integration.events.live_node import (
     read_until,
     text_of,
 )
-
 from tarsy.domain.live import session_channel
 
 

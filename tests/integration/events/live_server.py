@@ -1,0 +1,33 @@
+"""A real HTTP server around one live node, on a port of the system's choice."""
+
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import anyio
+import uvicorn
+from fastapi import FastAPI
+
+from integration.events.live_node import LiveNode
+from tarsy.api import problems, sse, websocket
+from tarsy.api.auth import AuthSettings
+
+
+@asynccontextmanager
+async def live_server(node: LiveNode, *, auth: AuthSettings | None = None, **options: Any) -> AsyncGenerator[str]:
+    """Serve until the block ends; yields host and port."""
+    app = FastAPI()
+    problems.install(app)
+    app.include_router(websocket.router)
+    app.include_router(sse.router)
+    app.state.services = SimpleNamespace(hub=node.live.hub, auth=auth or AuthSettings())
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", **options))
+    # Listening before the server runs: a client that is early waits in the queue.
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        host, port = listening.getsockname()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve, [listening])
+            yield f"{host}:{port}"
+            server.should_exit = server.force_exit = True

@@ -1,0 +1,268 @@
+"""The live connection as clients see it: a real server, real sockets, a real database."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import orjson
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from integration.events.live_node import (
+    PATIENCE_SECONDS,
+    LiveNode,
+    Message,
+    completed_event,
+    created_event,
+    delta,
+    ids,
+    live_node,
+    new_id,
+    text_of,
+)
+from integration.events.live_server import live_server
+from tarsy.api.auth import AuthSettings
+from tarsy.api.tokens import ApiTokens
+from tarsy.api.websocket import MAX_ACTION_BYTES
+from tarsy.domain.live import session_channel
+from tarsy.events.hub import HubLimits
+
+
+@pytest.fixture
+async def node(database_url: str) -> AsyncGenerator[LiveNode]:
+    async with live_node(database_url, limits=HubLimits(connections=3, subscriptions=2)) as node:
+        yield node
+
+
+@pytest.fixture
+async def address(node: LiveNode) -> AsyncGenerator[str]:
+    async with live_server(node) as address:
+        yield address
+
+
+class Client:
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+
+    async def say(self, **action: Any) -> None:
+        await self._connection.send(orjson.dumps(action).decode())
+
+    async def hear(self) -> Message:
+        with anyio.fail_after(PATIENCE_SECONDS):
+            return orjson.loads(await self._connection.recv())
+
+    async def subscribe(self, channel: str, last_event_id: int | None = None) -> Message:
+        await self.say(action="subscribe", channel=channel, last_event_id=last_event_id)
+        return await self.hear()
+
+    async def hear_events(self, count: int) -> list[int]:
+        return ids([await self.hear() for _ in range(count)])
+
+
+@asynccontextmanager
+async def client(address: str, path: str = "/ws", **options: Any) -> AsyncGenerator[Client]:
+    async with connect(f"ws://{address}{path}", **options) as connection:
+        client = Client(connection)
+        assert (await client.hear())["type"] == "connection.established"
+        yield client
+
+
+@pytest.mark.parametrize("path", ["/ws", "/api/v1/ws"])
+async def test_a_client_that_subscribes_is_told_where_the_channel_stands_and_what_follows(node: LiveNode, address: str, path: str) -> None:
+    session = new_id()
+    await node.write_status(session, 3)
+    async with client(address, path) as browser:
+        confirmed = await browser.subscribe(session_channel(session))
+        assert confirmed == {"type": "subscription.confirmed", "channel": session_channel(session), "last_event_id": 3}
+        await node.write_status(session, 2)
+        assert await browser.hear_events(2) == [4, 5]
+
+
+async def test_a_client_that_comes_back_continues_after_its_last_event(node: LiveNode, address: str) -> None:
+    session = new_id()
+    await node.write_status(session, 5)
+    async with client(address) as browser:
+        await browser.subscribe(session_channel(session), last_event_id=2)
+        assert await browser.hear_events(3) == [3, 4, 5]
+        await browser.say(action="catchup", channel=session_channel(session), last_event_id=3)
+        assert await browser.hear_events(2) == [4, 5]
+
+
+async def test_more_than_two_hundred_missed_events_are_an_overflow_and_live_goes_on(node: LiveNode, address: str) -> None:
+    session = new_id()
+    await node.write_status(session, 250)
+    async with client(address) as browser:
+        await browser.subscribe(session_channel(session), last_event_id=49)
+        assert await browser.hear() == {"type": "catchup.overflow", "channel": session_channel(session), "last_event_id": 250}
+        await node.write_status(session)
+        assert await browser.hear_events(1) == [251]
+        await browser.say(action="catchup", channel=session_channel(session), last_event_id=51)
+        assert await browser.hear_events(200) == list(range(52, 252))
+
+
+async def test_events_taken_by_retention_are_an_overflow(node: LiveNode, address: str) -> None:
+    session = new_id()
+    await node.write_status(session, 5)
+    await node.outbox.purge(older_than_seconds=0)
+    await node.write_status(session, 1)
+    async with client(address) as browser:
+        await browser.subscribe(session_channel(session), last_event_id=3)
+        assert (await browser.hear())["type"] == "catchup.overflow"
+        await browser.subscribe(session_channel(session), last_event_id=5)
+        assert await browser.hear_events(1) == [6]
+
+
+async def test_an_id_the_database_never_gave_is_an_overflow(node: LiveNode, address: str) -> None:
+    session = new_id()
+    await node.write_status(session, 5)
+    async with client(address) as browser:
+        await browser.subscribe(session_channel(session), last_event_id=99)
+        assert await browser.hear() == {"type": "catchup.overflow", "channel": session_channel(session), "last_event_id": 5}
+
+
+async def test_text_never_arrives_before_its_event_nor_after_its_end(node: LiveNode, address: str) -> None:
+    session, event = new_id(), new_id()
+    async with client(address) as browser:
+        await browser.subscribe(session_channel(session))
+        await node.write([created_event(session, event)])
+        node.live.publisher.publish(delta(session, event, 0, "one "))
+        heard = [await browser.hear(), await browser.hear()]
+        assert [message["type"] for message in heard] == ["timeline_event.created", "stream.chunk"]
+        node.live.publisher.publish(delta(session, event, 4, "two"))
+        await node.write([completed_event(session, event, "one two")])
+        node.live.publisher.publish(delta(session, event, 7, "late"))
+        await browser.say(action="ping")
+        while heard[-1]["type"] != "pong":
+            heard.append(await browser.hear())
+        assert [message["type"] for message in heard].index("timeline_event.completed") > max(
+            index for index, message in enumerate(heard) if message["type"] == "stream.chunk"
+        )
+
+
+async def test_a_client_that_joins_in_mid_stream_gets_the_text_so_far(node: LiveNode, address: str) -> None:
+    session, event = new_id(), new_id()
+    await node.write([created_event(session, event)])
+    node.live.publisher.publish(delta(session, event, 0, "so far"))
+    async with client(address) as browser:
+        await browser.subscribe(session_channel(session), last_event_id=0)
+        heard = [await browser.hear(), await browser.hear()]
+        assert heard[0]["type"] == "timeline_event.created"
+        assert (heard[1]["offset"], heard[1]["delta"]) == (0, "so far")
+        node.live.publisher.publish(delta(session, event, 6, " and on"))
+        heard.append(await browser.hear())
+        assert heard[2]["offset"] == 6
+        assert text_of(heard, event) == "so far and on"
+
+
+async def test_a_stream_that_starts_over_replaces_what_was_shown(node: LiveNode, address: str) -> None:
+    session, event = new_id(), new_id()
+    async with client(address) as browser:
+        await browser.subscribe(session_channel(session))
+        await node.write([created_event(session, event)])
+        node.live.publisher.publish(delta(session, event, 0, "a first attempt"))
+        heard = [await browser.hear(), await browser.hear()]
+        node.live.publisher.publish(delta(session, event, 0, "another"))
+        heard.append(await browser.hear())
+        assert text_of(heard, event) == "another"
+
+
+async def test_progress_reaches_the_list_and_whoever_joins_it_later(node: LiveNode, address: str) -> None:
+    session = new_id()
+    node.live.publisher.progress(session, stage_name="look", stage_index=0, stage_count=2, iteration=1)
+    async with client(address) as browser:
+        await browser.subscribe("sessions")
+        assert (await browser.hear())["iteration"] == 1
+        node.live.publisher.progress(session, stage_name="look", stage_index=0, stage_count=2, iteration=2)
+        assert await browser.hear() == {
+            "type": "session.progress",
+            "channel": "sessions",
+            "session_id": session,
+            "stage_name": "look",
+            "stage_index": 0,
+            "stage_count": 2,
+            "iteration": 2,
+        }
+
+
+async def test_after_unsubscribing_nothing_more_is_told(node: LiveNode, address: str) -> None:
+    session = new_id()
+    async with client(address) as browser:
+        await browser.subscribe(session_channel(session))
+        await browser.say(action="unsubscribe", channel=session_channel(session))
+        await browser.say(action="ping")
+        assert (await browser.hear())["type"] == "pong"
+        await node.write_status(session)
+        await browser.say(action="ping")
+        assert (await browser.hear())["type"] == "pong"
+
+
+@pytest.mark.parametrize("channel", ["tarsy_events", "session:1", "session:*"])
+async def test_a_channel_that_does_not_exist_is_refused(address: str, channel: str) -> None:
+    async with client(address) as browser:
+        refused = await browser.subscribe(channel)
+        assert (refused["type"], refused["channel"]) == ("subscription.error", channel)
+
+
+async def test_more_subscriptions_than_the_limit_are_refused(address: str) -> None:
+    async with client(address) as browser:
+        for _ in range(2):
+            assert (await browser.subscribe(session_channel(new_id())))["type"] == "subscription.confirmed"
+        assert (await browser.subscribe("sessions"))["type"] == "subscription.error"
+
+
+async def test_catching_up_without_a_subscription_is_refused(address: str) -> None:
+    async with client(address) as browser:
+        await browser.say(action="catchup", channel="sessions", last_event_id=0)
+        assert (await browser.hear())["type"] == "subscription.error"
+
+
+async def test_nonsense_is_answered_and_survived(address: str) -> None:
+    async with client(address) as browser:
+        await browser.say(action="shout")
+        assert (await browser.hear())["type"] == "error"
+        await browser.say(action="ping")
+        assert await browser.hear() == {"type": "pong"}
+
+
+async def test_an_action_beyond_the_size_limit_ends_the_connection(address: str) -> None:
+    async with client(address) as browser:
+        await browser.say(action="ping", filler="x" * MAX_ACTION_BYTES)
+        with pytest.raises(ConnectionClosed) as closed:
+            await browser.hear()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1009
+
+
+async def test_more_connections_than_the_limit_are_turned_away_and_places_are_given_back(address: str) -> None:
+    async with client(address), client(address), client(address) as last:
+        with pytest.raises(InvalidStatus) as refused:
+            await connect(f"ws://{address}/ws")
+        assert refused.value.response.status_code == 503
+        await last.say(action="ping")
+        assert (await last.hear())["type"] == "pong"
+    async with client(address):
+        pass
+
+
+@pytest.mark.parametrize(("origin", "admitted"), [("https://evil.example", False), ("https://tarsy.example", True), (None, True)])
+async def test_only_pages_of_allowed_origins_may_listen(node: LiveNode, origin: str | None, *, admitted: bool) -> None:
+    async with live_server(node, auth=AuthSettings(allowed_origins=("https://tarsy.example",))) as address:
+        if admitted:
+            async with client(address, origin=origin):
+                pass
+            return
+        with pytest.raises(InvalidStatus) as refused:
+            async with client(address, origin=origin):
+                pass
+        assert refused.value.response.status_code == 403
+
+
+async def test_whoever_must_log_in_must_do_so_here_too(node: LiveNode) -> None:
+    auth = AuthSettings(tokens=ApiTokens({"me": "0123456789abcdef0123456789abcdef"}), login_required=True)
+    async with live_server(node, auth=auth) as address:
+        with pytest.raises(InvalidStatus):
+            await connect(f"ws://{address}/ws")
+        async with client(address, additional_headers={"Authorization": "Bearer 0123456789abcdef0123456789abcdef"}):
+            pass
