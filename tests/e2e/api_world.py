@@ -1,0 +1,171 @@
+"""The API on a real PostgreSQL behind a real HTTP server, with chains and surroundings made up."""
+
+import socket
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+import httpx
+import uvicorn
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.api.app import create_app
+from tarsy.api.auth import AuthSettings
+from tarsy.api.services import (
+    Health,
+    QueueLimits,
+    SampleIncident,
+    ServerHealth,
+    ServerState,
+    ServerTool,
+    Services,
+    SystemWarning,
+    ToolDefaults,
+    WarningSource,
+    WorkerState,
+)
+from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedProvider, ResolvedStage
+from tarsy.config.selection import McpSelection, SelectionError
+from tarsy.db.audit import AuditLog
+from tarsy.db.chats import ChatRepository
+from tarsy.db.connection import create_engine
+from tarsy.db.interactions import InteractionRepository
+from tarsy.db.scores import ScoreRepository
+from tarsy.db.sessions import SessionRepository
+from tarsy.db.timeline import TimelineRepository
+from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.session.intake import AlertType, Intake, UnknownAlertTypeError
+
+AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+
+
+def agent(name: str = "KubernetesAgent") -> ResolvedAgentConfig:
+    provider = ResolvedProvider(name="recorded", type=ProviderType.REPLAY, model="recorded", recording="nowhere.yaml")
+    return ResolvedAgentConfig(
+        agent_name=name, type=AgentType.DEFAULT, llm_backend=LLMBackend.LANGCHAIN, tool_calling=ToolCalling.NATIVE, provider=provider
+    )
+
+
+def chain(chain_id: str = "kubernetes", *, followed_up: bool = True) -> ResolvedChain:
+    stages = (
+        ResolvedStage(name="triage", agents=(agent(),)),
+        ResolvedStage(name="analysis", agents=(agent("A"), agent("B")), synthesis=agent("SynthesisAgent")),
+    )
+    follow_up = agent("ChatAgent") if followed_up else None
+    return ResolvedChain(chain_id=chain_id, stages=stages, executive_summary=agent("ExecSummaryAgent"), chat=follow_up, scoring=follow_up)
+
+
+class FixedChains:
+    def alert_types(self) -> Sequence[AlertType]:
+        return (AlertType("kubernetes", "kubernetes", "Pods and nodes"), AlertType("silent", "silent"))
+
+    def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
+        if selection and any(server.name != "kubernetes-server" for server in selection.servers):
+            raise SelectionError(("mcp.servers[0]: there is no such MCP server",))
+        if alert_type not in {"kubernetes", "silent"}:
+            raise UnknownAlertTypeError(alert_type, ["kubernetes", "silent"])
+        return chain(alert_type, followed_up=alert_type == "kubernetes")
+
+
+class FixedSystem:
+    def config(self) -> Mapping[str, Any]:
+        return {"llm_providers": {"google-default": {"api_key_env": "GOOGLE_API_KEY"}}}
+
+    def default_tools(self) -> Sequence[ToolDefaults]:
+        return (ToolDefaults("kubernetes", ("kubernetes-server",), {"google_search": False}),)
+
+    def mcp_servers(self) -> Sequence[ServerHealth]:
+        tools = (ServerTool("pods_list", "List pods"),)
+        return (ServerHealth(name="kubernetes-server", transport="stdio", state=ServerState.CONNECTED, checked_at=AT, tools=tools),)
+
+    def warnings(self) -> Sequence[SystemWarning]:
+        return (SystemWarning(WarningSource.CONFIG, "defaults.memory is accepted, not acted on yet"),)
+
+
+class NoWorkers:
+    def states(self) -> Sequence[WorkerState]:
+        return ()
+
+
+def mask(text: str) -> str:
+    return text.replace("hunter2", "[MASKED]")
+
+
+async def healthy() -> Health:
+    return Health(healthy=True)
+
+
+def services_on(engine: AsyncEngine, *, auth: AuthSettings | None = None, max_queue_size: int | None = None) -> Services:
+    sessions = SessionRepository(engine)
+    return Services(
+        version="1.2.3",
+        pod_id="pod-1",
+        auth=auth or AuthSettings(),
+        intake=Intake(
+            chains=FixedChains(), store=sessions, mask_alert=mask, default_alert_type="kubernetes", max_queue_size=max_queue_size
+        ),
+        sessions=sessions,
+        timeline=TimelineRepository(engine),
+        interactions=InteractionRepository(engine),
+        chats=ChatRepository(engine),
+        scores=ScoreRepository(engine),
+        audit=AuditLog(engine),
+        system=FixedSystem(),
+        workers=NoWorkers(),
+        queue_limits=QueueLimits(worker_count=5, max_concurrent_sessions=5, max_queue_size=max_queue_size),
+        probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy},
+        mask=mask,
+        samples=lambda: (
+            SampleIncident(
+                name="oom", title="Out of memory", description="A pod is killed.", alert_type="sample-oom", alert_data="OOMKilled"
+            ),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class World:
+    """A server and a client that talks to it."""
+
+    services: Services
+    client: httpx.AsyncClient
+    port: int
+
+    async def submit(self, data: str = "pod is down", **more: Any) -> str:
+        answer = await self.client.post("/api/v1/alerts", json={"data": data, **more})
+        assert answer.status_code == 202, answer.text
+        return answer.json()["session_id"]
+
+
+@asynccontextmanager
+async def serving(services: Services) -> AsyncGenerator[World]:
+    """Serve on a free port of 127.0.0.1 for as long as the block lasts."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        settings = uvicorn.Config(create_app(services), log_config=None, ws="none", lifespan="off", proxy_headers=False)
+        server = uvicorn.Server(settings)
+        async with anyio.create_task_group() as group:
+            group.start_soon(server.serve, [listener])
+            with anyio.fail_after(10):
+                while not server.started:
+                    await anyio.lowlevel.checkpoint()
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
+                yield World(services, client, port)
+            server.should_exit = True
+
+
+@asynccontextmanager
+async def world(
+    database_url: str, *, auth: AuthSettings | None = None, max_queue_size: int | None = None, **changes: Any
+) -> AsyncGenerator[World]:
+    engine = create_engine(database_url)
+    try:
+        services = replace(services_on(engine, auth=auth, max_queue_size=max_queue_size), **changes)
+        async with serving(services) as served:
+            yield served
+    finally:
+        await engine.dispose()

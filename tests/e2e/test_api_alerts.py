@@ -1,0 +1,178 @@
+"""Alerts over HTTP: what is taken, what is refused, and that it is kept word for word."""
+
+import json
+from typing import Any
+
+import anyio
+
+from e2e.api_world import World, world
+from tarsy.db.audit import AuditAction
+
+MIB = 1024 * 1024
+
+
+async def _stored(api: World, session_id: str) -> dict[str, Any]:
+    answer = await api.client.get(f"/api/v1/sessions/{session_id}")
+    assert answer.status_code == 200
+    return answer.json()
+
+
+async def test_an_alert_becomes_a_pending_session_with_its_chain(database_url: str) -> None:
+    async with world(database_url) as api:
+        answer = await api.client.post("/api/v1/alerts", json={"data": "disk full", "runbook": "https://github.com/o/r/blob/main/disk.md"})
+        assert answer.status_code == 202
+        assert answer.json()["status"] == "pending"
+        session = await _stored(api, answer.json()["session_id"])
+    assert session["alert_data"] == "disk full"
+    assert session["alert_type"] == "kubernetes"
+    assert session["author"] == "api-client"
+    assert session["queue_position"] == 1
+    assert session["chat_enabled"] is True
+    assert session["planned_stages"] == [
+        {"name": "triage", "agents": ["KubernetesAgent"], "synthesis": False},
+        {"name": "analysis", "agents": ["A", "B"], "synthesis": True},
+    ]
+
+
+async def test_a_json_value_is_kept_exactly_as_it_was_written(database_url: str) -> None:
+    sources = (
+        '{"b":  1,\n "a": 1.10}',
+        "[1, 2 ,3]",
+        "12345678901234567890.000",
+        "true",
+        '{"name": "J\\u00f6rg", "nested": {"data": [{}]}}',
+    )
+    async with world(database_url) as api:
+        for source in sources:
+            body = f'{{ "alert_type" : "kubernetes", "data": "first", "data" :  {source} , "runbook": null }}'
+            answer = await api.client.post("/api/v1/alerts", content=body, headers={"Content-Type": "application/json; charset=utf-8"})
+            assert answer.status_code == 202, answer.text
+            assert (await _stored(api, answer.json()["session_id"]))["alert_data"] == source
+
+
+async def test_plain_text_is_the_alert_itself(database_url: str) -> None:
+    async with world(database_url) as api:
+        text = 'line one\n{"data": "not parsed"}\t\U0001f525 '
+        answer = await api.client.post(
+            "/api/v1/alerts", params={"alert_type": "silent"}, content=text.encode(), headers={"Content-Type": "text/plain"}
+        )
+        assert answer.status_code == 202, answer.text
+        session = await _stored(api, answer.json()["session_id"])
+    assert (session["alert_data"], session["alert_type"]) == (text, "silent")
+
+
+async def test_secrets_are_masked_before_they_are_stored(database_url: str) -> None:
+    async with world(database_url) as api:
+        session = await _stored(api, await api.submit("password=hunter2"))
+    assert session["alert_data"] == "password=[MASKED]"
+
+
+async def test_an_alert_of_one_mebibyte_is_taken_and_one_byte_more_is_not(database_url: str) -> None:
+    async with world(database_url) as api:
+        for data, status in (("x" * MIB, 202), ("x" * (MIB + 1), 413), ('"' * MIB, 202), ("é" * MIB, 413)):
+            assert (await api.client.post("/api/v1/alerts", json={"data": data})).status_code == status
+        headers = {"Content-Type": "text/plain"}
+        assert (await api.client.post("/api/v1/alerts", content=b"x" * MIB, headers=headers)).status_code == 202
+        too_large = await api.client.post("/api/v1/alerts", content=b"x" * (MIB + 1), headers=headers)
+    assert too_large.status_code == 413
+    assert too_large.headers["content-type"] == "application/problem+json"
+    assert too_large.json()["type"] == "urn:tarsy:problem:too-large"
+
+
+async def test_a_body_without_end_is_refused_before_it_ends(database_url: str) -> None:
+    head = "POST /api/v1/alerts HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with world(database_url) as api:
+        with anyio.fail_after(20):
+            async with await anyio.connect_tcp("127.0.0.1", api.port) as stream:
+                await stream.send(head.encode())
+                for _ in range(17):
+                    await stream.send(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
+                answer = await stream.receive()
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+BAD_ALERTS = (
+    ('{"data": ""}', "empty"),
+    ('{"data": "  \\n "}', "empty"),
+    ('{"data": null}', "empty"),
+    ('{"data": {}}', "empty"),
+    ('{"data": []}', "empty"),
+    ("{}", "data: Field required"),
+    ("", "Invalid JSON"),
+    ('{"data": "x"', "Invalid JSON"),
+    ('{"data": "x", "dta": 1}', "dta"),
+    ('{"data": "a\\u0000b"}', "NUL"),
+    ('{"data": "\\ud800"}', "hex escape"),
+    ('{"data": "x", "alert_type": "nonsense"}', "Known types: kubernetes, silent"),
+    ('{"data": "x", "alert_type": "a\\u0000"}', "NUL"),
+    ('{"data": "x", "runbook": "file:///etc/passwd"}', "runbook"),
+    ('{"data": "x", "mcp": {"servers": [{"name": "nowhere"}]}}', "no such MCP server"),
+    ('{"data": "x", "mcp": {"servers": "all"}}', "mcp.servers"),
+    ('{"data": ' + "[" * 100_000, "Invalid JSON"),
+    ("[]", "object"),
+)
+
+
+async def test_a_bad_alert_is_refused_with_its_reason(database_url: str) -> None:
+    async with world(database_url) as api:
+        for body, reason in BAD_ALERTS:
+            answer = await api.client.post("/api/v1/alerts", content=body, headers={"Content-Type": "application/json"})
+            assert answer.status_code == 400, (body[:80], answer.text)
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert reason in answer.json()["detail"]
+
+
+async def test_an_unknown_type_lists_the_known_ones_for_programs_too(database_url: str) -> None:
+    async with world(database_url) as api:
+        answer = await api.client.post("/api/v1/alerts", json={"data": "x", "alert_type": "nonsense"})
+    assert answer.json()["known_alert_types"] == ["kubernetes", "silent"]
+
+
+async def test_other_media_types_and_bytes_that_are_no_text_are_refused(database_url: str) -> None:
+    async with world(database_url) as api:
+        form = await api.client.post("/api/v1/alerts", data={"data": "x"})
+        binary = await api.client.post("/api/v1/alerts", content=b"\xff\xfe", headers={"Content-Type": "text/plain"})
+    assert (form.status_code, binary.status_code) == (415, 400)
+
+
+async def test_a_full_queue_says_when_to_come_back_and_never_overshoots(database_url: str) -> None:
+    statuses: list[int] = []
+
+    async with world(database_url, max_queue_size=3) as api:
+
+        async def submit() -> None:
+            answer = await api.client.post("/api/v1/alerts", json={"data": "storm"})
+            statuses.append(answer.status_code)
+            if answer.status_code == 429:
+                assert int(answer.headers["retry-after"]) > 0
+                assert answer.json()["type"] == "urn:tarsy:problem:queue-full"
+
+        async with anyio.create_task_group() as group:
+            for _ in range(20):
+                group.start_soon(submit)
+        queue = (await api.client.get("/api/v1/system/queue")).json()
+    assert sorted(statuses) == [202] * 3 + [429] * 17
+    assert (queue["pending"], queue["max_queue_size"]) == (3, 3)
+
+
+async def test_who_submitted_is_noted_for_good(database_url: str) -> None:
+    async with world(database_url) as api:
+        session_id = await api.submit()
+        entries = await api.services.audit.of_session(session_id)
+    assert [(entry.actor, entry.action) for entry in entries] == [("api-client", AuditAction.ALERT_SUBMITTED)]
+
+
+async def test_alert_types_and_samples_are_listed(database_url: str) -> None:
+    async with world(database_url) as api:
+        types = (await api.client.get("/api/v1/alert-types")).json()
+        samples = (await api.client.get("/api/v1/samples")).json()
+    assert [entry["name"] for entry in types["alert_types"]] == ["kubernetes", "silent"]
+    assert types["default_alert_type"] == "kubernetes"
+    assert samples["samples"][0]["alert_data"] == "OOMKilled"
+
+
+async def test_the_tool_selection_is_stored_as_it_was_sent(database_url: str) -> None:
+    selection = {"servers": [{"name": "kubernetes-server", "tools": ["pods_list"]}]}
+    async with world(database_url) as api:
+        session = await _stored(api, await api.submit(mcp=selection))
+    assert json.loads(json.dumps(session["mcp_selection"]["servers"])) == selection["servers"]
