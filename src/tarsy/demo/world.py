@@ -231,12 +231,13 @@ def load_world(incident: str) -> World:
 
 
 def _overlay(platform: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Add lists together, own entries replacing the platform's of the same name; everything else is the incident's."""
+    """Add lists together: own entries replace the platform's of the same name, and those under `absent` (`namespace/name`) are left out."""
     merged = dict(platform) | dict(own)
-    for key in platform.keys() & own.keys():
-        if isinstance(own[key], list):
-            taken = {_identity(entry) for entry in own[key]}
-            merged[key] = [entry for entry in platform[key] if _identity(entry) not in taken] + list(cast("Sequence[Any]", own[key]))
+    absent = {tuple(name.split("/")) for name in merged.pop("absent", ())}
+    for key in (key for key, value in platform.items() if isinstance(value, list)):
+        added = cast("Sequence[Any]", own.get(key, ()))
+        hidden = absent | {_identity(entry) for entry in added}
+        merged[key] = [entry for entry in platform[key] if _identity(entry) not in hidden] + list(added)
     return merged
 
 

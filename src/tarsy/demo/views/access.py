@@ -23,7 +23,7 @@ def audit_search(world: World, user: str, namespace: str, verb: str) -> str:
         for record in sorted(world.audit, key=lambda record: world.at(record.at))
         if user.lower() in record.user.lower()
         and verb.lower() in ("", record.verb.lower())
-        and (not namespace or f"{namespace}/" in record.resource)
+        and (not namespace or record.resource.startswith(f"{namespace}/"))
     ]
     if not found:
         return "No audit records match. The audit log is kept for 7 days."
