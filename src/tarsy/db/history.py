@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tarsy.db.patience import patiently
 from tarsy.db.rows import execution_of, stage_of, timeline_of
 from tarsy.db.session_rows import chat_message_of
 from tarsy.db.tables import agent_executions, chat_user_messages, mcp_interactions, stages, timeline_events
@@ -23,22 +24,32 @@ class SessionHistory:
         self._engine = engine
 
     async def stages(self, session_id: str) -> Sequence[StageRecord]:
-        async with self._engine.connect() as connection:
-            return await _stages(connection, session_id, {})
+        async def attempt() -> Sequence[StageRecord]:
+            async with self._engine.connect() as connection:
+                return await _stages(connection, session_id, {})
+
+        return await patiently(attempt)
 
     async def told(self, session_id: str) -> Sequence[StageRecord]:
-        async with self._engine.connect() as connection:
-            query = sa.select(timeline_events).where(timeline_events.c.session_id == session_id)
-            events: dict[str, list[TimelineEvent]] = defaultdict(list)
-            for row in (await connection.execute(query.order_by(timeline_events.c.sequence_number))).mappings():
-                events[row["execution_id"]].append(timeline_of(row))
-            return await _stages(connection, session_id, events)
+        async def attempt() -> Sequence[StageRecord]:
+            async with self._engine.connect() as connection:
+                query = sa.select(timeline_events).where(timeline_events.c.session_id == session_id)
+                events: dict[str, list[TimelineEvent]] = defaultdict(list)
+                for row in (await connection.execute(query.order_by(timeline_events.c.sequence_number))).mappings():
+                    events[row["execution_id"]].append(timeline_of(row))
+                return await _stages(connection, session_id, events)
+
+        return await patiently(attempt)
 
     async def questions(self, session_id: str) -> Sequence[ChatUserMessage]:
         query = sa.select(chat_user_messages).where(chat_user_messages.c.session_id == session_id)
-        async with self._engine.connect() as connection:
-            rows = await connection.execute(query.order_by(chat_user_messages.c.created_at))
-            return [chat_message_of(row) for row in rows.mappings()]
+
+        async def attempt() -> list[ChatUserMessage]:
+            async with self._engine.connect() as connection:
+                rows = await connection.execute(query.order_by(chat_user_messages.c.created_at))
+                return [chat_message_of(row) for row in rows.mappings()]
+
+        return await patiently(attempt)
 
 
 class StoredResults:
@@ -51,9 +62,13 @@ class StoredResults:
         query = sa.select(mcp_interactions.c.result, mcp_interactions.c.is_error).where(
             mcp_interactions.c.execution_id == execution_id, mcp_interactions.c.call_id == call_id
         )
-        async with self._engine.connect() as connection:
-            row = (await connection.execute(query.limit(1))).first()
-        return ToolOutcome(row.result["content"], row.is_error) if row else None
+
+        async def attempt() -> ToolOutcome | None:
+            async with self._engine.connect() as connection:
+                row = (await connection.execute(query.limit(1))).first()
+            return ToolOutcome(row.result["content"], row.is_error) if row else None
+
+        return await patiently(attempt)
 
 
 async def _stages(connection: AsyncConnection, session_id: str, events: dict[str, list[TimelineEvent]]) -> list[StageRecord]:

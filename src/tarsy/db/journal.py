@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db import rows, signals
 from tarsy.db.claim_tables import CLAIM_TABLES
 from tarsy.db.outbox import allocate, publish
+from tarsy.db.patience import patiently
 from tarsy.db.storable import storable, storable_json
 from tarsy.db.tables import (
     agent_executions,
@@ -37,12 +38,23 @@ from tarsy.domain.usage import TokenUsage
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
 
+_STATUS = sa.text("SELECT pg_xact_status(CAST(:id AS xid8))")
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """Which transaction carries a step: enough to ask what became of it when the connection was lost during its commit."""
+
+    id: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Fenced:
     """What is known of the session while the step holds its claim."""
 
     status: SessionStatus
     alert_type: str
+    transaction_id: str
 
 
 class PostgresJournal:
@@ -53,17 +65,38 @@ class PostgresJournal:
         self._deliver = deliver
 
     async def commit(self, step: Step) -> None:
-        async with self._engine.begin() as connection:
-            stored = await _write(connection, step)
-        self._deliver(stored)
+        transaction = _Transaction()
+
+        async def attempt() -> list[StoredLiveEvent]:
+            if await self._went_through(transaction):
+                return []
+            async with self._engine.begin() as connection:
+                transaction.id = None
+                return await _write(connection, step, transaction)
+
+        self._deliver(await patiently(attempt))
 
     async def load(self, execution_id: str) -> StoredRun:
+        async def attempt() -> StoredRun:
+            async with self._engine.connect() as connection:
+                return await _load(connection, execution_id)
+
+        return await patiently(attempt)
+
+    async def _went_through(self, transaction: "_Transaction") -> bool:
+        """Whether the attempt before, whose connection was lost, was committed all the same."""
+        if transaction.id is None:
+            return False
         async with self._engine.connect() as connection:
-            return await _load(connection, execution_id)
+            status = (await connection.execute(_STATUS, {"id": transaction.id})).scalar_one()
+        if status == "in progress":
+            raise ConnectionError("the transaction of the lost connection has not ended yet")
+        return status == "committed"
 
 
-async def _write(connection: AsyncConnection, step: Step) -> list[StoredLiveEvent]:
+async def _write(connection: AsyncConnection, step: Step, transaction: _Transaction) -> list[StoredLiveEvent]:
     fenced = await _fence(connection, step)
+    transaction.id = fenced.transaction_id
     if step.session_close:
         step = replace(step, session_close=ending(fenced.status, step.session_close))
     drafts = _announcements(step, fenced)
@@ -86,9 +119,10 @@ async def _fence(connection: AsyncConnection, step: Step) -> _Fenced:
     held = held.with_for_update(key_share=True) if changes_claimed_row else held.with_for_update(read=True)
     if (await connection.execute(held)).first() is None:
         raise ClaimLostError(step.claim)
-    session = sa.select(alert_sessions.c.status, alert_sessions.c.alert_type).where(alert_sessions.c.id == step.session_id)
+    xid = sa.cast(sa.func.pg_current_xact_id(), sa.Text).label("xid")
+    session = sa.select(alert_sessions.c.status, alert_sessions.c.alert_type, xid).where(alert_sessions.c.id == step.session_id)
     row = (await connection.execute(session)).one()
-    return _Fenced(SessionStatus(row.status), row.alert_type)
+    return _Fenced(SessionStatus(row.status), row.alert_type, row.xid)
 
 
 def _announcements(step: Step, fenced: _Fenced) -> list[LiveEvent]:

@@ -1,0 +1,57 @@
+"""Waiting out a database that restarts, fails over or cannot be reached for a while."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import anyio
+import asyncpg
+import structlog
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+T = TypeVar("T")
+
+# A failover takes a minute, a forgotten disk longer; beyond this the operator is called by other means.
+PATIENCE_SECONDS = 600.0
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether an error says that the database is away for now, not that it refuses what it was asked."""
+    if isinstance(error, DBAPIError):
+        cause = error.orig.__cause__ if error.orig is not None else None
+        return error.connection_invalidated or (cause is not None and is_passing(cause))
+    return isinstance(
+        error,
+        OSError
+        | TimeoutError
+        | PoolTimeoutError
+        | asyncpg.InterfaceError
+        | asyncpg.PostgresConnectionError
+        | asyncpg.OperatorInterventionError
+        | asyncpg.TooManyConnectionsError
+        | asyncpg.DeadlockDetectedError
+        | asyncpg.SerializationError,
+    )
+
+
+async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Repeat `attempt` while the database is away. What is attempted must bear being repeated.
+
+    Raises:
+        Exception: what the last attempt raised, when the patience is used up or the error will not pass.
+    """
+    deadline = anyio.current_time() + PATIENCE_SECONDS
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            return await attempt()
+        except (DBAPIError, PoolTimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            if not is_passing(error) or anyio.current_time() + pause > deadline:
+                raise
+            log.warning("database.away", error=str(error).splitlines()[0] if str(error) else type(error).__name__, retry_in=pause)
+        await anyio.sleep(pause)
+        pause = min(pause * 2, LONGEST_PAUSE_SECONDS)

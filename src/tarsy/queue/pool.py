@@ -1,0 +1,217 @@
+"""WorkerPool: claims work, keeps its claims alive, takes over what others dropped, and stops without losing anything."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import anyio
+import anyio.lowlevel
+import structlog
+from anyio.abc import TaskGroup
+
+from tarsy.agent.stopping import StopReason
+from tarsy.db.patience import is_passing
+from tarsy.domain.claim import Claim, ClaimKind, ClaimLostError
+from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.work import Pulse, Work
+from tarsy.kit.clock import Clock
+from tarsy.queue.doorbell import Doorbell
+from tarsy.queue.ports import Executor, OrphanRecovery, Queue
+from tarsy.session.cancellation import Cancellations
+from tarsy.session.workshop import RunScope
+
+# Chats and scorings have their own workers: an answer should not wait behind five investigations.
+FOLLOWUP_WORKERS = 2
+# A pause after an error that is not the database's: long enough not to spin, short enough to be back soon.
+ERROR_PAUSE_SECONDS = 1.0
+# How long runs may take to write their last words when they are told to stop.
+STOP_SECONDS = 10.0
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolSettings:
+    """Times in seconds; see the `queue` section of the configuration."""
+
+    worker_count: int
+    max_concurrent_sessions: int
+    poll_interval: float
+    poll_interval_jitter: float
+    heartbeat_interval: float
+    orphan_detection_interval: float
+    orphan_threshold: float
+    graceful_shutdown_timeout: float
+
+
+@dataclass(slots=True)
+class Slot:
+    """One worker and what it has in hand."""
+
+    name: str
+    kinds: tuple[ClaimKind, ...]
+    claim: Claim | None = None
+    scope: RunScope | None = None
+    busy_since: datetime | None = None
+
+
+class WorkerPool:
+    def __init__(
+        self,
+        settings: PoolSettings,
+        queue: Queue,
+        recovery: OrphanRecovery,
+        executor: Executor,
+        *,
+        cancellations: Cancellations,
+        deliver: Callable[[Sequence[StoredLiveEvent]], None],
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._queue = queue
+        self._recovery = recovery
+        self._executor = executor
+        self._cancellations = cancellations
+        self._deliver = deliver
+        self._clock = clock
+        self._bells = {ClaimKind.SESSION: Doorbell(), ClaimKind.CHAT: Doorbell()}
+        self._draining = anyio.Event()
+        # Rung whenever a worker has finished something.
+        self._put_down = anyio.Event()
+        self.slots = [
+            *(Slot(f"worker-{number}", (ClaimKind.SESSION,)) for number in range(1, settings.worker_count + 1)),
+            *(Slot(f"followup-{number}", (ClaimKind.CHAT, ClaimKind.SCORE)) for number in range(1, FOLLOWUP_WORKERS + 1)),
+        ]
+
+    def on_work(self, payload: str) -> None:
+        """A notification says that there is something of this kind to claim."""
+        kind = ClaimKind.SESSION if payload == ClaimKind.SESSION else ClaimKind.CHAT
+        self._bells[kind].ring()
+
+    def on_cancel(self, payload: str) -> None:
+        """A notification says that what has this id should stop."""
+        self._cancellations.cancel(payload)
+
+    def on_gap(self) -> None:
+        """Notifications may have been lost."""
+        for bell in self._bells.values():
+            bell.ring_all()
+
+    async def run(self) -> None:
+        """Work until `drain` was called and everything in hand is finished or handed back."""
+        async with anyio.create_task_group() as upkeep:
+            upkeep.start_soon(self._heartbeats, name="heartbeats")
+            upkeep.start_soon(self._recover_orphans, name="orphan recovery")
+            async with anyio.create_task_group() as workers:
+                for slot in self.slots:
+                    workers.start_soon(self._work, slot, name=slot.name)
+                workers.start_soon(self._enforce_grace, workers, name="shutdown grace")
+            upkeep.cancel_scope.cancel()
+
+    def drain(self) -> None:
+        """Stop claiming, everywhere at once; what runs may finish within the grace time."""
+        self._draining.set()
+        for bell in self._bells.values():
+            bell.ring_all()
+
+    def stop_now(self) -> None:
+        """Hand back what runs, without waiting for it."""
+        self.drain()
+        for slot in self.slots:
+            if slot.scope:
+                slot.scope.stop(StopReason.HANDED_OVER)
+
+    async def _enforce_grace(self, workers: TaskGroup) -> None:
+        await self._draining.wait()
+        if await self._all_idle(within=self._settings.graceful_shutdown_timeout):
+            return
+        log.warning("queue.grace_over", running=sum(slot.claim is not None for slot in self.slots))
+        self.stop_now()
+        if not await self._all_idle(within=STOP_SECONDS):
+            workers.cancel_scope.cancel()
+
+    async def _all_idle(self, *, within: float) -> bool:
+        with anyio.move_on_after(within):
+            while any(slot.claim for slot in self.slots):
+                self._put_down = anyio.Event()
+                await self._put_down.wait()
+            return True
+        return False
+
+    async def _work(self, slot: Slot) -> None:
+        bell = self._bells[slot.kinds[0]]
+        while not self._draining.is_set():
+            try:
+                claimed = await self._claim_any(slot.kinds)
+            except Exception as error:  # whatever it is, the next poll may find it gone
+                if not is_passing(error):
+                    log.exception("queue.claim_failed", worker=slot.name)
+                await anyio.sleep(ERROR_PAUSE_SECONDS)
+                continue
+            if claimed is None:
+                jitter = random.uniform(0, self._settings.poll_interval_jitter)  # noqa: S311 - spreads polls, guards nothing
+                await bell.wait(self._settings.poll_interval + jitter)
+                continue
+            # There may be more where this came from.
+            bell.ring()
+            await self._do(slot, claimed)
+
+    async def _claim_any(self, kinds: Sequence[ClaimKind]) -> Work | None:
+        for kind in kinds:
+            claimed = await self._queue.claim(kind, cap=self._settings.max_concurrent_sessions)
+            if claimed:
+                work, events = claimed
+                self._deliver(events)
+                return work
+        return None
+
+    async def _do(self, slot: Slot, work: Work) -> None:
+        """One piece of work, whatever happens in it: a broken session harms neither its neighbours nor the process."""
+        slot.claim, slot.scope, slot.busy_since = work.claim, RunScope(), self._clock.now()
+        log.info("work.claimed", kind=work.claim.kind.value, session_id=work.session.id, worker=slot.name)
+        try:
+            if self._draining.is_set():
+                slot.scope.stop(StopReason.HANDED_OVER)
+            await self._executor.execute(work, slot.scope)
+            if slot.scope.stopped is StopReason.HANDED_OVER:
+                self._deliver(await self._queue.hand_back(work.claim))
+        except ClaimLostError:
+            log.warning("work.lost", kind=work.claim.kind.value, session_id=work.session.id)
+        except Exception:  # the per-session guard; orphan recovery tries again, a limited number of times
+            log.exception("work.broke", kind=work.claim.kind.value, session_id=work.session.id)
+        finally:
+            slot.claim, slot.scope, slot.busy_since = None, None, None
+            self._put_down.set()
+
+    async def _heartbeats(self) -> None:
+        while True:
+            await anyio.sleep(self._settings.heartbeat_interval)
+            slots = {slot.claim.id: slot for slot in self.slots if slot.claim}
+            if not slots:
+                continue
+            try:
+                pulses = await self._queue.beat([slot.claim for slot in slots.values() if slot.claim])
+            except Exception as error:  # noqa: BLE001 - a missed beat is survivable, and the next one is near
+                log.warning("queue.heartbeat_failed", error=str(error))
+                continue
+            for claim_id, pulse in pulses.items():
+                self._act_on(pulse, slots[claim_id], claim_id)
+
+    def _act_on(self, pulse: Pulse, slot: Slot, claim_id: str) -> None:
+        if slot.claim is None or slot.claim.id != claim_id or slot.scope is None or pulse is Pulse.ALIVE:
+            return
+        slot.scope.stop(StopReason.CANCELLED if pulse is Pulse.CANCEL else StopReason.LOST)
+
+    async def _recover_orphans(self) -> None:
+        while True:
+            try:
+                recovered, events = await self._recovery.run(silent_seconds=self._settings.orphan_threshold)
+            except Exception as error:  # noqa: BLE001 - another process, or the next round, will do it
+                log.warning("queue.recovery_failed", error=str(error))
+            else:
+                self._deliver(events)
+                for one in recovered:
+                    log.warning("work.recovered", session_id=one.session_id, given_up=one.given_up)
+            jitter = random.uniform(0.8, 1.2)  # noqa: S311 - keeps replicas out of step
+            await anyio.sleep(self._settings.orphan_detection_interval * jitter)
