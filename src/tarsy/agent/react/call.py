@@ -134,7 +134,8 @@ def _call_of(fields: Mapping[str, Any], within: str) -> WrittenCall | WrittenAns
         answer = answer or arguments
     elif isinstance(name, str) and name in within and (word := _FIRST_WORD.fullmatch(name)):
         return WrittenCall(word["tool"], None if arguments is None else _as_text(arguments))
-    return WrittenAnswer(_as_text(thought or ""), _as_text(answer)) if answer else None
+    text = _as_text(answer or "").strip()
+    return WrittenAnswer(_as_text(thought or ""), text) if text else None
 
 
 def tool_names(text: str) -> list[str]:

@@ -82,7 +82,7 @@ def _call(turn: _Turn) -> ReActAction | ReActFinalAnswer | None:
     if turn.action is None or turn.tool_input is None:
         return None
     if is_answer_as_action(turn.action):
-        return ReActFinalAnswer(turn.thought, _tidy(turn.tool_input)) if turn.tool_input else None
+        return _answer(replace(turn, answer=turn.tool_input))
     written = read_action(turn.action)
     if written is None:
         return None
@@ -91,7 +91,8 @@ def _call(turn: _Turn) -> ReActAction | ReActFinalAnswer | None:
 
 
 def _answer(turn: _Turn) -> ReActFinalAnswer | None:
-    return ReActFinalAnswer(turn.thought, _tidy(turn.answer)) if turn.answer and _tidy(turn.answer) else None
+    answer = _tidy(turn.answer or "")
+    return ReActFinalAnswer(turn.thought, answer) if answer else None
 
 
 def _call_with_input_beside_name(turn: _Turn) -> ReActAction | ReActFinalAnswer | None:

@@ -8,9 +8,9 @@ import pytest
 
 from tarsy.agent.context.formatter import END, NATIVE_PAIRS, REACT_HISTORY, SIMPLE, START, SYNTHESIS, formatter_for
 from tarsy.agent.context.investigation import format_investigation
-from tarsy.agent.context.records import ExecutionRecord, StageRecord
 from tarsy.domain.agent import AgentType, ToolCalling
 from tarsy.domain.execution import AgentExecution
+from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType

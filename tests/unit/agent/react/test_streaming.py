@@ -41,6 +41,16 @@ PROSE = st.lists(SENTENCE, min_size=1, max_size=6).map("\n".join).filter(lambda 
 DECORATION = st.sampled_from(["{}: ", "{}:\n", "**{}:** ", "**{}**: ", "## {}\n", "{}:", "- {}: "])
 
 
+# Anything, and often what the splitter has to look at twice.
+TURNS = st.lists(
+    st.sampled_from(
+        ["Thought:", "**Action:**", "Action Input", "Final Answer:", "<think>", "</think>", "\n", "\r\n", " ", ":", "1. ", "*", "\x0b"]
+    )
+    | st.text(max_size=8),
+    max_size=30,
+).map("".join)
+
+
 @st.composite
 def header(draw: st.DrawFn, name: str) -> str:
     return draw(DECORATION).format(name)
@@ -68,7 +78,7 @@ def test_a_calling_turn_is_split_as_it_is_parsed(h1: str, thought: str, places: 
 
 
 @settings(deadline=None)
-@given(st.text(), st.lists(st.integers(0, 400)))
+@given(TURNS, st.lists(st.integers(0, 400)))
 def test_how_a_turn_is_cut_makes_no_difference(turn: str, places: list[int]) -> None:
     assert split(cut(turn, places)) == split([turn])
 
