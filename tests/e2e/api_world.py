@@ -33,10 +33,13 @@ from tarsy.db.audit import AuditLog
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.interactions import InteractionRepository
+from tarsy.db.outbox import Outbox
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.events.board import Board
+from tarsy.events.hub import ConnectionManager
 from tarsy.session.intake import AlertType, Intake, UnknownAlertTypeError
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -113,6 +116,7 @@ def services_on(engine: AsyncEngine, *, auth: AuthSettings | None = None, max_qu
         chats=ChatRepository(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),
+        hub=ConnectionManager(Outbox(engine), sessions.exists, Board()),
         system=FixedSystem(),
         workers=NoWorkers(),
         queue_limits=QueueLimits(worker_count=5, max_concurrent_sessions=5, max_queue_size=max_queue_size),

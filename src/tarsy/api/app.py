@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
 from pydantic.json_schema import models_json_schema
 from starlette.middleware import Middleware
 from starlette.types import Receive, Scope, Send
 
 from tarsy import __version__
-from tarsy.api import problems
+from tarsy.api import problems, sse, websocket
 from tarsy.api.alert_body import AlertRequest
 from tarsy.api.dashboard import Dashboard
 from tarsy.api.middleware import BodyLimit, Gate, LastResort, SecurityHeaders
@@ -27,11 +28,8 @@ _PROBLEM_RESPONSE = {
 }
 
 
-def create_app(services: Services, *, live: tuple[APIRouter, ...] = ()) -> FastAPI:
-    """The application. `live` are the routers that deliver events as they happen."""
+def create_app(services: Services) -> FastAPI:
     app = describe_app()
-    for router in live:
-        app.include_router(router)
     app.state.services = services
     return app
 
@@ -47,16 +45,24 @@ def describe_app() -> FastAPI:
         # Served below: FastAPI's own pages load scripts from elsewhere.
         openapi_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
         responses={"default": _PROBLEM_RESPONSE},
         middleware=[Middleware(SecurityHeaders), Middleware(LastResort), Middleware(BodyLimit), Middleware(Gate)],
     )
     problems.install(app)
-    app.include_router(health.router)
+    for router in (health.router, websocket.router, sse.router):
+        app.include_router(router)
     for module in (alerts, sessions, chat, score, trace, system, login):
         app.include_router(module.router, prefix=PREFIX)
     _serve_reference(app)
     _serve_dashboard(app)
     return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    """`session_events` → `sessionEvents`, for routes that do not name themselves."""
+    first, *rest = route.name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def openapi_document(app: FastAPI) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tarsy.db.interactions import InteractionRepository
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
+from tarsy.events.hub import ConnectionManager
 from tarsy.session.intake import Intake
 
 DATABASE = "database"
@@ -141,6 +142,7 @@ class Services:
     chats: ChatRepository
     scores: ScoreRepository
     audit: AuditLog
+    hub: ConnectionManager
     system: SystemView
     workers: WorkerView
     queue_limits: QueueLimits
@@ -149,8 +151,6 @@ class Services:
     # Hides secrets in what people write; the same as for alerts.
     mask: Callable[[str], str]
     samples: Callable[[], Sequence[SampleIncident]] = tuple
-    # The live events' hub, for the routes that deliver them.
-    hub: Any = None
     metrics: CollectorRegistry = REGISTRY
 
 

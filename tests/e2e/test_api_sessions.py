@@ -1,0 +1,228 @@
+"""Sessions over HTTP: found, read whole, stopped, asked about, judged, deleted."""
+
+from typing import Any
+from uuid import uuid4
+
+import anyio
+import sqlalchemy as sa
+
+from e2e.api_rows import Run, add_run, set_status
+from e2e.api_world import World, world
+from tarsy.db.audit import AuditAction
+from tarsy.db.connection import create_engine
+from tarsy.domain.status import SessionStatus
+
+
+async def _finished(api: World, database_url: str, **alert: Any) -> tuple[str, Run]:
+    """A session that ran to its end."""
+    session_id = await api.submit(**alert)
+    engine = create_engine(database_url)
+    run = await add_run(engine, session_id)
+    await set_status(engine, session_id, SessionStatus.COMPLETED)
+    await engine.dispose()
+    return session_id, run
+
+
+async def test_a_session_shows_its_stages_executions_and_tokens(database_url: str) -> None:
+    async with world(database_url) as api:
+        session_id, run = await _finished(api, database_url)
+        session = (await api.client.get(f"/api/v1/sessions/{session_id}")).json()
+    [stage] = session["stages"]
+    assert (stage["id"], stage["stage_name"], stage["stage_type"], stage["duration_ms"]) == (run.stage_id, "triage", "investigation", 2000)
+    [execution] = stage["executions"]
+    assert (execution["id"], execution["agent_name"], execution["usage"]["total_tokens"]) == (run.execution_id, "KubernetesAgent", 30)
+    assert session["usage"]["total_tokens"] == 30
+    assert session["final_analysis"] == "The disk is full."
+    assert session["queue_position"] is None
+
+
+async def test_the_timeline_comes_in_order_page_by_page(database_url: str) -> None:
+    async with world(database_url) as api:
+        session_id, _ = await _finished(api, database_url)
+        path = f"/api/v1/sessions/{session_id}/timeline"
+        whole = (await api.client.get(path)).json()
+        first = (await api.client.get(path, params={"limit": 1})).json()
+        second = (await api.client.get(path, params={"limit": 1, "after": first["next_after"]})).json()
+    assert [event["content"] for event in whole["events"]] == ["thinking about it", "The disk is full."]
+    assert whole["next_after"] is None
+    assert whole["last_event_id"] == 1
+    assert first["events"] + second["events"] == whole["events"]
+    assert second["next_after"] is None
+
+
+async def test_a_trace_shows_the_conversation_as_it_was_sent(database_url: str) -> None:
+    async with world(database_url) as api:
+        session_id, run = await _finished(api, database_url)
+        path = f"/api/v1/sessions/{session_id}/trace"
+        trace = (await api.client.get(path)).json()
+        call = (await api.client.get(f"{path}/llm/{run.llm_id}")).json()
+        own = (await api.client.get(f"{path}/llm/{run.own_llm_id}")).json()
+        tool = (await api.client.get(f"{path}/mcp/{run.mcp_id}")).json()
+    assert [entry["id"] for entry in trace["llm"]] == [run.llm_id, run.own_llm_id]
+    assert [entry["tool"] for entry in trace["mcp"]] == ["pods_list"]
+    assert [(message["role"], message["content"], message["compacted_later"]) for message in call["conversation"]] == [
+        ("system", "You are an SRE.", False),
+        ("user", "pod is down", False),
+        ("assistant", "", False),
+        ("tool", "a very long result", True),
+    ]
+    assert call["conversation"][2]["tool_calls"] == [{"id": "c1", "name": "kubernetes-server.pods_list", "arguments": "{}"}]
+    assert [message["content"] for message in own["conversation"]] == ["Summarise this."]
+    assert "messages" not in own["request"]
+    assert tool["result"] == {"text": "no pods"}
+
+
+async def test_an_interaction_of_another_session_is_not_found(database_url: str) -> None:
+    async with world(database_url) as api:
+        _, run = await _finished(api, database_url)
+        other = await api.submit()
+        for path in (f"llm/{run.llm_id}", f"mcp/{run.mcp_id}"):
+            assert (await api.client.get(f"/api/v1/sessions/{other}/trace/{path}")).status_code == 404
+        stop = await api.client.post(f"/api/v1/sessions/{other}/executions/{run.execution_id}/cancel")
+        assert stop.status_code == 404
+
+
+async def test_what_is_not_there_is_not_found_in_the_one_shape(database_url: str) -> None:
+    missing = uuid4()
+    async with world(database_url) as api:
+        paths = ("", "/timeline", "/trace", "/chat/messages", "/score")
+        answers = [await api.client.get(f"/api/v1/sessions/{missing}{path}") for path in paths]
+        answers.append(await api.client.post(f"/api/v1/sessions/{missing}/cancel"))
+        answers.append(await api.client.get("/api/v1/nonsense"))
+    assert [answer.status_code for answer in answers] == [404] * len(answers)
+    assert {answer.headers["content-type"] for answer in answers} == {"application/problem+json"}
+
+
+async def test_a_malformed_id_and_a_wrong_method_are_the_callers_fault(database_url: str) -> None:
+    async with world(database_url) as api:
+        malformed = await api.client.get("/api/v1/sessions/nonsense")
+        method = await api.client.put("/api/v1/alerts", json={})
+    assert malformed.status_code == 400
+    assert malformed.json()["errors"][0]["location"] == "path.session_id"
+    assert (method.status_code, method.headers["allow"]) == (405, "POST")
+    assert method.json()["type"] == "urn:tarsy:problem:method-not-allowed"
+
+
+async def test_a_waiting_session_is_cancelled_at_once_and_only_once(database_url: str) -> None:
+    async with world(database_url) as api:
+        session_id = await api.submit()
+        answers = [(await api.client.post(f"/api/v1/sessions/{session_id}/cancel")).json()["result"] for _ in range(2)]
+        session = (await api.client.get(f"/api/v1/sessions/{session_id}")).json()
+        entries = await api.services.audit.of_session(session_id)
+    assert answers == ["cancelled", "already_ended"]
+    assert (session["status"], session["error_message"]) == ("cancelled", "Cancelled by api-client.")
+    assert [entry.action for entry in entries] == [AuditAction.ALERT_SUBMITTED, AuditAction.SESSION_CANCELLED]
+
+
+async def test_a_running_session_is_told_to_stop_and_stays_told(database_url: str) -> None:
+    engine = create_engine(database_url)
+    async with world(database_url) as api:
+        session_id = await api.submit()
+        await set_status(engine, session_id, SessionStatus.IN_PROGRESS)
+        answers = [(await api.client.post(f"/api/v1/sessions/{session_id}/cancel")).json()["result"] for _ in range(2)]
+        listed = (await api.client.get("/api/v1/sessions", params={"status": "cancelling"})).json()
+    await engine.dispose()
+    assert answers == ["cancelling", "cancelling"]
+    assert [session["id"] for session in listed["sessions"]] == [session_id]
+
+
+async def test_one_agent_can_be_stopped_alone(database_url: str) -> None:
+    engine = create_engine(database_url)
+    async with world(database_url) as api:
+        session_id = await api.submit()
+        run = await add_run(engine, session_id, ended=False)
+        path = f"/api/v1/sessions/{session_id}/executions/{run.execution_id}/cancel"
+        answer = (await api.client.post(path)).json()
+        session = (await api.client.get(f"/api/v1/sessions/{session_id}")).json()
+    await engine.dispose()
+    assert answer == {"result": "cancelling"}
+    assert session["stages"][0]["executions"][0]["cancel_requested"] is True
+
+
+async def test_a_question_is_answered_one_at_a_time(database_url: str) -> None:
+    async with world(database_url) as api:
+        session_id, _ = await _finished(api, database_url)
+        path = f"/api/v1/sessions/{session_id}/chat/messages"
+        asked = await api.client.post(path, json={"content": "why? (hunter2)"})
+        again = await api.client.post(path, json={"content": "and now?"})
+        cancelled = await api.client.post(f"{path}/{asked.json()['id']}/cancel")
+        third = await api.client.post(path, json={"content": "and now?"})
+        listed = (await api.client.get(path)).json()["messages"]
+    assert (asked.status_code, again.status_code, third.status_code) == (202, 409, 202)
+    assert cancelled.json() == {"result": "cancelled"}
+    assert [(message["content"], message["status"]) for message in listed] == [("why? ([MASKED])", "cancelled"), ("and now?", "pending")]
+
+
+async def test_questions_that_cannot_be_asked_say_why(database_url: str) -> None:
+    async with world(database_url) as api:
+        running = await api.submit()
+        silent, _ = await _finished(api, database_url, alert_type="silent")
+        early = await api.client.post(f"/api/v1/sessions/{running}/chat/messages", json={"content": "why?"})
+        without = await api.client.post(f"/api/v1/sessions/{silent}/chat/messages", json={"content": "why?"})
+        bad = [
+            (await api.client.post(f"/api/v1/sessions/{silent}/chat/messages", json=body)).status_code
+            for body in ({"content": ""}, {"content": " "}, {"content": "x" * 100_001}, {"content": "a\x00"}, {}, {"content": 1})
+        ]
+    assert (early.status_code, without.status_code) == (409, 409)
+    assert "wait until it has ended" in early.json()["detail"]
+    assert "without chat" in without.json()["detail"]
+    assert bad == [400] * 6
+
+
+async def test_a_score_is_asked_for_and_read(database_url: str) -> None:
+    async with world(database_url) as api:
+        session_id, _ = await _finished(api, database_url)
+        path = f"/api/v1/sessions/{session_id}/score"
+        none_yet = await api.client.get(path)
+        asked = await api.client.post(path)
+        again = await api.client.post(path)
+        read = await api.client.get(path)
+    assert (none_yet.status_code, asked.status_code, again.status_code) == (404, 202, 409)
+    assert read.json() == asked.json()
+    assert read.json()["status"] == "pending"
+
+
+async def test_deleting_hides_and_erasing_needs_a_confirmation(database_url: str) -> None:
+    async with world(database_url) as api:
+        waiting = await api.submit()
+        assert (await api.client.delete(f"/api/v1/sessions/{waiting}")).status_code == 409
+        session_id, _ = await _finished(api, database_url)
+        path = f"/api/v1/sessions/{session_id}"
+        assert (await api.client.delete(path, params={"hard": True})).status_code == 400
+        assert (await api.client.delete(path, params={"hard": True, "confirm": waiting})).status_code == 400
+        assert (await api.client.delete(path)).status_code == 204
+        assert (await api.client.get(path)).status_code == 404
+        assert (await api.client.delete(path)).status_code == 404
+        assert (await api.client.delete(path, params={"hard": True, "confirm": session_id})).status_code == 204
+        assert (await api.client.delete(path, params={"hard": True, "confirm": session_id})).status_code == 404
+        actions = [entry.action for entry in await api.services.audit.of_session(session_id)]
+    assert actions == [AuditAction.ALERT_SUBMITTED, AuditAction.SESSION_DELETED, AuditAction.SESSION_PURGED]
+
+
+async def test_system_pages_answer_and_note_who_looked_at_the_configuration(database_url: str) -> None:
+    engine = create_engine(database_url)
+    async with world(database_url) as api:
+        pages = ("config", "default-tools", "mcp-servers", "warnings", "queue", "version")
+        answers = {page: (await api.client.get(f"/api/v1/system/{page}")).json() for page in pages}
+        async with engine.connect() as connection:
+            actions = list(await connection.scalars(sa.text("SELECT action FROM audit_log")))
+    await engine.dispose()
+    assert answers["version"] == {"version": "1.2.3"}
+    assert answers["mcp-servers"]["servers"][0]["tools"][0]["name"] == "pods_list"
+    assert answers["queue"]["pod_id"] == "pod-1"
+    assert actions == ["config.viewed"]
+
+
+async def test_two_questions_at_the_same_moment_leave_one(database_url: str) -> None:
+    statuses: list[int] = []
+    async with world(database_url) as api:
+        session_id, _ = await _finished(api, database_url)
+
+        async def ask() -> None:
+            answer = await api.client.post(f"/api/v1/sessions/{session_id}/chat/messages", json={"content": "why?"})
+            statuses.append(answer.status_code)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(ask)
+    assert sorted(statuses) == [202, 409, 409, 409, 409]
