@@ -1,7 +1,7 @@
 """The way an agent went, step by step, told in the words of whoever reads it. Pure module."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
@@ -10,6 +10,8 @@ from tarsy.domain.status import TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.kit.text import clip
 
+# A failed result is a result too; what a crash interrupted is not.
+_ENDED = frozenset({TimelineStatus.COMPLETED, TimelineStatus.FAILED, TimelineStatus.TIMED_OUT})
 _CLIPPED = "… [{omitted} more characters of this result left out here]"
 
 
@@ -32,14 +34,15 @@ class TrailView:
 
 def tell_trail(events: Sequence[TimelineEvent], view: TrailView) -> str:
     """Tell the steps before the conclusion, oldest first."""
-    summarized = {call_of(event) for event in events if event.event_type is TimelineEventType.MCP_TOOL_SUMMARY}
-    return "\n\n".join(_steps(events, view, summarized - {""}))
+    summarized = {call_of(event) for event in events if _is_summary(event)} - {""}
+    tools = {call_of(event): tool_of(event) for event in events if event.event_type is TimelineEventType.LLM_TOOL_CALL}
+    told = (event for event in events if _is_told(event, summarized))
+    steps = (_step(event, tools.get(call_of(event)) or tool_of(event), view) for event in told)
+    return "\n\n".join(step for step in steps if step)
 
 
-def _steps(events: Sequence[TimelineEvent], view: TrailView, summarized: set[str]) -> Iterator[str]:
-    for event in events:
-        if _is_told(event, summarized) and (step := _step(event, view)):
-            yield step
+def _is_summary(event: TimelineEvent) -> bool:
+    return event.event_type is TimelineEventType.MCP_TOOL_SUMMARY and event.status is TimelineStatus.COMPLETED
 
 
 def _is_told(event: TimelineEvent, summarized: set[str]) -> bool:
@@ -50,11 +53,13 @@ def _is_told(event: TimelineEvent, summarized: set[str]) -> bool:
         case TimelineEventType.TOOL_RESULT if call_of(event) in summarized:
             # The summary is what the agent saw.
             return False
+        case TimelineEventType.TOOL_RESULT | TimelineEventType.ERROR:
+            return event.status in _ENDED and bool(event.content.strip())
         case _:
             return event.status is TimelineStatus.COMPLETED and bool(event.content.strip())
 
 
-def _step(event: TimelineEvent, view: TrailView) -> str:
+def _step(event: TimelineEvent, tool: str, view: TrailView) -> str:
     kind = event.event_type
     text = clip(event.content.strip(), view.result_limit, notice=_CLIPPED)
     match kind:
@@ -63,9 +68,9 @@ def _step(event: TimelineEvent, view: TrailView) -> str:
         case TimelineEventType.LLM_RESPONSE:
             step = f"Response: {event.content.strip()}"
         case TimelineEventType.LLM_TOOL_CALL:
-            step = _call(event, view.style)
+            step = _call(event, tool, view.style)
         case TimelineEventType.TOOL_RESULT | TimelineEventType.MCP_TOOL_SUMMARY:
-            step = _result(event, text, view.style)
+            step = _result(event, tool, text, view.style)
         case TimelineEventType.CODE_EXECUTION | TimelineEventType.GOOGLE_SEARCH_RESULT | TimelineEventType.URL_CONTEXT_RESULT:
             step = f"{kind.value.replace('_', ' ').capitalize()}: {text}"
         case TimelineEventType.ERROR:
@@ -84,22 +89,22 @@ def _is_spoken_thought(event: TimelineEvent, view: TrailView) -> bool:
     return view.style is TrailStyle.REACT and event.metadata.get("source") == "react"
 
 
-def _call(event: TimelineEvent, style: TrailStyle) -> str:
+def _call(event: TimelineEvent, tool: str, style: TrailStyle) -> str:
     arguments = event.metadata.get("arguments", event.content)
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     match style:
         case TrailStyle.REACT:
-            return f"Action: {tool_of(event)}\nAction Input: {text.strip() or '{}'}"
+            return f"Action: {tool}\nAction Input: {text.strip() or '{}'}"
         case TrailStyle.NATIVE:
-            return f"Tool call: {tool_of(event)}({text.strip() or '{}'})"
+            return f"Tool call: {tool}({text.strip() or '{}'})"
         case _:
             assert_never(style)
 
 
-def _result(event: TimelineEvent, text: str, style: TrailStyle) -> str:
+def _result(event: TimelineEvent, tool: str, text: str, style: TrailStyle) -> str:
     label = "Observation" if style is TrailStyle.REACT else "Tool result"
     failed = "error: " if event.metadata.get("is_error") else ""
-    return f"{label}: {tool_of(event)}: {failed}{text}"
+    return f"{label}: {tool}: {failed}{text}"
 
 
 def tool_of(event: TimelineEvent) -> str:

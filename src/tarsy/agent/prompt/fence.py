@@ -13,7 +13,8 @@ from dataclasses import dataclass
 _CODE_DIGITS = 20
 
 _LOOKALIKE = re.compile(r"<<<(?=\s*(?:BEGIN|END)\b)", re.IGNORECASE)
-_BOUNDARY_LINE = re.compile(r"^<<<(?:BEGIN|END) [A-Z ]+ [0-9a-f]{20}>>>\n?", re.MULTILINE)
+# Not only at the beginning of a line: a word such as `Observation:` may stand before it.
+_BOUNDARY = re.compile(r"<<<(?:BEGIN|END) [A-Z ]{1,40} [0-9a-f]{20}>>>\n?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,8 @@ class Fence:
 
 
 def unwrap(text: str) -> str:
-    """Return fenced text without the lines of its fences."""
-    return _BOUNDARY_LINE.sub("", text).removesuffix("\n") if "<<<" in text else text
+    """Return text without the boundaries of the fences in it."""
+    return _BOUNDARY.sub("", text).removesuffix("\n") if "<<<" in text else text
 
 
 def _defuse(text: str, code: str) -> str:

@@ -134,14 +134,23 @@ def test_content_cannot_end_its_markers() -> None:
 
 
 def test_a_summary_stands_for_the_result_the_agent_did_not_see() -> None:
-    record = execution(event(T.LLM_TOOL_CALL, "", CALL), event(T.TOOL_RESULT, "raw", CALL), event(T.MCP_TOOL_SUMMARY, "short", CALL))
+    summary = event(T.MCP_TOOL_SUMMARY, "short", {"call_id": "c1"})
+    record = execution(event(T.LLM_TOOL_CALL, "", CALL), event(T.TOOL_RESULT, "raw", CALL), summary)
     text = NATIVE_PAIRS.format_execution(record)
     assert "raw" not in text
     assert "Tool result: k8s.pods_list: short" in text
 
 
+def test_a_summary_that_failed_leaves_the_result_standing() -> None:
+    summary = event(T.MCP_TOOL_SUMMARY, "sho", CALL, TimelineStatus.FAILED)
+    text = NATIVE_PAIRS.format_execution(execution(event(T.TOOL_RESULT, "raw", CALL), summary))
+    assert "Tool result: k8s.pods_list: raw" in text
+    assert "sho" not in text
+
+
 def test_failed_results_say_so() -> None:
-    text = NATIVE_PAIRS.format_execution(execution(event(T.TOOL_RESULT, "no access", {**CALL, "is_error": True})))
+    failed = event(T.TOOL_RESULT, "no access", {**CALL, "is_error": True}, TimelineStatus.FAILED)
+    text = NATIVE_PAIRS.format_execution(execution(failed))
     assert "Tool result: k8s.pods_list: error: no access" in text
 
 
