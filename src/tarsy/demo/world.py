@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import yaml
 from pydantic import BaseModel, ConfigDict
@@ -216,7 +216,8 @@ class World(Piece):
 class _TextLoader(yaml.CSafeLoader):
     """Reads every scalar as text: a version stays `1.10`, a clock time is not a number in base sixty. Only `<<` keeps its meaning."""
 
-    yaml_implicit_resolvers: ClassVar = {"<": [("tag:yaml.org,2002:merge", re.compile("<<"))]}
+
+_TextLoader.yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", re.compile("<<"))]}
 
 
 def read_yaml(path: Path) -> Any:

@@ -11,7 +11,16 @@ from tarsy.demo.world import Node, World
 
 def nodes_list(world: World) -> str:
     rows = [
-        (node.name, node.status, node.roles, age(world.at(node.created), world.now), node.version, node.architecture, node.instance, node.zone)
+        (
+            node.name,
+            node.status,
+            node.roles,
+            age(world.at(node.created), world.now),
+            node.version,
+            node.architecture,
+            node.instance,
+            node.zone,
+        )
         for node in world.nodes
     ]
     return table(("NAME", "STATUS", "ROLES", "AGE", "VERSION", "ARCH", "INSTANCE", "ZONE"), rows)

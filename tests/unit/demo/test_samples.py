@@ -1,0 +1,169 @@
+"""Every sample incident is complete, plays at a human pace, and together they show what the system can do."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from tarsy.agent.react.parser import ReActAction, ReActFinalAnswer, parse
+from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedProvider
+from tarsy.demo.samples import Sample, UnknownSampleError, list_samples, load_sample, recording_loader
+from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording, track_of
+from tarsy.llm.providers.replay import WORDS_PER_SECOND, RecordingUnreadableError
+
+SAMPLES = list_samples()
+every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+
+
+def agents_of(chain: ResolvedChain, questions: int) -> Iterator[tuple[int, str, ResolvedAgentConfig]]:
+    """Every conversation that the chain leads to, as (stage index, track, agent)."""
+    index = 0
+    for stage in chain.stages:
+        for position, agent in enumerate(stage.agents, start=1):
+            yield index, track_of(index, stage.name, position, agent.agent_name), agent
+        index += 1
+        if stage.synthesis:
+            yield index, track_of(index, f"{stage.name} synthesis", 1, stage.synthesis.agent_name), stage.synthesis
+            index += 1
+    yield index, track_of(index, "executive summary", 1, chain.executive_summary.agent_name), chain.executive_summary
+    assert chain.chat
+    for answer in range(1, questions + 1):
+        yield index + answer, track_of(index + answer, "chat", 1, chain.chat.agent_name), chain.chat
+
+
+def calls_by_track(recording: Recording) -> Mapping[str, list[RecordedCall]]:
+    found: dict[str, list[RecordedCall]] = defaultdict(list)
+    for call in recording.calls:
+        found[call.track].append(call)
+    return found
+
+
+def text_of(call: RecordedCall) -> str:
+    return "".join(chunk.text or "" for chunk in call.chunks)
+
+
+def seconds_of(chunk: RecordedChunk) -> float:
+    words = len((chunk.text or chunk.thinking or "").split())
+    return chunk.after + max(0, words - 1) / WORDS_PER_SECOND
+
+
+def concludes(call: RecordedCall, agent: ResolvedAgentConfig) -> bool:
+    if agent.tool_calling is ToolCalling.REACT:
+        return isinstance(parse(text_of(call)), ReActFinalAnswer)
+    return not any(chunk.tool_call for chunk in call.chunks)
+
+
+def test_there_are_seven_samples_and_each_has_a_name_and_an_alert_type_of_its_own() -> None:
+    assert [sample.name for sample in SAMPLES] == [
+        "crashloop",
+        "oom-leak",
+        "image-pull",
+        "disk-full",
+        "dns-outage",
+        "flapping",
+        "crypto-miner",
+    ]
+    assert len({sample.alert_type for sample in SAMPLES}) == len(SAMPLES)
+    assert all(sample.title and sample.description and len(sample.questions) == 2 for sample in SAMPLES)
+
+
+@every_sample
+def test_an_alert_is_what_a_monitoring_system_would_send(sample: Sample) -> None:
+    if sample.incident.alert.endswith(".json"):
+        assert isinstance(json.loads(sample.alert_data), dict)
+    assert len(sample.alert_data) > 500
+
+
+@every_sample
+def test_the_recording_has_every_call_of_every_conversation_and_no_other(sample: Sample) -> None:
+    conversations = {track: agent for _, track, agent in agents_of(sample.chain, len(sample.questions))}
+    recorded = calls_by_track(sample.recording)
+    assert recorded.keys() == conversations.keys()
+    for track, calls in recorded.items():
+        assert [call.turn for call in calls] == list(range(len(calls)))
+        assert [concludes(call, conversations[track]) for call in calls] == [False] * (len(calls) - 1) + [True]
+        assert len(calls) <= conversations[track].max_iterations + 1
+
+
+@every_sample
+def test_a_react_turn_is_read_as_the_call_it_was_meant_to_be(sample: Sample) -> None:
+    for _, track, agent in agents_of(sample.chain, 0):
+        if agent.tool_calling is ToolCalling.REACT:
+            *turns, _ = calls_by_track(sample.recording)[track]
+            assert all(isinstance(parse(text_of(turn)), ReActAction) for turn in turns)
+
+
+@every_sample
+def test_call_ids_are_unique_and_usage_adds_up(sample: Sample) -> None:
+    chunks = [chunk for call in sample.recording.calls for chunk in call.chunks]
+    ids = [chunk.tool_call.id for chunk in chunks if chunk.tool_call]
+    assert len(ids) == len(set(ids))
+    usages = [chunk.usage for chunk in chunks if chunk.usage]
+    assert len(usages) == len(sample.recording.calls)
+    assert all(usage.input_tokens + usage.output_tokens == usage.total_tokens for usage in usages)
+
+
+@every_sample
+def test_an_investigation_takes_between_20_and_45_seconds_at_a_natural_pace(sample: Sample) -> None:
+    calls = calls_by_track(sample.recording)
+    stages: dict[int, float] = defaultdict(float)
+    for index, track, _ in agents_of(sample.chain, 0):
+        stages[index] = max(stages[index], sum(seconds_of(chunk) for call in calls[track] for chunk in call.chunks))
+    assert 20 <= sum(stages.values()) <= 45
+
+
+@every_sample
+def test_an_analysis_says_what_it_rests_on_what_to_do_and_what_is_not_known(sample: Sample) -> None:
+    *_, (_, track, _), _ = agents_of(sample.chain, 0)
+    analysis = text_of(calls_by_track(sample.recording)[track][-1])
+    assert "Not known" in analysis or "Not checked" in analysis
+    assert "Confidence" in analysis
+    assert "Remediation" in analysis or "Worth fixing" in analysis
+
+
+def test_together_the_samples_show_what_the_system_can_do() -> None:
+    agents = {sample.name: [agent for _, _, agent in agents_of(sample.chain, 0)] for sample in SAMPLES}
+    recorded = {sample.name: calls_by_track(sample.recording) for sample in SAMPLES}
+    assert {agent.tool_calling for found in agents.values() for agent in found} == set(ToolCalling)
+    assert any(agent.type is AgentType.SYNTHESIS for found in agents.values() for agent in found)
+    assert any(len(sample.chain.stages) > 1 for sample in SAMPLES)
+    assert any(sample.incident.planned_errors for sample in SAMPLES)
+    assert len(recorded["disk-full"]["0.investigation/1.NodeAgent"]) == agents["disk-full"][0].max_iterations + 1
+    for sample in SAMPLES:
+        chat = [call for call in sample.recording.calls if ".chat/" in call.track]
+        assert any(chunk.tool_call for call in chat for chunk in call.chunks)
+
+
+@pytest.mark.parametrize(
+    ("kind", "backend"), [(ProviderType.GOOGLE, LLMBackend.NATIVE_GEMINI), (ProviderType.ANTHROPIC, LLMBackend.LANGCHAIN)]
+)
+def test_with_a_real_model_only_the_provider_and_its_backend_change(kind: ProviderType, backend: LLMBackend) -> None:
+    sample = load_sample("dns-outage")
+    real = ResolvedProvider(name="real", type=kind, model="some-model", api_key_env="SOME_KEY")
+    live = [agent for _, _, agent in agents_of(sample.live(real), 1)]
+    assert all(agent.provider == real and agent.llm_backend is backend for agent in live)
+    recorded = [agent for _, _, agent in agents_of(sample.chain, 1)]
+    shared = {"provider", "llm_backend"}
+    assert [agent.model_dump(exclude=shared) for agent in live] == [agent.model_dump(exclude=shared) for agent in recorded]
+
+
+def test_a_chain_survives_being_stored_with_a_session() -> None:
+    for sample in SAMPLES:
+        assert ResolvedChain.model_validate_json(sample.chain.model_dump_json()) == sample.chain
+        assert ResolvedChain.model_validate(sample.recording.chain) == sample.chain
+
+
+def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(UnknownSampleError, match="crashloop"):
+        load_sample("crash-loop")
+
+
+def test_the_loader_knows_samples_and_leaves_files_to_the_other_loader() -> None:
+    other = Recording(title="from a file")
+    load = recording_loader(lambda _name: other)
+    assert load("sample:crashloop") is load_sample("crashloop").recording
+    assert load("/somewhere/else.yaml") is other
+    with pytest.raises(RecordingUnreadableError, match="no sample incident"):
+        load("sample:nothing")
