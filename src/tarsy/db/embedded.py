@@ -27,7 +27,7 @@ from anyio.to_thread import run_sync
 from tarsy.db import embedded_guard
 from tarsy.db.file_lock import POLL_SECONDS, FileLock
 from tarsy.db.postgres_program import VERSION, EmbeddedPostgresError, cure_for, program, run
-from tarsy.db.postmaster import Postmaster, forget_stranger, running_postmaster
+from tarsy.db.postmaster import Postmaster, forget_dead_server, running_postmaster
 from tarsy.db.server_account import NoServerAccountError, ServerAccount, account_for, open_the_way
 
 log = structlog.get_logger(__name__)
@@ -42,7 +42,7 @@ MUTEX_SECONDS = START_SECONDS + STOP_SECONDS + 10
 # How long the children of a killed server may take to notice that it is gone; PostgreSQL checks this every few seconds.
 RELATIVES_SECONDS = 15
 # How long the guard may take to notice something; it does nothing but wait, so this is generous.
-GUARD_SECONDS = 0.5
+GUARD_SECONDS = 5
 # The room for a socket's address in the kernel (Linux 108, macOS 104) without its final zero.
 SOCKET_PATH_BYTES = 103
 SETTINGS = {
@@ -113,18 +113,14 @@ class EmbeddedServer:
         """Let go; the last one stops the server."""
         self._take_mutex()
         try:
-            # The guard wakes up at this moment too and holds the lock for an instant, hence the patience.
-            if self._users.exclusive_within(GUARD_SECONDS):
+            if self._is_last_user():
                 self._stop()
         finally:
             self._close_locks()
 
     def _enter(self) -> None:
-        self._take_mutex()
         try:
-            # The guard holds it alone for an instant at most, and never while it waits for the mutex.
-            self._users.shared_within(START_SECONDS)
-            postmaster = self._running() or self._start()
+            postmaster = self._find_server() or self._start()
             self._watch()
         except BaseException:
             self._close_locks()
@@ -132,6 +128,44 @@ class EmbeddedServer:
         self._mutex.release()
         query = urlencode({"host": postmaster.socket_directory, "port": PORT})
         self.url = f"postgresql://{ROLE}@/{DATABASE}?{query}"
+
+    def _find_server(self) -> Postmaster | None:
+        """Take the mutex and a share of the server; None if there is no server and nobody who believes in one."""
+        give_up = time.monotonic() + GUARD_SECONDS
+        while True:
+            self._take_mutex()
+            # The guard holds it alone for an instant at most, and never while it waits for the mutex.
+            self._users.shared_within(GUARD_SECONDS)
+            postmaster = self._running()
+            if postmaster is not None or self._is_alone():
+                return postmaster
+            if time.monotonic() > give_up:
+                raise EmbeddedPostgresError(
+                    f"Another TARSy uses {self._home}, but its PostgreSQL server does not run on this machine or in this container.",
+                    "Stop the other one first, or choose another TARSY_DATA_DIR, or set DATABASE_URL to a PostgreSQL both can reach.",
+                )
+            # The guard of a server that has just died needs the mutex to notice and go.
+            self._users.release()
+            self._mutex.release()
+            time.sleep(POLL_SECONDS)
+
+    def _is_alone(self) -> bool:
+        """Whether there is neither another user nor a guard. Two on the same data would destroy it, so both are asked."""
+        alone = self._is_last_user() and self._guard.try_exclusive()
+        self._guard.release()
+        self._users.shared_within(GUARD_SECONDS)
+        return alone
+
+    def _is_last_user(self) -> bool:
+        """Trade our share of the server for all of it, if nobody else has one.
+
+        At this moment the guard wakes up, holds the lock for an instant and then queues for the mutex, which is ours: it
+        can be in the way once, so the second answer counts.
+        """
+        if self._users.try_exclusive():
+            return True
+        self._users.shared_within(GUARD_SECONDS)
+        return self._users.try_exclusive()
 
     def _running(self) -> Postmaster | None:
         """The server that runs already, or was left running by a killed process, once it is ready."""
@@ -143,16 +177,11 @@ class EmbeddedServer:
         return postmaster
 
     def _start(self) -> Postmaster:
-        if self._used_elsewhere():
-            raise EmbeddedPostgresError(
-                f"Another TARSy uses {self._home}, but its PostgreSQL server does not run on this machine or in this container.",
-                "Stop the other one first, or choose another TARSY_DATA_DIR, or set DATABASE_URL to a PostgreSQL both can reach.",
-            )
         account = self._account()
         self._check_version()
         if not self._pgdata.exists():
             self._create(account)
-        forget_stranger(self._pgdata)
+        forget_dead_server(self._pgdata, self._socket_directory(account) / f".s.PGSQL.{PORT}.lock")
         give_up = time.monotonic() + RELATIVES_SECONDS
         while (postmaster := self._launch(account, last_try=time.monotonic() > give_up)) is None:
             time.sleep(POLL_SECONDS)
@@ -176,16 +205,6 @@ class EmbeddedServer:
         if postmaster is None:
             raise EmbeddedPostgresError("The PostgreSQL server ended right after its start.", self._log_hint())
         return postmaster
-
-    def _used_elsewhere(self) -> bool:
-        """Whether somebody holds on to a server that is not to be seen from here.
-
-        The guard of a server that has just died needs a moment to notice, hence the patience.
-        """
-        alone = self._users.exclusive_within(GUARD_SECONDS) and self._guard.exclusive_within(GUARD_SECONDS)
-        self._guard.release()
-        self._users.shared_within(START_SECONDS)
-        return not alone
 
     def _account(self) -> ServerAccount:
         try:
@@ -219,8 +238,12 @@ class EmbeddedServer:
         account.own(fresh)
         settings = [argument for name, value in SETTINGS.items() for argument in ("--set", f"{name}={value}")]
         locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        run("initdb", ["-D", str(fresh), "-U", ROLE, "--auth=trust", *locale, *settings], account)
-        run("postgres", ["--single", "-D", str(fresh), "template1"], account, stdin=f"CREATE DATABASE {DATABASE}\n")
+        try:
+            run("initdb", ["-D", str(fresh), "-U", ROLE, "--auth=trust", *locale, *settings], account)
+            run("postgres", ["--single", "-D", str(fresh), "template1"], account, stdin=f"CREATE DATABASE {DATABASE}\n")
+        except EmbeddedPostgresError:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
         fresh.rename(self._pgdata)
 
     def _socket_directory(self, account: ServerAccount) -> Path:

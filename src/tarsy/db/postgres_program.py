@@ -10,6 +10,9 @@ from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.server_account import ServerAccount
 
 VERSION = "18"
+# As the operating system words it.
+DISK_FULL = ("No space left on device", "Disk quota exceeded")
+FORBIDDEN = ("Permission denied", "Read-only file system", "Operation not permitted")
 
 
 class EmbeddedPostgresError(DatabaseUnavailableError):
@@ -53,15 +56,18 @@ def run(name: str, arguments: list[str], account: ServerAccount, *, stdin: str =
 
 
 def last_words(said: str) -> str:
-    """The line that names the cause: PostgreSQL goes on with hints and farewells after it."""
+    """The line that names the cause: PostgreSQL goes on with hints, farewells and further damage after it."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if any(mark in line for mark in ("FATAL:", "PANIC:", "error:"))]
-    return (telling or lines or ["it said nothing"])[-1]
+    for marks in ((*DISK_FULL, *FORBIDDEN), ("FATAL:", "PANIC:", "error:")):
+        telling = [line for line in lines if any(mark in line for mark in marks)]
+        if telling:
+            return telling[-1]
+    return lines[-1] if lines else "it said nothing"
 
 
 def cure_for(said: str) -> str:
-    if "No space left on device" in said or "Disk quota exceeded" in said:
+    if any(mark in said for mark in DISK_FULL):
         return "Free some disk space, or set TARSY_DATA_DIR to a directory on another disk."
-    if "ermission denied" in said or "Read-only file system" in said or "not permitted" in said:
+    if any(mark in said for mark in FORBIDDEN):
         return "Give this user write access to the directory, or set TARSY_DATA_DIR to one it may write to."
     return "Set TARSY_DATA_DIR to another directory, or DATABASE_URL to a PostgreSQL of your own."

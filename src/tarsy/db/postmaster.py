@@ -35,11 +35,12 @@ def running_postmaster(pgdata: Path) -> Postmaster | None:
     return Postmaster(pid, padded[_SOCKET_DIRECTORY_LINE], padded[_STATUS_LINE] == "ready")
 
 
-def forget_stranger(pgdata: Path) -> None:
-    """Take the process number out of a file left behind: it may belong to somebody else by now, and PostgreSQL would believe it.
+def forget_dead_server(pgdata: Path, socket_lock: Path) -> None:
+    """Take a dead server's process number out of the files it left: it may be a stranger's by now, and PostgreSQL would believe it.
 
-    The rest of the file stays, because PostgreSQL looks there for children of the dead server that still live.
+    The rest of `postmaster.pid` stays, because PostgreSQL looks there for children of the dead server that still live.
     """
+    socket_lock.unlink(missing_ok=True)
     path = pid_file(pgdata)
     with suppress(FileNotFoundError):
         rest = path.read_text().splitlines()[1:]
