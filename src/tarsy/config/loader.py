@@ -118,14 +118,16 @@ def _merged(data: dict[str, Any], key: str, below: Mapping[str, Any]) -> dict[st
 
 
 def _names(tarsy: dict[str, Any], providers: dict[str, Any]) -> KnownNames:
-    chains = mapping_at(tarsy, "agent_chains")
+    # Built-ins again: a section that is no mapping could not be laid over them.
+    agents = {**builtins.AGENTS, **mapping_at(tarsy, "agents")}
+    chains = {**builtins.CHAINS, **mapping_at(tarsy, "agent_chains")}
     return KnownNames(
-        providers=frozenset(mapping_at(providers, "llm_providers")),
-        agents={name: str((mapping(agent) or {}).get("type", "default")) for name, agent in mapping_at(tarsy, "agents").items()},
-        servers=frozenset(mapping_at(tarsy, "mcp_servers")),
-        alert_types=frozenset(str(name) for chain in chains.values() for name in listing_at(chain, "alert_types")),
+        providers={*builtins.LLM_PROVIDERS, *mapping_at(providers, "llm_providers")},
+        agents={name: str((mapping(agent) or {}).get("type", "default")) for name, agent in agents.items()},
+        servers={*builtins.MCP_SERVERS, *mapping_at(tarsy, "mcp_servers")},
+        alert_types={str(name) for chain in chains.values() for name in listing_at(chain, "alert_types")},
         patterns=PATTERNS,
-        pattern_groups=frozenset(GROUPS),
+        pattern_groups=GROUPS,
     )
 
 

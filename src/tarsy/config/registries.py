@@ -12,14 +12,19 @@ from tarsy.config.providers import LLMProviderConfig
 Entry = TypeVar("Entry")
 
 
-class UnknownEntryError(LookupError):
+class UnknownEntryError(KeyError):
     """Somebody asked for an entry that does not exist; the caller can act."""
 
     def __init__(self, kind: str, name: str, known: Mapping[str, object]) -> None:
         self.kind = kind
         self.name = name
         self.known = tuple(sorted(known))
-        super().__init__(f'there is no {kind} "{name}"; {did_you_mean(name, known)}')
+        self.message = f'there is no {kind} "{name}"; {did_you_mean(name, known)}'
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        # A KeyError would show the quoted form of its argument.
+        return self.message
 
 
 class Registry(Mapping[str, Entry], Generic[Entry]):

@@ -1,0 +1,90 @@
+"""`tarsy config` as a person runs it: a process, its output, its exit status."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+RUN = [sys.executable, "-c", "from tarsy.cli.config import app; app()"]
+
+
+def tarsy_config(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    plain = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "VIRTUAL_ENV"}}
+    return subprocess.run([*RUN, *map(str, arguments)], cwd=cwd, env=plain | env, capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_check_lists_every_mistake_and_exits_with_one(tmp_path: Path) -> None:
+    (tmp_path / "tarsy.yaml").write_text("queue:\n  worker_cont: 1\n  poll_interval: soon\ndefaults:\n  iteration_strategy: react\n")
+    (tmp_path / "llm-providers.yaml").write_text("llm_providers:\n  m: {type: opnai, model: m}\n")
+    run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path)
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert run.stderr.splitlines() == [
+        f"{tmp_path}/llm-providers.yaml:2: llm_providers.m.type: \"opnai\" is not one of 'google', 'openai', 'anthropic', 'xai', 'vertexai' or 'replay'; "
+        'did you mean "openai"?',
+        f'{tmp_path}/tarsy.yaml:2: queue.worker_cont: unknown key "worker_cont"; did you mean "worker_count"?',
+        f'{tmp_path}/tarsy.yaml:3: queue.poll_interval: this is not a duration: "soon"; write 90s, 15m, 1h30m, 500ms or a number of seconds',
+        f"{tmp_path}/tarsy.yaml:5: defaults.iteration_strategy: iteration_strategy: react is no longer a key; write instead:",
+        "    tool_calling: react",
+        "4 problems in the configuration",
+    ]
+
+
+def test_check_of_a_good_configuration_says_so(tmp_path: Path) -> None:
+    (tmp_path / "tarsy.yaml").write_text("defaults: {memory: {}}\n")
+    run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
+    assert (run.returncode, run.stdout) == (0, f"{tmp_path}: ok (1 chains, 5 agents, 1 MCP servers)\n")
+    assert run.stderr == f"{tmp_path}/tarsy.yaml:1: defaults.memory: memory is accepted, not acted on yet\n"
+
+
+def test_show_prints_the_effective_configuration_without_secrets(tmp_path: Path) -> None:
+    (tmp_path / "tarsy.yaml").write_text("mcp_servers: {m: {transport: {type: http, url: 'http://h', bearer_token: hunter2}}}\n")
+    run = tarsy_config("show", "--config", tmp_path, cwd=tmp_path)
+    assert run.returncode == 0
+    shown = yaml.safe_load(run.stdout)
+    assert shown["mcp_servers"]["m"]["transport"]["bearer_token"] == "***"
+    assert shown["queue"]["worker_count"] == 5
+    assert "hunter2" not in run.stdout + run.stderr
+
+
+def test_show_explains_where_each_field_came_from(tmp_path: Path) -> None:
+    (tmp_path / "tarsy.yaml").write_text("defaults: {max_iterations: 3}\nagent_chains: {kubernetes: {tool_calling: react}}\n")
+    run = tarsy_config(
+        "show", "--config", tmp_path, "--resolved", "kubernetes", "--origin", "--json", cwd=tmp_path, GOOGLE_API_KEY="k", KUBECONFIG="k"
+    )
+    agent = json.loads(run.stdout)["analysis / KubernetesAgent"]
+    assert agent["max_iterations"] == {"value": 3, "from": "defaults"}
+    assert agent["tool_calling"] == {"value": "react", "from": "chain"}
+    assert agent["mcp_servers"] == {"value": ["kubernetes-server"], "from": "agent"}
+    assert agent["provider"] == {"value": "google-default", "from": "environment"}
+    assert agent["llm_backend"] == {"value": "langchain", "from": "built-in"}
+
+
+def test_show_resolved_prints_what_a_session_would_run_with(tmp_path: Path) -> None:
+    run = tarsy_config("show", "--resolved", "kubernetes", cwd=tmp_path, OPENAI_API_KEY="k")
+    chain = yaml.safe_load(run.stdout)
+    assert chain["stages"][0]["agents"][0]["provider"]["model"] == "gpt-5.2"
+
+
+def test_show_resolved_without_a_model_says_what_to_set(tmp_path: Path) -> None:
+    run = tarsy_config("show", "--resolved", "kubernetes", cwd=tmp_path)
+    assert run.returncode == 1
+    assert "OPENAI_API_KEY" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_an_unknown_chain_is_told_with_a_guess(tmp_path: Path) -> None:
+    run = tarsy_config("show", "--resolved", "kubernets", cwd=tmp_path)
+    assert (run.returncode, run.stderr) == (1, 'there is no chain "kubernets"; did you mean "kubernetes"?\n')
+
+
+def test_schema_prints_and_writes_json_schemas(tmp_path: Path) -> None:
+    for name in ("tarsy", "llm-providers"):
+        jsonschema.Draft202012Validator.check_schema(json.loads(tarsy_config("schema", name, cwd=tmp_path).stdout))
+    run = tarsy_config("schema", "--write", tmp_path, cwd=tmp_path)
+    assert run.returncode == 0
+    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["llm-providers.schema.json", "tarsy.schema.json"]

@@ -1,0 +1,228 @@
+"""Where the configuration comes from, what is there without it, and how long it takes."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tarsy.config.loader import load_config
+from tarsy.config.problems import ConfigError
+from tarsy.config.registries import UnknownEntryError
+from tarsy.config.resolver import resolve_chain
+from unit.config.conftest import ConfigDirectory
+
+
+def test_without_any_file_and_key_the_built_ins_load(directory: ConfigDirectory) -> None:
+    loaded = load_config(None, {})
+    assert set(loaded.config.agents) == {"KubernetesAgent", "ChatAgent", "SynthesisAgent", "ExecSummaryAgent", "ScoringAgent"}
+    assert loaded.config.chains.alert_types == ("kubernetes",)
+    assert loaded.config.default_provider is None
+    assert loaded.directory is None
+    assert [warning.message.split(" ")[0:2] for warning in loaded.warnings] == [["no", "model"], ["MCP", "server"]]
+
+
+def test_a_named_directory_must_exist_and_hold_a_file(directory: ConfigDirectory, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such directory"):
+        load_config(tmp_path / "nowhere", {})
+    with pytest.raises(ConfigError, match="holds neither"):
+        load_config(None, {"TARSY_CONFIG_DIR": str(directory.path)})
+
+
+def test_the_environment_can_name_the_directory(directory: ConfigDirectory) -> None:
+    directory.write("queue: {worker_count: 7}")
+    assert load_config(None, {"TARSY_CONFIG_DIR": str(directory.path)}).config.queue.worker_count == 7
+
+
+def test_the_working_directory_counts_only_with_one_of_the_files(directory: ConfigDirectory) -> None:
+    config = Path("config")
+    (config / "examples").mkdir(parents=True)
+    (config / "examples" / "tarsy.yaml").write_text("nonsense: 1")
+    assert load_config(None, {}).directory is None
+    (config / "tarsy.yaml").write_text("queue: {worker_count: 3}")
+    assert load_config(None, {}).config.queue.worker_count == 3
+
+
+def test_dotenv_files_yield_to_the_environment_and_to_the_nearer_one(directory: ConfigDirectory) -> None:
+    directory.write("")
+    (directory.path / ".env").write_text("A=near\nB=near\nPASSWORD='p$B'\n")
+    Path(".env").write_text("A=far\nB=far\nC=far\n")
+    env = load_config(directory.path, {"A": "real"}).env
+    assert (env["A"], env["B"], env["C"], env["PASSWORD"]) == ("real", "near", "far", "p$B")
+
+
+def test_a_file_that_cannot_be_read_is_a_problem(directory: ConfigDirectory) -> None:
+    (directory.path / "tarsy.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        load_config(directory.path, {})
+
+
+def test_a_built_in_is_overridden_field_by_field(directory: ConfigDirectory) -> None:
+    config = directory.load(
+        "mcp_servers: {kubernetes-server: {instructions: mine, transport: {args: [a]}}}\nagents: {KubernetesAgent: {max_iterations: 3}}",
+        "llm_providers: {google-default: {model: gemini-mine}}",
+    ).config
+    server = config.mcp_servers["kubernetes-server"]
+    assert (server.instructions, server.transport.command, server.transport.args) == ("mine", "npx", ("a",))
+    assert server.data_masking.pattern_groups == ("kubernetes",)
+    assert config.agents["KubernetesAgent"].mcp_servers == ("kubernetes-server",)
+    assert (config.llm_providers["google-default"].model, config.llm_providers["google-default"].api_key_env) == (
+        "gemini-mine",
+        "GOOGLE_API_KEY",
+    )
+
+
+def test_a_transport_of_another_type_replaces_the_built_in_one(directory: ConfigDirectory) -> None:
+    transport = (
+        directory.load("mcp_servers: {kubernetes-server: {transport: {type: http, url: 'http://h/mcp'}}}")
+        .config.mcp_servers["kubernetes-server"]
+        .transport
+    )
+    assert (transport.command, transport.args, transport.url) == (None, (), "http://h/mcp")
+
+
+def test_a_users_chain_takes_over_a_built_in_alert_type(directory: ConfigDirectory) -> None:
+    chains = directory.load(
+        "agent_chains: {mine: {alert_types: [kubernetes], stages: [{name: s, agents: [{name: KubernetesAgent}]}]}}"
+    ).config.chains
+    assert chains.id_for("kubernetes") == "mine"
+    assert list(chains) == ["mine"]
+    assert chains.get_by_alert_type("kubernetes") is chains["mine"]
+
+
+def test_looking_up_what_is_not_there_says_what_is(directory: ConfigDirectory) -> None:
+    config = directory.load("").config
+    with pytest.raises(UnknownEntryError, match='no chain for alert type "pod"'):
+        config.chains.get_by_alert_type("pod")
+    with pytest.raises(UnknownEntryError, match='no MCP server "kubernets-server"; did you mean "kubernetes-server"'):
+        config.mcp_servers["kubernets-server"]
+    assert config.agents.get("Nobody") is None
+
+
+@pytest.mark.parametrize(
+    ("env", "chosen"),
+    [
+        ({}, None),
+        ({"OPENAI_API_KEY": "k", "XAI_API_KEY": "k"}, "openai-default"),
+        ({"ANTHROPIC_API_KEY": "k", "GOOGLE_API_KEY": "k"}, "google-default"),
+        ({"GOOGLE_API_KEY": " "}, None),
+        ({"GOOGLE_CLOUD_PROJECT": "p"}, None),
+        ({"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_APPLICATION_CREDENTIALS": "f"}, "vertexai-default"),
+    ],
+)
+def test_the_first_built_in_provider_with_a_key_is_the_default(directory: ConfigDirectory, env: dict[str, str], chosen: str | None) -> None:
+    assert load_config(None, env).config.default_provider == chosen
+
+
+def test_a_local_model_needs_no_key(directory: ConfigDirectory) -> None:
+    directory.env = {"KUBECONFIG": "k"}
+    providers = "llm_providers: {local: {type: openai, model: qwen, base_url: 'http://localhost:11434/v1'}}"
+    assert directory.load("defaults: {llm_provider: local}", providers).warnings == ()
+    assert directory.load("", providers).config.default_provider == "local"
+    (problem,) = directory.problems("defaults: {llm_provider: local}", providers.replace("localhost", "api.example.com"))
+    assert "OPENAI_API_KEY is not set" in problem.message
+
+
+def test_a_provider_that_no_chain_reaches_needs_no_key(directory: ConfigDirectory) -> None:
+    del directory.env["XAI_API_KEY"]
+    unused = "llm_providers: {spare: {type: xai, model: grok-4}}"
+    assert directory.load("", unused).warnings == ()
+    (problem,) = directory.problems("agent_chains: {kubernetes: {executive_summary_provider: spare}}", unused)
+    assert problem.path == "llm_providers.spare"
+
+
+def test_keys_for_later_are_accepted_with_a_warning_each(directory: ConfigDirectory) -> None:
+    loaded = directory.load(
+        """
+system: {slack: {enabled: true, channel: C1}, holidays: [2026-12-25], cost_estimation: {model_rates: {m: {input: 1.50}}}}
+defaults: {memory: {enabled: true}, orchestrator: {x: 1}}
+agents: {A: {skills: [s], required_skills: [r], orchestrator: {}, sub_agents: [B]}}
+agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents: [{name: A}]}]}}
+"""
+    )
+    assert [warning.path for warning in loaded.warnings] == [
+        "system.cost_estimation",
+        "system.holidays",
+        "system.slack",
+        "defaults.memory",
+        "defaults.orchestrator",
+        "agents.A.orchestrator",
+        "agents.A.required_skills",
+        "agents.A.skills",
+        "agents.A.sub_agents",
+        "agent_chains.c.sub_agents",
+    ]
+    assert all(warning.message.endswith("is accepted, not acted on yet") for warning in loaded.warnings)
+
+
+def test_what_stands_in_a_key_for_later_is_checked(directory: ConfigDirectory) -> None:
+    (problem,) = directory.problems("system: {slack: {chanel: C1}}")
+    assert problem.cure == 'did you mean "channel"?'
+
+
+def test_a_secret_in_the_file_is_warned_of(directory: ConfigDirectory) -> None:
+    loaded = directory.load(
+        """
+mcp_servers:
+  m: {transport: {type: http, url: 'https://u:pw@h/', bearer_token: abc, custom_headers: {X-Api-Key: k, Accept: json}}}
+  n: {transport: {type: stdio, command: c, env: {API_TOKEN: t, OTHER: "{{.KUBECONFIG}}", DB_PASSWORD: "{{.KUBECONFIG}}"}}}
+"""
+    )
+    assert [warning.path.removeprefix("mcp_servers.") for warning in loaded.warnings] == [
+        "m.transport.bearer_token",
+        "m.transport.custom_headers.X-Api-Key",
+        "m.transport.url",
+        "n.transport.env.API_TOKEN",
+    ]
+
+
+def test_empty_values_count_as_not_set(directory: ConfigDirectory) -> None:
+    config = directory.load("system:\nqueue:\n  worker_count:\nagents:\n  A:\n  KubernetesAgent:\n").config
+    assert config.queue.worker_count == 5
+    assert config.agents["A"].description == ""
+    assert config.agents["KubernetesAgent"].mcp_servers == ("kubernetes-server",)
+
+
+def test_plain_values_are_taken_as_texts_where_texts_are_wanted(directory: ConfigDirectory) -> None:
+    env = directory.load(
+        "mcp_servers: {m: {transport: {type: stdio, command: c, args: [--port, 8080], env: {PORT: 8080, DEBUG: true, MODE: 0755}}}}"
+    )
+    transport = env.config.mcp_servers["m"].transport
+    assert transport.args == ("--port", "8080")
+    assert transport.env == {"PORT": "8080", "DEBUG": "true", "MODE": "0755"}
+
+
+def test_the_other_name_of_the_native_backend_is_accepted(directory: ConfigDirectory) -> None:
+    assert directory.load("defaults: {llm_backend: google-native}").config.defaults.llm_backend == "native-gemini"
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"), [("90s", 90), ("15m", 900), ("1h30m", 5400), ("500ms", 0.5), ("1.5", 1.5), ("2", 2), ("0.50", 0.5)]
+)
+def test_durations_are_read(directory: ConfigDirectory, written: str, seconds: float) -> None:
+    assert directory.load(f"queue: {{poll_interval: {written}}}").config.queue.poll_interval == seconds
+
+
+def test_a_configuration_is_frozen(directory: ConfigDirectory) -> None:
+    config = directory.load("").config
+    with pytest.raises(ValueError, match="frozen"):
+        config.queue.worker_count = 3  # pyright: ignore[reportAttributeAccessIssue] - the attempt is the test
+
+
+def test_two_hundred_agents_and_a_hundred_chains_load_in_under_a_second(directory: ConfigDirectory) -> None:
+    agents = {
+        f"Agent{n}": {"mcp_servers": ["kubernetes-server"], "custom_instructions": "look\n" * 20, "max_iterations": 5} for n in range(200)
+    }
+    stages = [
+        {"name": f"s{n}", "agents": [{"name": f"Agent{n}", "llm_provider": "google-default"}, {"name": "KubernetesAgent"}]}
+        for n in range(4)
+    ]
+    chains = {f"chain{n}": {"alert_types": [f"type{n}"], "stages": stages, "chat": {"max_iterations": 3}} for n in range(100)}
+    # As JSON, which is YAML: without the aliases that a dumper would use for what is the same.
+    directory.write(json.dumps({"agents": agents, "agent_chains": chains}, indent=1))
+    started = time.process_time()
+    config = load_config(directory.path, {**os.environ, **directory.env}).config
+    assert time.process_time() - started < 1
+    assert len(config.agents) == 205
+    assert resolve_chain(config, config.chains.id_for("type99")).stages[3].name == "s3"
