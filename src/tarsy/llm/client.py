@@ -12,6 +12,7 @@ from tarsy.config.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage
 from tarsy.domain.tool import ToolDefinition
+from tarsy.llm.health import LLMHealth
 
 
 class ErrorCode(StrEnum):
@@ -121,5 +122,9 @@ class LLMClient(Protocol):
     """Streams a model's answer. Closing the iterator, or cancelling its reader, stops the call."""
 
     def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]: ...
+
+    async def health(self) -> LLMHealth:
+        """Whether calls can be made at all; says nothing about the vendors."""
+        ...
 
     async def aclose(self) -> None: ...

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import anyio
-import anyio.lowlevel
 import structlog
 from anyio.abc import TaskGroup
 

@@ -1,0 +1,40 @@
+"""`tarsy investigate`: submit an alert and watch its investigation in the terminal."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def investigate(
+    alert: Annotated[str, typer.Argument(metavar="FILE|-", help="The alert: a file, or - for standard input.")],
+    alert_type: Annotated[str | None, typer.Option("--type", help="Alert type.", show_default="the configured default")] = None,
+    url: Annotated[str | None, typer.Option(help="A running TARSy to ask.", show_default="run everything in this process")] = None,
+    runbook: Annotated[str | None, typer.Option(help="Address of a runbook.")] = None,
+    token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token for --url.")] = None,
+    config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
+) -> None:
+    """Investigate an alert: shows the timeline live, ends with the analysis. Exit status 0 if it completed, 1 if not."""
+    import anyio  # noqa: PLC0415 - heavy, imported on first use
+
+    from tarsy.cli.live_view import investigate_here, investigate_there  # noqa: PLC0415 - heavy, imported on first use
+
+    text = sys.stdin.read() if alert == "-" else _read(alert)
+    if url:
+        succeeded = anyio.run(investigate_there, url, token, text, alert_type, runbook)
+    else:
+        from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
+
+        settings = settings_from(os.environ, config_dir=config)
+        succeeded = anyio.run(investigate_here, settings, text, alert_type, runbook)
+    raise typer.Exit(0 if succeeded else 1)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        typer.echo(f"Cannot read the alert from {path}: {error}", err=True)
+        raise typer.Exit(2) from error

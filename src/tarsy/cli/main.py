@@ -1,0 +1,43 @@
+"""The `tarsy` command. Commands import what they need when they run: `tarsy --help` must answer at once."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tarsy import __version__
+from tarsy.cli import config, db
+from tarsy.cli.investigate import investigate
+from tarsy.cli.llm_service import llm_service
+from tarsy.cli.serve import serve
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False, help="TARSy investigates alerts with LLM agents."
+)
+app.add_typer(config.app, name="config")
+app.add_typer(db.app, name="db")
+app.command()(serve)
+app.command()(investigate)
+app.command("llm-service")(llm_service)
+
+
+def _version(value: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if value:
+        typer.echo(f"tarsy {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")] = False,  # noqa: FBT002 - a flag
+) -> None:
+    """TARSy takes an alert, investigates it with LLM agents and real tools, and hands you a root-cause analysis."""
+
+
+def main() -> None:
+    """Run the command; what a person can act on is told in a sentence, not in a traceback."""
+    from tarsy.cli.mistakes import explained  # noqa: PLC0415 - only when a command runs
+
+    with explained():
+        app()
+    sys.exit(0)

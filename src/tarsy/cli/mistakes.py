@@ -1,0 +1,32 @@
+"""Errors a person can act on, told as sentences."""
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from tarsy.kit.groups import leaves
+
+
+@contextmanager
+def explained() -> Generator[None]:
+    """Print what went wrong and exit with 1; anything unforeseen keeps its traceback, because it is a bug."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:
+        text = _explanation(next(leaves(error)))
+        if text is None:
+            raise
+        sys.stderr.write(f"{text}\n")
+        sys.exit(1)
+
+
+def _explanation(error: BaseException) -> str | None:
+    from tarsy.config.problems import ConfigError  # noqa: PLC0415 - imported only when something went wrong
+    from tarsy.db.connection import DatabaseUnavailableError  # noqa: PLC0415 - same
+    from tarsy.server import CannotServeError  # noqa: PLC0415 - same
+
+    if isinstance(error, ConfigError | DatabaseUnavailableError | CannotServeError):
+        return str(error)
+    return None

@@ -1,0 +1,32 @@
+"""`tarsy serve`: the API, the dashboard and the workers in one process."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tarsy.settings import Role
+
+
+def serve(
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; other than loopback needs a login (see TARSY_API_TOKENS).")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8080,
+    role: Annotated[Role, typer.Option(help="Serve people, work on sessions, or both.")] = Role.ALL,
+    config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
+    *,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond loopback without a login.")] = False,
+) -> None:
+    """Start TARSy. The address to open is printed when it is ready."""
+    import os  # noqa: PLC0415 - the environment is read when the command runs
+
+    import anyio  # noqa: PLC0415 - heavy, imported on first use
+
+    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.server import run_server  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
+
+    configure_logs()
+    settings = settings_from(os.environ, host=host, port=port, role=role, config_dir=config, insecure=insecure)
+    anyio.run(run_server, settings)

@@ -1,0 +1,24 @@
+"""One line per event, with its fields: for people on a terminal, as JSON elsewhere."""
+
+import logging
+import sys
+
+import structlog
+
+
+def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO) -> None:
+    """Send structured logs to standard error."""
+    to_terminal = sys.stderr.isatty() if as_json is None else not as_json
+    renderer: structlog.typing.Processor = structlog.dev.ConsoleRenderer() if to_terminal else structlog.processors.JSONRenderer()
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )

@@ -1,0 +1,135 @@
+"""A server process: takes its address first, serves people while its workers finish, stops without losing anything."""
+
+import signal
+import socket
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import anyio
+import structlog
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tarsy.api.auth import check_bind
+from tarsy.api.tokens import read_tokens
+from tarsy.config.loader import load_config
+from tarsy.settings import Role, Settings
+from tarsy.wiring import Application, application
+
+# What a process without the API still answers: its probes and its numbers.
+WORKER_PATHS = frozenset({"/health", "/metrics"})
+# Open live connections are cut after this long when the server stops; their clients reconnect elsewhere.
+CONNECTION_GRACE_SECONDS = 3
+
+log = structlog.get_logger(__name__)
+
+
+class CannotServeError(Exception):
+    """The server cannot or must not start like this; the operator can act."""
+
+
+class _Http(uvicorn.Server):
+    """Leaves signals to us: the workers must hear of them first."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+class _ProbesOnly:
+    """The API of a process that only works."""
+
+    def __init__(self, api: ASGIApp) -> None:
+        self._api = api
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or scope.get("path") in WORKER_PATHS:
+            await self._api(scope, receive, send)
+        elif scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 404, "headers": [(b"content-type", b"text/plain")]})
+            await send({"type": "http.response.body", "body": b"This process only works on sessions; it answers /health and /metrics.\n"})
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+
+async def run_server(settings: Settings) -> None:
+    """Serve until told to stop.
+
+    Raises:
+        CannotServeError: the address is taken, or must not be listened on without a login.
+    """
+    listening = _listen(settings)
+    try:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async with application(settings) as running, anyio.create_task_group() as tasks:
+                http = _http(running, settings)
+
+                async def obey() -> None:
+                    """First signal: finish what runs. Second: hand it back at once."""
+                    first = True
+                    async for number in signals:
+                        log.info("server.stopping", signal=signal.Signals(number).name)
+                        if running.pool is None:
+                            http.should_exit = True
+                        elif first:
+                            running.pool.drain()
+                        else:
+                            running.pool.stop_now()
+                        first = False
+
+                async def work() -> None:
+                    if running.pool:
+                        await running.pool.run()
+                        http.should_exit = True
+
+                tasks.start_soon(obey, name="signals")
+                tasks.start_soon(work, name="workers")
+                _announce(listening, settings)
+                await http.serve(sockets=[listening])
+                tasks.cancel_scope.cancel()
+    finally:
+        listening.close()
+
+
+def _listen(settings: Settings) -> socket.socket:
+    trusted = load_config(settings.config_dir, settings.env).config.system.trusted_proxies
+    refusal = check_bind(settings.host, read_tokens(settings.api_tokens), trusted, insecure=settings.insecure)
+    if refusal:
+        raise CannotServeError(refusal)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        raise CannotServeError(
+            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}.\n"
+            "If another `tarsy serve` runs there, use that one; otherwise choose another port with --port."
+        ) from error
+    return listening
+
+
+def _http(running: Application, settings: Settings) -> _Http:
+    api: ASGIApp = _ProbesOnly(running.api) if settings.role is Role.WORKER else running.api
+    return _Http(
+        uvicorn.Config(
+            api,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            # Identity headers are judged by our own rules, against the real peer.
+            proxy_headers=False,
+            timeout_graceful_shutdown=CONNECTION_GRACE_SECONDS,
+            ws_max_size=64 * 1024,
+        )
+    )
+
+
+def _announce(listening: socket.socket, settings: Settings) -> None:
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    what = "TARSy worker, probes at" if settings.role is Role.WORKER else "TARSy is ready:"
+    sys.stdout.write(f"{what} http://{shown}:{port}/\n")
+    sys.stdout.flush()

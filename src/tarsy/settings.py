@@ -1,0 +1,50 @@
+"""What the environment says about this process; read once, here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class Role(StrEnum):
+    """Which part of the work a process takes on."""
+
+    ALL = "all"
+    API = "api"
+    WORKER = "worker"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of a process, from the environment and the command line; the installation's own are in the configuration files."""
+
+    env: Mapping[str, str]
+    data_dir: Path | None = None
+    database_url: str | None = None
+    config_dir: Path | None = None
+    api_tokens: str | None = None
+    llm_service_addr: str | None = None
+    # 1 plays recordings at the pace of a real model, 0 without any pause.
+    replay_speed: float = 1.0
+    role: Role = Role.ALL
+    host: str = "127.0.0.1"
+    port: int = 8080
+    insecure: bool = False
+
+
+def settings_from(env: Mapping[str, str], **overrides: object) -> Settings:
+    """Read the TARSY_ variables; what the command line says wins."""
+    values: dict[str, object] = {
+        "data_dir": _path(env.get("TARSY_DATA_DIR")),
+        "database_url": env.get("DATABASE_URL") or None,
+        "config_dir": _path(env.get("TARSY_CONFIG_DIR")),
+        "api_tokens": env.get("TARSY_API_TOKENS") or None,
+        "llm_service_addr": env.get("TARSY_LLM_SERVICE_ADDR") or None,
+        "replay_speed": float(env.get("TARSY_REPLAY_SPEED") or 1.0),
+    }
+    given = {name: value for name, value in overrides.items() if value is not None}
+    return Settings(env=env, **{**values, **given})  # pyright: ignore[reportArgumentType] - names are those of the fields
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
