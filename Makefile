@@ -91,11 +91,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 # pip installs uv, pinned like the rest, and uv installs the rest: it takes seconds where pip takes minutes.
-$(INSTALLED): $(BIN)/python requirements.lock pyproject.toml
+$(INSTALLED): requirements.lock pyproject.toml | $(BIN)/python
+	@echo "Installing the packages of requirements.lock into .venv"
 	@awk '/^uv==/ {on = 1} on {print} on && !/\\$$/ {exit}' requirements.lock > .venv/uv.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
-	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock
-	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
+	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock
+	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .PHONY: node
