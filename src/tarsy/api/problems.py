@@ -170,8 +170,11 @@ def response_of(answer: Answer) -> Response:
 def respond(error: Exception) -> Response:
     """The answer to `error`, logged when it is our fault."""
     answer = answer_to(error)
-    if answer.problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        log.error("request.failed", status=answer.problem.status, exc_info=error)
+    if answer.problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.error("request.broke", exc_info=error)
+    elif answer.problem.status > HTTPStatus.INTERNAL_SERVER_ERROR:
+        # The surroundings are at fault, not a line of ours: no traceback.
+        log.warning("request.failed", status=answer.problem.status, error=str(error))
     return response_of(answer)
 
 
