@@ -129,8 +129,8 @@ class Connection:
                 del self._unsaid[key]
                 self._seen.pop(key, None)
                 continue
-            # A text must not arrive before the event it belongs to.
-            if topic.anchor is None or subscription.cursor < topic.anchor:
+            if topic.anchor is None or not topic.anchor <= subscription.cursor <= subscription.feed.last:
+                # A text must not arrive before the event it belongs to, nor after its end, which a client that is ahead may have seen.
                 continue
             del self._unsaid[key]
             told = topic.since(self._seen.get(key, 0))

@@ -80,6 +80,10 @@ class ConnectionManager:
         """The channels somebody follows here."""
         return tuple(self._channels)
 
+    @property
+    def connection_count(self) -> int:
+        return self._connections
+
     def is_followed(self, channel: str) -> bool:
         return channel in self._channels
 

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
+import anyio
 import stamina
 
 from tarsy.domain.live import StoredLiveEvent
@@ -11,6 +12,8 @@ from tarsy.events.ports import EventStore, SessionExists
 # A restart takes a second or two; an outage should not be asked about more often than this.
 FIRST_WAIT_SECONDS = 0.1
 LONGEST_WAIT_SECONDS = 2.0
+# Each question is one lookup by primary key: no answer in this time means that there will be none.
+ANSWER_SECONDS = 10.0
 
 T = TypeVar("T")
 
@@ -38,6 +41,7 @@ async def _patiently(ask: Callable[[], Awaitable[T]]) -> T:
         on=Exception, attempts=None, timeout=None, wait_initial=FIRST_WAIT_SECONDS, wait_max=LONGEST_WAIT_SECONDS
     )
     async for attempt in attempts:
-        with attempt:
+        # A client may leave at any moment; a query cut off in the middle would cost the pool its connection.
+        with attempt, anyio.fail_after(ANSWER_SECONDS, shield=True):
             return await ask()
     raise AssertionError("attempts do not end")
