@@ -23,9 +23,9 @@ def test_check_lists_every_mistake_and_exits_with_one(tmp_path: Path) -> None:
     run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path)
     assert run.returncode == 1
     assert run.stdout == ""
+    vendors = "'google', 'openai', 'anthropic', 'xai', 'vertexai' or 'replay'"
     assert run.stderr.splitlines() == [
-        f"{tmp_path}/llm-providers.yaml:2: llm_providers.m.type: \"opnai\" is not one of 'google', 'openai', 'anthropic', 'xai', 'vertexai' or 'replay'; "
-        'did you mean "openai"?',
+        f'{tmp_path}/llm-providers.yaml:2: llm_providers.m.type: "opnai" is not one of {vendors}; did you mean "openai"?',
         f'{tmp_path}/tarsy.yaml:2: queue.worker_cont: unknown key "worker_cont"; did you mean "worker_count"?',
         f'{tmp_path}/tarsy.yaml:3: queue.poll_interval: this is not a duration: "soon"; write 90s, 15m, 1h30m, 500ms or a number of seconds',
         f"{tmp_path}/tarsy.yaml:5: defaults.iteration_strategy: iteration_strategy: react is no longer a key; write instead:",
@@ -37,7 +37,7 @@ def test_check_lists_every_mistake_and_exits_with_one(tmp_path: Path) -> None:
 def test_check_of_a_good_configuration_says_so(tmp_path: Path) -> None:
     (tmp_path / "tarsy.yaml").write_text("defaults: {memory: {}}\n")
     run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
-    assert (run.returncode, run.stdout) == (0, f"{tmp_path}: ok (1 chains, 5 agents, 1 MCP servers)\n")
+    assert (run.returncode, run.stdout) == (0, f"{tmp_path}: ok (1 chain, 5 agents, 1 MCP server)\n")
     assert run.stderr == f"{tmp_path}/tarsy.yaml:1: defaults.memory: memory is accepted, not acted on yet\n"
 
 

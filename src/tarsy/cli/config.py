@@ -1,23 +1,11 @@
 """`tarsy config`: check, show and describe the configuration."""
 
-import json
 import os
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import yaml
-
-from tarsy.config.agent_resolver import ExplainedAgent
-from tarsy.config.configuration import NoProviderError
-from tarsy.config.json_schema import FILES, json_schema, schema_file_name
-from tarsy.config.loader import LoadedConfig, load_config
-from tarsy.config.problems import ConfigError, report
-from tarsy.config.redaction import redacted, redacted_chain
-from tarsy.config.registries import UnknownEntryError
-from tarsy.config.resolver import ExplainedChain, explain_chain
 
 app = typer.Typer(name="config", help="Check, show and describe the configuration.", no_args_is_help=True)
 
@@ -37,12 +25,14 @@ class SchemaFile(StrEnum):
 @app.command()
 def check(config: Directory = None) -> None:
     """Report everything that is wrong with the configuration; exit status 1 if anything is."""
-    loaded = _load(config)
-    if loaded.warnings:
-        typer.echo(report(loaded.warnings), err=True)
-    found = loaded.config
-    place = loaded.directory or "built-in configuration"
-    typer.echo(f"{place}: ok ({len(found.chains)} chains, {len(found.agents)} agents, {len(found.mcp_servers)} MCP servers)")
+    from tarsy.config.display import check_report  # noqa: PLC0415 - heavy, imported on first use
+
+    usable, verdict, remarks = check_report(config, os.environ)
+    if remarks:
+        typer.echo(remarks, err=True)
+    typer.echo(verdict, err=not usable)
+    if not usable:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -54,66 +44,36 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of YAML.")] = False,
 ) -> None:
     """Print the effective configuration, files and built-ins together; secrets are hidden."""
+    from tarsy.config.configuration import NoProviderError  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.display import effective, effective_chain  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.problems import ConfigError  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.registries import UnknownEntryError  # noqa: PLC0415 - heavy, imported on first use
+
     if origin and resolved is None:
         raise typer.BadParameter("--origin explains a chain: add --resolved CHAIN")
-    loaded = _load(config)
-    if resolved is None:
-        _print(redacted(loaded.config), as_json=as_json)
-        return
-    explained = _explain(loaded, resolved)
-    if origin:
-        _print(_origins(explained), as_json=as_json)
-    else:
-        _print(redacted_chain(explained.chain), as_json=as_json)
+    try:
+        loaded = load_config(config, os.environ)
+        text = effective_chain(loaded, resolved, origin=origin, as_json=as_json) if resolved else effective(loaded, as_json=as_json)
+    except (ConfigError, NoProviderError, UnknownEntryError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
+    typer.echo(text)
 
 
 @app.command()
 def schema(
     file: Annotated[SchemaFile, typer.Argument(help="Which of the two files.")] = SchemaFile.TARSY,
-    write: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the schemas of both files into this directory instead.")] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", exists=True, file_okay=False, help="Write the schemas of both files into this directory instead."),
+    ] = None,
 ) -> None:
     """Print the JSON Schema of a file, for editors that complete and check YAML."""
+    from tarsy.config.display import schema_text, write_schemas  # noqa: PLC0415 - heavy, imported on first use
+
     if write is None:
-        typer.echo(json.dumps(json_schema(f"{file}.yaml"), indent=2))
+        typer.echo(schema_text(f"{file}.yaml"))
         return
-    for name in FILES:
-        target = write / schema_file_name(name)
-        target.write_text(json.dumps(json_schema(name), indent=2) + "\n", encoding="utf-8")
+    for target in write_schemas(write):
         typer.echo(str(target))
-
-
-def _load(directory: Path | None) -> LoadedConfig:
-    try:
-        return load_config(directory, os.environ)
-    except ConfigError as error:
-        typer.echo(str(error), err=True)
-        count = len(error.problems)
-        typer.echo(f"{count} problem{'' if count == 1 else 's'} in the configuration", err=True)
-        raise typer.Exit(1) from error
-
-
-def _explain(loaded: LoadedConfig, chain_id: str) -> ExplainedChain:
-    try:
-        return explain_chain(loaded.config, chain_id)
-    except (UnknownEntryError, NoProviderError) as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from error
-
-
-def _origins(explained: ExplainedChain) -> dict[str, Any]:
-    return {agent.title: dict(_fields(agent)) for agent in explained.agents}
-
-
-def _fields(explained: ExplainedAgent) -> Iterator[tuple[str, dict[str, Any]]]:
-    values = explained.agent.model_dump(mode="json")
-    for name, level in sorted(explained.levels.items()):
-        value = values[name]
-        if name == "provider":
-            value = explained.agent.provider.name
-        elif name == "fallback_providers":
-            value = [fallback.provider.name for fallback in explained.agent.fallback_providers]
-        yield name, {"value": value, "from": level.value}
-
-
-def _print(shown: dict[str, Any], *, as_json: bool) -> None:
-    typer.echo(json.dumps(shown, indent=2) if as_json else yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=120).rstrip())

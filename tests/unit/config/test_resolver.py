@@ -43,7 +43,7 @@ FIELDS: dict[str, tuple[dict[str, Any], Any]] = {
             "stage": [{"provider": "gemini-2.5-pro"}],
             "stage agent": [{"provider": "google-default"}],
         },
-        (),
+        [],
     ),
     "success_policy": ({"defaults": "all", "stage": "any"}, SuccessPolicy.ANY),
 }
