@@ -23,9 +23,10 @@ class McpToolServers:
         self._clock = clock or SystemClock()
 
     def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str = ""
     ) -> AbstractAsyncContextManager[McpToolExecutor]:
         """The tools `agent` may use, connected on first use; names without a configuration are an operator's mistake and raise KeyError."""
+        del track  # real servers know nothing of recordings
         return self._open({name: servers[name] for name in agent.mcp_servers}, agent, execution_id)
 
     @asynccontextmanager

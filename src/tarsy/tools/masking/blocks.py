@@ -20,11 +20,11 @@ _ARMOUR = re.compile(r"[A-Za-z0-9+/=\s\\:,-]*+")
 
 _SSH_KEY = re.compile(r"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-ssh-ed25519@openssh\.com) AAAA[A-Za-z0-9+/]{16,}={0,3}")
 _URL_CREDENTIALS = re.compile(r"""://[^\s/:@"'<>{}]{0,128}:(?P<value>[^\s/"'<>]{1,256})@(?=[\w.\[])""")
-_BEARER = re.compile(
-    r"\b[Bb](?:earer|EARER)\s{1,4}(?P<value>[A-Za-z0-9._~+/-]{16,}=*)|\b[Bb]asic (?P<basic>[A-Za-z0-9+/]{12,}={0,2})(?![\w+/])"
-)
-_JWT = re.compile(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")
-_COOKIE = re.compile(r"(?P<head>[Cc]ookie:[ \t]*)(?P<value>[^\n\"']{4,4096})")
+# Each begins with a literal, so that the matcher can skip ahead; what stands before it is looked at afterwards.
+_BEARER = re.compile(r"earer[ \t]{1,4}(?P<value>[A-Za-z0-9._~+/-]{16,}=*)")
+_BASIC = re.compile(r"asic (?P<value>[A-Za-z0-9+/]{8,}={0,2})(?![\w+/])")
+_JWT = re.compile(r"eyJ(?<![\w-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*)?")
+_COOKIE = re.compile(r"ookie:[ \t]*(?P<value>[^\n\"']{4,4096})")
 _CURL_USER = re.compile(r"(?P<head>(?:-u|--user)[ =]['\"]?[\w.@-]{1,64}:)(?P<value>[^\s'\"]{1,256})")
 _DOMAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24})(?![\w-])")
 _LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
@@ -55,7 +55,7 @@ _NO_ADDRESS = frozenset(
         "log",
     ]
 )
-_BASE64_RUN = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/]{16,65536}={0,2}(?![A-Za-z0-9+/=])")
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/]{16,65536}+={0,2}")
 
 
 def mask_private_keys(text: str) -> str:
@@ -98,26 +98,21 @@ def mask_bearer(text: str) -> str:
     mark = label("token")
     if "eyJ" in text:
         text = _JWT.sub(lambda found: mark if _is_jwt(found.group()) else found.group(), text)
-    text = _BEARER.sub(lambda found: _bearer_replaced(found, mark), text)
+    if "earer" in text:
+        text = _BEARER.sub(_value_replaced(mark, lambda value: any(char.isdigit() for char in value)), text)
+    if "asic " in text:
+        text = _BASIC.sub(_value_replaced(mark, lambda value: b":" in _decoded(value)), text)
     if "ookie:" in text:
         text = _COOKIE.sub(_value_replaced(mark), text)
     return _CURL_USER.sub(_value_replaced(label("password")), text) if "-u" in text else text
 
 
-def _bearer_replaced(found: re.Match[str], mark: str) -> str:
-    group = "value" if found.group("value") else "basic"
-    value = found.group(group)
-    if group == "value" and not any(char.isdigit() for char in value):
-        return found.group()
-    if group == "basic" and b":" not in _decoded(value):
-        return found.group()
-    return found.group()[: found.start(group) - found.start()] + mark
+def _value_replaced(mark: str, counts: Callable[[str], bool] = bool) -> Callable[[re.Match[str]], str]:
+    """Replace the value of a match, unless it is a placeholder or does not count."""
 
-
-def _value_replaced(mark: str) -> Callable[[re.Match[str]], str]:
     def replace(found: re.Match[str]) -> str:
         value = found.group("value")
-        if value.startswith((MASK_PREFIX, "$", "{{", "<", "%", "***")):
+        if value.startswith((MASK_PREFIX, "$", "{{", "<", "%", "***")) or not counts(value):
             return found.group()
         whole, start = found.group(), found.start()
         return whole[: found.start("value") - start] + mark + whole[found.end("value") - start :]
@@ -177,4 +172,4 @@ def _hides(run: str, inner: Rule) -> bool:
         plain = _decoded(run).decode()
     except UnicodeDecodeError:
         return False
-    return bool(plain) and plain.isprintable() | ("\n" in plain) and inner(plain) != plain
+    return inner(plain) != plain

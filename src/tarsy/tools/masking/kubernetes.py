@@ -15,14 +15,22 @@ MASK = label("kubernetes_secret")
 
 _PAYLOADS = ("data", "stringData")
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_INTERESTING = frozenset({"kind", "type", *_PAYLOADS, _LAST_APPLIED})
 # The types a Secret has; an object without a kind but with one of these is a Secret whose kind was left out.
 _SECRET_TYPE = re.compile(
     r"Opaque|kubernetes\.io/(?:tls|basic-auth|ssh-auth|dockercfg|dockerconfigjson|service-account-token)|helm\.sh/release\.v1|bootstrap\.kubernetes\.io/token"
 )
 
 _JSON_START = re.compile(r"[{\[]")
-_MENTION = re.compile(
-    r"Secret|Opaque|kubernetes\.io/(?:tls|dockercfg|dockerconfigjson|basic-auth|ssh-auth|service-account-token)|helm\.sh/release"
+_MENTIONS = (
+    "Secret",
+    "Opaque",
+    "kubernetes.io/tls",
+    "kubernetes.io/docker",
+    "kubernetes.io/basic-auth",
+    "kubernetes.io/ssh-auth",
+    "kubernetes.io/service-account-token",
+    "helm.sh/release",
 )
 # In JSON that does not parse, quoted once or more often.
 _LOOSE_PAYLOAD = re.compile(r"""\\*["'](?:data|stringData)\\*["']\s{0,8}:\s{0,8}\{""")
@@ -30,18 +38,19 @@ _LOOSE_VALUE = re.compile(
     r"""(?P<key>\\*["'][^"'\\\n]{1,256}\\*["']\s{0,8}:\s{0,8})(?P<open>\\*)(?P<quote>["'])(?P<value>(?:(?!(?P=open)(?P=quote))[^\n}]){0,65536})"""
 )
 _FLOW_PAYLOAD = re.compile(r"(?P<key>\b(?:data|stringData):\s{0,8})\{(?P<body>[^{}]{0,1048576})(?:\}|\Z)")
-_LINE = re.compile(
-    r"(?P<indent> *)(?P<dashes>(?:- +)*)(?:(?P<key>[\w./$-]+|\"[^\"\n]{1,256}\"|'[^'\n]{1,256}') *:(?P<value>(?: [^\n]*)?)$)?"
-)
 
 
 def mask_kubernetes_secrets(text: str) -> str:
     """Hide the payload of every Secret in `text`."""
-    if _MENTION.search(text) is None:
+    if not _mentions(text):
         return text
     text = _mask_json(text)
     text = _mask_flow(text)
     return _mask_yaml(text)
+
+
+def _mentions(text: str) -> bool:
+    return any(word in text for word in _MENTIONS)
 
 
 def _mask_json(text: str) -> str:
@@ -69,7 +78,7 @@ def _mask_json(text: str) -> str:
             parts.append(text[done:end])
             done = end
     rest = text[done:]
-    return "".join((*parts, _mask_loose(rest) if _MENTION.search(rest) else rest))
+    return "".join((*parts, _mask_loose(rest) if _mentions(rest) else rest))
 
 
 def _opens_json(text: str, at: int) -> bool:
@@ -210,72 +219,79 @@ class _Group:
 
 
 def _mask_yaml(text: str) -> str:
-    if not re.search(
-        r"^ *(?:- +)*[\"']?(?:data|stringData|kubectl\.kubernetes\.io/last-applied-configuration)[\"']? *:", text, re.MULTILINE
-    ):
+    if "data:" not in text and "stringData:" not in text and _LAST_APPLIED not in text:
         return text
     lines = text.split("\n")
-    masked = list(_masked_lines(lines, _payload_lines(lines)))
-    return "\n".join(masked)
+    payloads = _payload_lines(lines)
+    return "\n".join(_masked_lines(lines, payloads)) if payloads else text
 
 
-def _payload_lines(lines: list[str]) -> dict[int, int]:
-    """Line number → column, for each line that opens a Secret's payload."""
-    candidates: list[tuple[int, int, _Group, str]] = []
+def _payload_lines(lines: list[str]) -> list[tuple[int, int]]:
+    """Number and column of each line that opens a Secret's payload."""
+    candidates: list[tuple[int, _Group, str]] = []
     stack: list[_Group] = []
     for number, line in enumerate(lines):
+        # A document ends, and with it all that is open.
         if line.startswith(("---", "...")):
             stack = []
             continue
-        found = _LINE.match(line)
-        if found is None or found.group("key") is None:
+        if ":" not in line:
             continue
-        column = found.end("dashes")
-        group = _enter(stack, column, is_item=bool(found.group("dashes")), dash_at=found.end("indent"))
-        key, value = found.group("key").strip("\"'"), found.group("value").strip().strip("\"',")
-        if key == "kind":
-            group.kind = value
-        elif key == "type":
-            group.type = value
-        elif key in _PAYLOADS or key == _LAST_APPLIED:
-            candidates.append((number, column, group, key))
-    return {
-        number: column
-        for number, column, group, key in candidates
-        if (group.belongs_to_secret if key == _LAST_APPLIED else group.is_secret)
-    }
+        bare = line.lstrip(" ")
+        column = dash_at = len(line) - len(bare)
+        if bare.startswith("- "):
+            bare = bare.lstrip("- ")
+            column = len(line) - len(bare)
+        group = stack[-1] if stack and stack[-1].column == column == dash_at else _enter(stack, column, dash_at)
+        key = bare.partition(":")[0].rstrip().strip("\"'")
+        if key in _INTERESTING:
+            _note(group, key, bare)
+            candidates.append((number, group, key))
+    return [(number, group.column) for number, group, key in candidates if _is_payload(group, key)]
 
 
-def _enter(stack: list[_Group], column: int, *, is_item: bool, dash_at: int) -> _Group:
+def _note(group: _Group, key: str, bare: str) -> None:
+    value = bare.partition(":")[2].partition(" #")[0].strip().strip("\"',")
+    if key == "kind":
+        group.kind = value
+    elif key == "type":
+        group.type = value
+
+
+def _is_payload(group: _Group, key: str) -> bool:
+    if key == _LAST_APPLIED:
+        return group.belongs_to_secret
+    return key in _PAYLOADS and group.is_secret
+
+
+def _enter(stack: list[_Group], column: int, dash_at: int) -> _Group:
     """The mapping a line belongs to: leave the deeper ones, open a new one for a deeper line or a new list item."""
-    while stack and (stack[-1].column > column or (is_item and stack[-1].column > dash_at)):
+    while stack and stack[-1].column > dash_at:
         stack.pop()
     if not stack or stack[-1].column < column:
         stack.append(_Group(column, stack[-1] if stack else None))
     return stack[-1]
 
 
-def _masked_lines(lines: list[str], payloads: dict[int, int]) -> Iterator[str]:
-    number = 0
-    while number < len(lines):
-        line = lines[number]
-        number += 1
-        column = payloads.get(number - 1)
-        if column is None:
-            yield line
+def _masked_lines(lines: list[str], payloads: list[tuple[int, int]]) -> list[str]:
+    masked: list[str] = []
+    done = 0
+    for number, column in payloads:
+        if number < done:
             continue
-        head, _, value = line.partition(":")
-        below = _deeper(lines, number, column)
-        if value.strip() and MASK in value:
-            yield line
-            continue
-        if value.strip():
-            # A flow mapping, a scalar or a block scalar: all of it, with the lines that continue it.
-            yield f"{head}: {MASK}"
+        head, _, value = lines[number].partition(":")
+        below = _deeper(lines, number + 1, column)
+        masked += lines[done:number]
+        if not value.partition("#")[0].strip():
+            masked.append(lines[number])
+            masked += _masked_entries(lines[number + 1 : below])
+        elif MASK in value:
+            masked += lines[number:below]
         else:
-            yield line
-            yield from _masked_entries(lines[number:below])
-        number = below
+            # A flow mapping, a scalar or a block scalar: all of it, with the lines that continue it.
+            masked.append(f"{head}: {MASK}")
+        done = below
+    return masked + lines[done:]
 
 
 def _deeper(lines: list[str], start: int, column: int) -> int:
@@ -283,7 +299,8 @@ def _deeper(lines: list[str], start: int, column: int) -> int:
     number = start
     while number < len(lines):
         line = lines[number]
-        if line.strip() and len(line) - len(line.lstrip(" ")) <= column:
+        bare = line.lstrip(" ")
+        if bare and len(line) - len(bare) <= column and not bare.isspace():
             break
         number += 1
     return number
@@ -294,9 +311,8 @@ def _masked_entries(lines: list[str]) -> Iterator[str]:
     first = next((line for line in lines if line.strip()), "")
     column = len(first) - len(first.lstrip(" "))
     for line in lines:
-        if not line.strip():
-            continue
-        if len(line) - len(line.lstrip(" ")) > column:
+        bare = line.lstrip(" ")
+        if not bare or len(line) - len(bare) > column:
             continue
         key, colon, _ = line.partition(":")
         yield f"{key}: {MASK}" if colon else f"{line[:column]}{MASK}"

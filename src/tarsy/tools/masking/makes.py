@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Make:
-    """A token format: the literals one of which must be there, so that the rest need not be searched for, and the format itself."""
+    """A token format, and what to probe a text for before the format is tried: its literal beginnings."""
 
-    literals: tuple[str, ...]
+    probe: str
     pattern: re.Pattern[str]
     mark: str
 
@@ -57,16 +57,37 @@ _NEWER = (
 _GITLAB = ("glpat-", "gldt-", "glft-", "glsoat-", "glrt-", "GR1348941", "glcbt-", "glimt-", "glptt-", "glagent-", "gloas-")
 
 
+# Every token is a long run of such characters; only in those runs its literal is looked for.
+_RUN = re.compile(r"[A-Za-z0-9_.:~+/=-]{20,}+")
+
+
 def mask_known_makes(text: str) -> str:
+    parts: list[str] = []
+    done = 0
+    probe = _probe()
+    for run in _RUN.finditer(text):
+        start, end = run.span()
+        if probe.search(text, start, end) is not None:
+            parts += [text[done:start], _masked(text[start:end])]
+            done = end
+    return "".join((*parts, text[done:])) if parts else text
+
+
+def _masked(run: str) -> str:
     for make in known_makes():
-        if any(literal in text for literal in make.literals):
-            text = make.pattern.sub(make.mark, text)
-    return text
+        run = make.pattern.sub(make.mark, run)
+    return run
+
+
+@cache
+def _probe() -> re.Pattern[str]:
+    # Every branch begins with a literal: only then the matcher skips ahead.
+    return re.compile("|".join(make.probe for make in known_makes()))
 
 
 @cache
 def known_makes() -> tuple[Make, ...]:
-    return (*_detectors(), *(Make((literal,), re.compile(pattern), mark) for literal, pattern, mark in _NEWER))
+    return (*_detectors(), *(Make(re.escape(literal), re.compile(pattern), mark) for literal, pattern, mark in _NEWER))
 
 
 def _detectors() -> Iterator[Make]:
@@ -77,7 +98,6 @@ def _detectors() -> Iterator[Make]:
         github_token,
         gitlab_token,
         mailchimp,
-        openai,
         pypi_token,
         sendgrid,
         slack,
@@ -88,30 +108,31 @@ def _detectors() -> Iterator[Make]:
     )
 
     token, slack_token = label("token"), label("slack_token")
-    # Of these two only the first format: the other is a keyword search.
-    yield Make(("AKIA", "ASIA", "ABIA", "ACCA", "A3T"), _formats(aws.AWSKeyDetector())[0], label("aws_access_key"))
+    # Only the first format: the other one is a keyword search.
+    access_key = _formats(aws.AWSKeyDetector())[0]
+    yield Make("AKIA|ASIA|ABIA|ACCA|A3T", access_key, label("aws_access_key"))
     yield from _makes(github_token.GitHubTokenDetector(), ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), label("github_token"))
     yield from _makes(slack.SlackDetector(), ("xox", "XOX", "hooks.slack.com"), slack_token)
     yield from _makes(azure_storage_key.AzureStorageKeyDetector(), ("AccountKey=",), token)
     yield from _makes(gitlab_token.GitLabTokenDetector(), _GITLAB, token)
-    yield from _makes(openai.OpenAIDetector(), ("T3BlbkFJ",), token)
     yield from _makes(pypi_token.PypiTokenDetector(), ("pypi-AgE",), token)
     yield from _makes(sendgrid.SendGridDetector(), ("SG.",), token)
     yield from _makes(square_oauth.SquareOAuthDetector(), ("sq0csp-",), token)
     yield from _makes(stripe.StripeDetector(), ("k_live_",), token)
-    yield from _alone(mailchimp.MailchimpDetector(), ("-us",), token)
-    yield from _alone(telegram_token.TelegramBotTokenDetector(), (":AA",), token)
-    yield from _alone(twilio.TwilioKeyDetector(), ("AC", "SK"), token)
+    yield from _alone(mailchimp.MailchimpDetector(), r"-us\d", token)
+    yield from _alone(telegram_token.TelegramBotTokenDetector(), r":AA[\w-]{33}", token)
+    yield from _alone(twilio.TwilioKeyDetector(), r"AC[a-z0-9]{32}|SK[a-z0-9]{32}", token)
 
 
 def _makes(detector: "RegexBasedDetector", literals: tuple[str, ...], mark: str) -> Iterator[Make]:
-    return (Make(literals, pattern, mark) for pattern in _formats(detector))
+    probe = "|".join(re.escape(literal) for literal in literals)
+    return (Make(probe, pattern, mark) for pattern in _formats(detector))
 
 
-def _alone(detector: "RegexBasedDetector", literals: tuple[str, ...], mark: str) -> Iterator[Make]:
-    """Short formats count only where they stand alone: inside a longer run they are a coincidence."""
+def _alone(detector: "RegexBasedDetector", probe: str, mark: str) -> Iterator[Make]:
+    """Formats with hardly a literal count only where they stand alone: inside a longer run they are a coincidence."""
     for pattern in _formats(detector):
-        yield Make(literals, re.compile(rf"(?<![\w./+-])(?:{pattern.pattern})(?![\w/+-])"), mark)
+        yield Make(probe, re.compile(rf"(?<![\w./+-])(?:{pattern.pattern})(?![\w/+-])"), mark)
 
 
 def _formats(detector: Any) -> tuple[re.Pattern[str], ...]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from tarsy.config.masking import GROUPS, PATTERNS
 from tarsy.config.resolved import ResolvedMasking
-from tarsy.tools.masking.assignments import KEYWORDS, AssignmentMasker
+from tarsy.tools.masking.assignments import AssignmentMasker
 from tarsy.tools.masking.blocks import (
     encoded_secrets,
     mask_bearer,
@@ -102,12 +102,7 @@ def _group(name: str) -> tuple[str, ...]:
 
 def _named_rules(names: frozenset[str]) -> Iterable[Rule]:
     yield from (_RULES[name] for name in PATTERNS if name in names and name in _RULES)
-    # In the order of the configuration reference, but the special before the general: it claims its names first.
-    order = ("aws_secret_key", *(name for name in PATTERNS if name != "aws_secret_key"))
-    keywords = [keyword for name in order if name in names for keyword in KEYWORDS.get(name, ())]
-    assignments = AssignmentMasker(keywords).mask if keywords else None
-    if assignments is not None:
-        yield assignments
+    yield AssignmentMasker(names).mask
     if "email" in names:
         yield mask_emails
     if "base64_secret" in names:

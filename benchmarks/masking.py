@@ -1,0 +1,96 @@
+"""How long masking takes: a realistic megabyte, and texts made to hurt. Prints one line each; exits 1 when a megabyte takes too long."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+
+from tarsy.tools.masking import Masker
+
+MEGABYTE = 1024 * 1024
+# What a megabyte may take, hostile or not.
+LIMIT_MS = 200
+
+
+def logs() -> str:
+    line = (
+        "2026-03-01T12:00:{:02d}.123Z INFO  pod/payments-7d9f8b6c5-x2x4z request_id=7c9e6679-7425-40de-944b-e07fc1f90ae7 "
+        'method=GET path=/api/v1/orders/{} status=200 duration=12ms user_agent="Mozilla/5.0 (X11; Linux x86_64)" '
+        "image=registry.example.com/payments@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n"
+    )
+    text = "".join(line.format(n % 60, n) for n in range(4000))
+    return (text + "DB_PASSWORD=hunter2 token=abc123def456ghi789\n")[-MEGABYTE:]
+
+
+def secrets(encode: Callable[[object], str]) -> str:
+    items = [
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": f"secret-{n}", "namespace": "prod"},
+            "data": {"username": "YWRtaW4=", "password": "aHVudGVyMg==" * 8},
+        }
+        for n in range(3200)
+    ]
+    return encode({"apiVersion": "v1", "kind": "List", "items": items})[:MEGABYTE]
+
+
+def yaml_secrets() -> str:
+    one = "- apiVersion: v1\n  data:\n    password: aHVudGVyMg==\n    username: YWRtaW4=\n  kind: Secret\n  metadata:\n    name: s-{}\n    namespace: prod\n"
+    return ("apiVersion: v1\nkind: List\nitems:\n" + "".join(one.format(n) for n in range(8000)))[:MEGABYTE]
+
+
+SAMPLES: dict[str, Callable[[], str]] = {
+    "logs": logs,
+    "json secrets, cut off": lambda: secrets(json.dumps),
+    "json secrets, indented, cut off": lambda: secrets(lambda value: json.dumps(value, indent=2)),
+    "yaml secrets": yaml_secrets,
+    "password=": lambda: "password=" * (MEGABYTE // 9),
+    "password: ": lambda: "password: \n" * (MEGABYTE // 11),
+    'password:"': lambda: 'password:"' * (MEGABYTE // 10),
+    "a": lambda: "a" * MEGABYTE,
+    "a@": lambda: "a@" * (MEGABYTE // 2),
+    "a.": lambda: "x@" + "a." * (MEGABYTE // 2),
+    "://": lambda: "://" * (MEGABYTE // 3),
+    "://a:": lambda: "://a:" * (MEGABYTE // 5),
+    "begin key": lambda: "-----BEGIN PRIVATE KEY-----" * (MEGABYTE // 27),
+    "{ Secret": lambda: "Secret" + '{"' * (MEGABYTE // 2),
+    "[ Secret": lambda: "Secret" + "[" * MEGABYTE,
+    "nested": lambda: "Secret" + '{"a":' * (MEGABYTE // 5),
+    "data:{ Secret": lambda: 'kind: Secret "data":{' * (MEGABYTE // 21),
+    "flow": lambda: "kind: Secret data: {" * (MEGABYTE // 20),
+    "spaces": lambda: "kind: Secret\n" + " " * MEGABYTE,
+    "dashes": lambda: "kind: Secret\ndata:\n" + "- " * (MEGABYTE // 2),
+    "dash lines": lambda: "kind: Secret\ndata:\n" + "- \n" * (MEGABYTE // 3),
+    "eyJ": lambda: "eyJ" * (MEGABYTE // 3),
+    "eyJ.": lambda: "eyJhbGciOi." * (MEGABYTE // 11),
+    "backslashes": lambda: "\\" * MEGABYTE,
+    "quotes": lambda: '"password' * (MEGABYTE // 9),
+    "<token>": lambda: "<token>" * (MEGABYTE // 7),
+    "--token": lambda: "--token" * (MEGABYTE // 7),
+    "name: password": lambda: "name: password\n" * (MEGABYTE // 15),
+    "sk-": lambda: "sk-" * (MEGABYTE // 3),
+    "bearer": lambda: "Bearer " * (MEGABYTE // 7),
+    "cookie": lambda: "cookie:" * (MEGABYTE // 7),
+    "base64": lambda: "QUJD" * (MEGABYTE // 4),
+    "base64 words": lambda: "cGFzc3dvcmQ9aHVudGVyMjIyMjI= " * (MEGABYTE // 29),
+}
+
+
+def main() -> int:
+    masker = Masker.for_group("all")
+    masker.mask("warm up password=x")
+    worst = 0.0
+    for name, make in SAMPLES.items():
+        text = make()
+        started = time.process_time()
+        masker.mask(text)
+        took = (time.process_time() - started) * 1000 * MEGABYTE / max(len(text), 1)
+        worst = max(worst, took)
+        print(f"{name:32} {took:8.1f} ms/MB{'   TOO SLOW' if took > LIMIT_MS else ''}")
+    print(f"{'worst':32} {worst:8.1f} ms/MB, limit {LIMIT_MS}")
+    return int(worst > LIMIT_MS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""Which names announce a secret. Pure module.
+
+A name is found by its last word (a stem, searched for as a literal, which is fast) and judged as a whole.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tarsy.tools.masking.values import Sort
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """Names that end like this announce a secret of this sort."""
+
+    pattern: str
+    sort: Sort
+    stems: tuple[str, ...]
+    # Of the whole name, in lower case.
+    name: re.Pattern[str]
+
+
+def _of(pattern: str, sort: Sort, stems: str, name: str) -> Announcement:
+    return Announcement(
+        pattern, sort, tuple(stems.split()), re.compile(rf"(?:.*[_.-]|)(?:{name})" if sort is Sort.NAMED else rf".*(?:{name})")
+    )
+
+
+# The special before the general: the first that fits a name has it.
+ANNOUNCEMENTS = (
+    _of("aws_secret_key", Sort.NAMED, "key token", r"aws_?secret(?:_?access)?_?key|secret_?access_?key|aws_session_token"),
+    _of("password", Sort.CERTAIN, "password passwd passphrase passcode passwort", r"password|passwd|passphrase|passcode|passwort"),
+    _of("password", Sort.CERTAIN, "requirepass masterauth", r"requirepass|masterauth"),
+    _of("password", Sort.LIKELY, "pass pwd", r"(?:[_.-]|db|user|root|admin)(?:pass|pwd)"),
+    _of(
+        "api_key",
+        Sort.LIKELY,
+        "key",
+        r"(?:api|app|auth|account|service|subscription|licen[sc]e|sas|ingest(?:ion)?|integration|routing)[_-]?key",
+    ),
+    _of("token", Sort.LIKELY, "token tokens", r"token|auth_tokens"),
+    _of("token", Sort.LIKELY, "authorization bearer", r"authorization|bearer"),
+    _of("token", Sort.LIKELY, "sessionid sessid sig signature", r"sessionid|phpsessid|[?&]sig|x-amz-signature|x-goog-signature"),
+    _of("token", Sort.LIKELY, "credential credentials", r"credentials?"),
+    _of("secret_key", Sort.NAMED, "key", r"\w*(?:secret|signing|encryption|master|private|access|hmac|shared|session|cookie)[_-]?key"),
+    _of("secret_key", Sort.NAMED, "secret secret_key_base salt", r"\w*secret|secret_key_base|hash_?salt"),
+    _of(
+        "certificate_authority_data",
+        Sort.ENCODED,
+        "data cabundle",
+        r"(?:certificate-authority|client-certificate|client-key)-data|cabundle",
+    ),
+    _of(
+        "base64_short",
+        Sort.ENCODED,
+        "dockerconfigjson dockercfg htpasswd kubeconfig",
+        r"\.?dockerconfigjson|\.dockercfg|htpasswd|kubeconfig",
+    ),
+    _of(
+        "base64_short",
+        Sort.ENCODED,
+        "jks p12 pfx pem rsa ed25519 key privatekey",
+        r"\.(?:jks|p12|pfx|pem|key)|id_(?:rsa|ed25519)|ssh-privatekey",
+    ),
+)
+
+
+class NameTable:
+    """The announcements of some patterns."""
+
+    def __init__(self, patterns: frozenset[str]) -> None:
+        self._announcements = tuple(each for each in ANNOUNCEMENTS if each.pattern in patterns)
+        # Longest first: `token` must not hide `tokens` from a search that takes the first that fits.
+        self.stems = tuple(sorted({stem for each in self._announcements for stem in each.stems}, key=len, reverse=True))
+        self.classify = lru_cache(maxsize=4096)(self._classify)
+
+    def _classify(self, name: str) -> tuple[str, Sort] | None:
+        """What a value under `name` (in lower case) is, if it is a secret."""
+        return next(((each.pattern, each.sort) for each in self._announcements if each.name.fullmatch(name)), None)
