@@ -45,9 +45,12 @@ Result = TypeVar("Result")
 
 
 def _with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: Path | None) -> Result:
-    """Run `work` on the database; what stands in its way is told in words, not as a traceback."""
-    from tarsy.db.connection import DatabaseUnavailableError, create_engine  # noqa: PLC0415 - heavy, imported on first use
+    """Run `work` on the database and let go of it again."""
+    from tarsy.db.connection import create_engine  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.db.embedded import open_database  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
+
+    configure_logs()
 
     async def run() -> Result:
         async with open_database(url, data_dir) as address:
@@ -57,8 +60,4 @@ def _with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | 
             finally:
                 await engine.dispose()
 
-    try:
-        return anyio.run(run)
-    except DatabaseUnavailableError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from error
+    return anyio.run(run)

@@ -1,0 +1,34 @@
+import sys
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import anyio
+
+from tarsy.db import migrate
+
+# Beside the interpreter, where an installation puts it.
+TARSY = Path(sys.executable).with_name("tarsy")
+
+
+async def tarsy(*arguments: str) -> CompletedProcess[bytes]:
+    with anyio.fail_after(60):
+        return await anyio.run_process([TARSY, *arguments], check=False)
+
+
+async def test_the_schema_of_an_empty_database_can_be_looked_at_and_brought_up_to_date(empty_database_url: str) -> None:
+    before = await tarsy("db", "current", "--database-url", empty_database_url)
+    assert before.stdout.decode() == f"The database is at revision none; the newest is {migrate.head()}. Run: tarsy db upgrade\n"
+    done = await tarsy("db", "upgrade", "--database-url", empty_database_url)
+    assert done.stdout.decode() == f"The database is at revision {migrate.head()}, the newest.\n"
+    after = await tarsy("db", "current", "--database-url", empty_database_url)
+    assert after.stdout.decode() == f"The database is at revision {migrate.head()}, the newest.\n"
+
+
+async def test_a_database_that_does_not_answer_is_told_in_two_sentences_without_the_password(tmp_path: Path) -> None:
+    done = await tarsy("db", "upgrade", "--database-url", f"postgresql://user:top-secret@/tarsy?host={tmp_path}")
+    complaint = done.stderr.decode()
+    assert done.returncode == 1
+    assert "does not answer" in complaint
+    assert "Check that the server runs" in complaint
+    assert "Traceback" not in complaint
+    assert "top-secret" not in complaint
