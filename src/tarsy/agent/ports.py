@@ -29,8 +29,10 @@ class ToolServers(Protocol):
     """Opens the tools of an execution and closes them with it."""
 
     def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str
-    ) -> AbstractAsyncContextManager[ToolExecutor]: ...
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
+    ) -> AbstractAsyncContextManager[ToolExecutor]:
+        """`track` names the execution the same in every run, `execution_id` in this one."""
+        ...
 
 
 class Journal(Protocol):

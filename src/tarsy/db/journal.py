@@ -115,7 +115,7 @@ async def _fence(connection: AsyncConnection, step: Step) -> _Fenced:
     table = CLAIM_TABLES[step.claim.kind]
     held = sa.select(table.c.id).where(table.c.id == step.claim.id, table.c.claim_token == step.claim.token)
     # A step that will change the claimed row says so from the start: two readers that both want to write later would wait for each other.
-    changes_claimed_row = bool(step.session_close or step.work_close)
+    changes_claimed_row = bool(step.session_close or step.work_close or step.runbook is not None)
     held = held.with_for_update(key_share=True) if changes_claimed_row else held.with_for_update(read=True)
     if (await connection.execute(held)).first() is None:
         raise ClaimLostError(step.claim)
@@ -224,8 +224,11 @@ def _run_sources(target: RunStatus) -> list[str]:
 
 
 async def _close_work(connection: AsyncConnection, step: Step) -> None:
-    """End what was claimed, or note on it which stage is its own."""
+    """End what was claimed, or note on it which stage is its own and what its agents are given."""
     table = CLAIM_TABLES[step.claim.kind]
+    if step.runbook is not None:
+        of_session = alert_sessions.c.id == step.session_id
+        await connection.execute(sa.update(alert_sessions).where(of_session).values(runbook=storable(step.runbook)))
     if step.session_close:
         await _close_session(connection, step, step.session_close)
         await signals.notify(connection, signals.WORK, ClaimKind.SESSION)

@@ -59,6 +59,8 @@ alert_sessions = sa.Table(
     sa.Column("author", sa.Text, nullable=False),
     sa.Column("nonce", sa.Text, nullable=False),
     sa.Column("runbook_url", sa.Text),
+    # The text its agents were given, once it was fetched: the same again for those that come later.
+    sa.Column("runbook", sa.Text),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("final_analysis", sa.Text),
     sa.Column("analysis_is_partial", sa.Boolean, nullable=False, server_default=sa.false()),

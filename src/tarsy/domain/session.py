@@ -39,6 +39,7 @@ class AlertSession:
     nonce: str
     status: SessionStatus
     runbook_url: str | None = None
+    runbook: str | None = None
     mcp_selection: Mapping[str, Any] | None = None
     pod_id: str | None = None
     final_analysis: str | None = None

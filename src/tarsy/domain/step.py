@@ -46,6 +46,8 @@ class Step:
     stage_closes: tuple[StageClose, ...] = ()
     session_close: SessionClose | None = None
     work_close: WorkClose | None = None
+    # The runbook that the session's agents are given.
+    runbook: str | None = None
 
     @property
     def session_id(self) -> str:

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import structlog
 
+from tarsy.agent.budget import context_limit
 from tarsy.agent.context.formatter import formatter_for
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.stopping import StopReason
@@ -18,7 +19,6 @@ from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.work import SessionWork
 from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, best_analysis, next_step, plan
-from tarsy.session.runbook import Runbook
 from tarsy.session.stage_runner import StageJob, StageRunner, abandoned, outcome_of
 from tarsy.session.workshop import RunScope, Workshop
 
@@ -48,7 +48,7 @@ class SessionExecutor:
 
     async def _walk(self, work: SessionWork, chain: ResolvedChain, stages: Sequence[PlannedStage], scope: RunScope) -> FinishSession:
         records = await self._workshop.history.told(work.session.id)
-        runbook = await self._runbook(work, chain, first_start=not records)
+        runbook = await self._runbook(work, chain)
         done = finished_stages(stages, records)
         while True:
             step = next_step(stages, done)
@@ -72,27 +72,32 @@ class SessionExecutor:
             outcome, _ = await self._stages.run(job, scope.stopping)
             done = [*done, outcome]
 
-    async def _runbook(self, work: SessionWork, chain: ResolvedChain, *, first_start: bool) -> str:
-        """The alert's own runbook or the default; that it could not be fetched is told once, on the timeline."""
-        if not work.session.runbook_url:
-            return chain.default_runbook
-        runbook: Runbook = await self._workshop.runbooks.fetch(work.session.runbook_url, default=chain.default_runbook)
-        if runbook.warning and first_start:
-            now = self._workshop.clock.now()
-            event = TimelineEvent(
-                id=str(uuid4()),
-                session_id=work.session.id,
-                stage_id=None,
-                execution_id=None,
-                sequence_number=0,
-                event_type=TimelineEventType.WARNING,
-                status=TimelineStatus.COMPLETED,
-                content=runbook.warning,
-                created_at=now,
-                completed_at=now,
-            )
-            await self._workshop.journal.commit(Step(claim=work.claim, opened=(event,)))
-        return runbook.text
+    async def _runbook(self, work: SessionWork, chain: ResolvedChain) -> str:
+        """The alert's own runbook or the default. It is fetched once; that it could not be is told on the timeline."""
+        session = work.session
+        if session.runbook is not None:
+            return session.runbook
+        runbook = await self._workshop.runbooks.fetch(session.runbook_url, default=chain.default_runbook)
+        text = self._workshop.mask(runbook.text)
+        if session.runbook_url:
+            opened = (self._warning(work, self._workshop.mask(runbook.warning)),) if runbook.warning else ()
+            await self._workshop.journal.commit(Step(claim=work.claim, opened=opened, runbook=text))
+        return text
+
+    def _warning(self, work: SessionWork, text: str) -> TimelineEvent:
+        now = self._workshop.clock.now()
+        return TimelineEvent(
+            id=str(uuid4()),
+            session_id=work.session.id,
+            stage_id=None,
+            execution_id=None,
+            sequence_number=0,
+            event_type=TimelineEventType.WARNING,
+            status=TimelineStatus.COMPLETED,
+            content=text,
+            created_at=now,
+            completed_at=now,
+        )
 
     async def _finish(self, work: SessionWork, finish: FinishSession) -> None:
         close = SessionClose(
@@ -149,10 +154,11 @@ def _previous(planned: PlannedStage, records: Sequence[StageRecord], done: Seque
     told: dict[str, str] = {}
     for config in planned.agents:
         formatter = formatter_for(config.type, config.tool_calling)
+        limit = context_limit(config.provider)
         if planned.stage_type is StageType.EXEC_SUMMARY:
             told[config.agent_name] = best_analysis(done) or ""
         elif planned.references is not None:
-            told[config.agent_name] = formatter.format_stage_context(earlier[planned.references])
+            told[config.agent_name] = formatter.format_stage_context(earlier[planned.references], limit=limit)
         else:
-            told[config.agent_name] = formatter.format_previous_stages(earlier)
+            told[config.agent_name] = formatter.format_previous_stages(earlier, limit=limit)
     return told

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from tarsy.agent.budget import context_limit
 from tarsy.agent.context.investigation import format_investigation
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt
@@ -90,15 +91,14 @@ class FollowupExecutor:
         records = await self._workshop.history.told(work.session.id)
         stored = next((record for record in records if record.stage.id == kind.stage_id), None)
         index = stored.stage.stage_index if stored else max((record.stage.stage_index for record in records), default=-1) + 1
-        investigation = format_investigation(records)
-        runbook = await self._workshop.runbooks.fetch(work.session.runbook_url, default=chain.default_runbook)
+        investigation = format_investigation(records, limit=context_limit(agent.provider))
         questions = await self._workshop.history.questions(work.session.id)
         return StageJob(
             claim=work.claim,
             session=work.session,
             chain=chain,
             planned=PlannedStage(index=index, name=kind.name, stage_type=kind.stage_type, agents=(agent,)),
-            runbook=runbook.text,
+            runbook=work.session.runbook if work.session.runbook is not None else chain.default_runbook,
             previous={agent.agent_name: investigation},
             chat=_chat_prompt(work, investigation, questions, records) if isinstance(work, ChatWork) else None,
             stored=stored,

@@ -108,12 +108,13 @@ class StageRunner:
     ) -> ExecutionResult:
         workshop = self._workshop
         servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
-        async with workshop.tools.open(config, servers, execution_id=execution.id) as tools:
+        track = track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
+        async with workshop.tools.open(config, servers, execution_id=execution.id, track=track) as tools:
             context = ExecutionContext(
                 claim=job.claim,
                 stage_id=stage.id,
                 execution_id=execution.id,
-                track=track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name),
+                track=track,
                 config=config,
                 servers=servers,
                 prompts=PromptBuilder(_prompt_context(job, config)),

@@ -25,28 +25,34 @@ class McpToolServers:
     def open(
         self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str = ""
     ) -> AbstractAsyncContextManager[McpToolExecutor]:
-        """The tools `agent` may use, connected on first use; names without a configuration are an operator's mistake and raise KeyError."""
-        del track  # real servers know nothing of recordings
-        return self._open({name: servers[name] for name in agent.mcp_servers}, agent, execution_id)
+        """The tools `agent` may use, connected on first use. A name without a configuration is an operator's mistake: KeyError."""
+        return self.open_servers(
+            {name: servers[name] for name in agent.mcp_servers},
+            call_timeout=agent.tool_call_timeout,
+            execution_id=execution_id,
+            filters=agent.tool_filters,
+        )
 
     @asynccontextmanager
-    async def _open(
-        self, configs: Mapping[str, ResolvedMcpServer], agent: ResolvedAgentConfig, execution_id: str
+    async def open_servers(
+        self,
+        configs: Mapping[str, ResolvedMcpServer],
+        *,
+        call_timeout: float,
+        execution_id: str,
+        filters: Mapping[str, tuple[str, ...]] | None = None,
     ) -> AsyncGenerator[McpToolExecutor]:
+        """The tools of these servers, narrowed by `filters`."""
+        allowed = {name: frozenset(tools) for name, tools in (filters or {}).items()}
         async with anyio.create_task_group() as tasks:
             servers = {
                 name: ToolServer(
-                    config,
-                    allowed=frozenset(agent.tool_filters[name]) if name in agent.tool_filters else None,
-                    env=self._env,
-                    execution_id=execution_id,
-                    tasks=tasks,
-                    clock=self._clock,
+                    config, allowed=allowed.get(name), env=self._env, execution_id=execution_id, tasks=tasks, clock=self._clock
                 )
                 for name, config in configs.items()
             }
             try:
-                yield McpToolExecutor(servers, call_timeout=agent.tool_call_timeout, clock=self._clock)
+                yield McpToolExecutor(servers, call_timeout=call_timeout, clock=self._clock)
             finally:
                 await close_all(servers.values())
 

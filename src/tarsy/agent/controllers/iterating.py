@@ -1,6 +1,6 @@
 """The multi-turn flow: call the model, run the tools it asks for, until it answers or must be made to."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, assert_never
 from uuid import uuid4
 
@@ -264,7 +264,9 @@ _EMPTY_CONCLUSION = ErrorChunk("the model's conclusion was empty", ErrorCode.EMP
 
 def _show_thought(scribe: Scribe, call: CompletedCall, thought: str) -> tuple[tuple[TimelineClose, ...], tuple[TimelineEvent, ...]]:
     """Close what the call showed; a thought that was only found by parsing is shown now."""
-    closed = (scribe.close(call.open_event[0]),) if call.open_event else ()
+    # What was streamed as a thought may turn out to hold a call: the parsed thought has the last word.
+    as_parsed = thought or None if call.open_event and call.open_event[1] is TimelineEventType.LLM_THINKING else None
+    closed = (scribe.close(call.open_event[0], content=as_parsed),) if call.open_event else ()
     if thought and TimelineEventType.LLM_THINKING not in call.shown:
         return closed, (scribe.event(TimelineEventType.LLM_THINKING, thought, metadata={"source": "react"}),)
     return closed, ()
@@ -298,7 +300,7 @@ def _listings(context: ExecutionContext, catalog: ToolCatalog) -> tuple[MCPInter
             tool=None,
             call_id=None,
             arguments=None,
-            result={"tools": list(listing.tools)},
+            result={"tools": [asdict(tool) for tool in catalog.tools if tool.name.partition(".")[0] == listing.server]},
             is_error=listing.error is not None,
             error_message=listing.error,
             started_at=listing.started_at,

@@ -144,7 +144,7 @@ class ToolTurn:
             tool=name.tool if name else result.call.name,
             call_id=result.call.id,
             arguments=result.call.arguments,
-            result={"content": result.content},
+            result={"content": result.content, "is_timeout": result.is_timeout},
             is_error=result.is_error,
             error_message=result.content if result.is_error else None,
             started_at=result.started_at,

@@ -25,6 +25,7 @@ def upgrade() -> None:
         sa.Column("author", sa.Text(), nullable=False),
         sa.Column("nonce", sa.Text(), nullable=False),
         sa.Column("runbook_url", sa.Text(), nullable=True),
+        sa.Column("runbook", sa.Text(), nullable=True),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("final_analysis", sa.Text(), nullable=True),
         sa.Column("analysis_is_partial", sa.Boolean(), server_default=sa.false(), nullable=False),
