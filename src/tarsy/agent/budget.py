@@ -6,6 +6,7 @@ What is taken out is only moved out of sight: the pointer left behind says how t
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from tarsy.config.resolved import ResolvedProvider
 from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.kit.text import estimate_tokens
 
@@ -15,6 +16,9 @@ DEFAULT_WINDOW = 128_000
 USABLE_SHARE = 0.75
 # Compacting goes below the limit at once, so that not every following turn compacts again.
 TARGET_SHARE = 0.5
+# What a model is told of earlier work at the most, in characters.
+_MOST_CONTEXT = 300_000
+_CHARACTERS_PER_TOKEN = 4
 # A shorter result is not worth a pointer.
 _WORTH_COMPACTING = 400
 # Every message costs a few tokens beyond its text.
@@ -29,6 +33,11 @@ class Compaction:
 
     messages: tuple[Message, ...]
     replaced: tuple[tuple[str, str], ...]
+
+
+def context_limit(provider: ResolvedProvider) -> int:
+    """How many characters of earlier work fit a model: a quarter of its window, and never more than anybody would read."""
+    return min((provider.context_window or DEFAULT_WINDOW) // 4 * _CHARACTERS_PER_TOKEN, _MOST_CONTEXT)
 
 
 def tokens_of(message: ConversationMessage) -> int:

@@ -7,11 +7,14 @@ from typing import Any, cast
 from tarsy.agent.ports import ResultStore, ToolExecutor
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
 from tarsy.kit.clock import Clock
+from tarsy.kit.text import clip
 
 # A window of a result, about a thousand tokens: enough to read on, too little to burst a conversation.
 PAGE = 4_000
+# What the alert itself is read by when it is too long to be told whole.
+ALERT = "alert"
 _CONTEXT = 300
 _MAX_HITS = 10
 
@@ -38,8 +41,9 @@ DEFINITION = ToolDefinition(
 class ResultReader:
     """Adds `tarsy.read_result` to an execution's tools."""
 
-    def __init__(self, inner: ToolExecutor, results: ResultStore, *, execution_id: str, clock: Clock) -> None:
+    def __init__(self, inner: ToolExecutor, results: ResultStore, *, execution_id: str, alert: str, clock: Clock) -> None:
         self._inner = inner
+        self._alert = alert
         self._results = results
         self._execution_id = execution_id
         self._clock = clock
@@ -55,11 +59,23 @@ class ResultReader:
             return await self._inner.execute(call, on_output)
         started_at = self._clock.now()
         arguments = _arguments(call.arguments)
-        stored = await self._results.read(self._execution_id, str(arguments.get("call_id", "")))
+        stored = await self._read(str(arguments.get("call_id", "")))
         if stored is None:
             content = "There is no result under that call_id. Use the id named in the shortened result."
             return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=started_at)
         return ToolResult(call=call, content=excerpt(stored.content, arguments), started_at=started_at)
+
+    async def _read(self, call_id: str) -> ToolOutcome | None:
+        if call_id == ALERT:
+            return ToolOutcome(self._alert, is_error=False)
+        return await self._results.read(self._execution_id, call_id)
+
+
+def shown_alert(alert: str, limit: int) -> str:
+    """The alert, or as much of it as a model can carry and how to read the rest."""
+    if len(alert) <= limit:
+        return alert
+    return clip(alert, limit) + f'\n[Read any part of the whole alert with {READ_RESULT_TOOL}, call_id "{ALERT}".]'
 
 
 def excerpt(text: str, arguments: dict[str, Any]) -> str:

@@ -8,10 +8,11 @@ import anyio
 import structlog
 
 from tarsy.agent.agent import create_agent
+from tarsy.agent.budget import context_limit
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
-from tarsy.agent.read_result import ResultReader
+from tarsy.agent.read_result import ResultReader, shown_alert
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.claim import Claim
@@ -119,7 +120,7 @@ class StageRunner:
                 servers=servers,
                 prompts=PromptBuilder(_prompt_context(job, config)),
                 llm=workshop.llm,
-                tools=ResultReader(tools, workshop.results, execution_id=execution.id, clock=workshop.clock),
+                tools=ResultReader(tools, workshop.results, execution_id=execution.id, alert=job.session.alert_data, clock=workshop.clock),
                 journal=workshop.journal,
                 live=workshop.live,
                 results=workshop.results,
@@ -183,7 +184,7 @@ def _prompt_context(job: StageJob, config: ResolvedAgentConfig) -> PromptContext
     return PromptContext(
         agent_name=config.agent_name,
         alert_type=session.alert_type,
-        alert_data=session.alert_data,
+        alert_data=shown_alert(session.alert_data, context_limit(config.provider)),
         nonce=session.nonce,
         received_at=session.created_at.isoformat(timespec="seconds"),
         runbook=job.runbook,
