@@ -8,9 +8,9 @@ ToolServerError
 └─ BadAnswer        what the server said is not the protocol
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
+
+from tarsy.kit.groups import leaves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +70,6 @@ class CallRejected(ToolServerError):  # noqa: N818 - as above
 
 class BadAnswer(ToolServerError):  # noqa: N818 - as above
     """What the server said is not the protocol."""
-
-
-def leaves(error: BaseException) -> Iterator[BaseException]:
-    """The errors inside an exception group, at any depth."""
-    if isinstance(error, BaseExceptionGroup):
-        for each in cast("BaseExceptionGroup[BaseException]", error).exceptions:
-            yield from leaves(each)
-    else:
-        yield error
 
 
 def explain(error: BaseException) -> str:

@@ -67,6 +67,10 @@ class ToolServer:
         """Why the server cannot be used, masked."""
         return self.listing.error if self.listing is not None else None
 
+    def forget_listing(self) -> None:
+        """List the tools anew when they are next needed."""
+        self.listing = None
+
     async def ensure_listed(self) -> None:
         """Connect and list the tools, once; again when the server says that they changed. Trouble ends up in `problem`."""
         async with self._lock:

@@ -8,6 +8,7 @@ import anyio
 
 from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.kit.clock import Clock, SystemClock
+from tarsy.kit.groups import single_errors
 from tarsy.tools.executor import McpToolExecutor
 from tarsy.tools.server import ToolServer
 
@@ -26,6 +27,7 @@ class McpToolServers:
         self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str = ""
     ) -> AbstractAsyncContextManager[McpToolExecutor]:
         """The tools `agent` may use, connected on first use. A name without a configuration is an operator's mistake: KeyError."""
+        del track  # recordings know an execution by it, servers do not
         return self.open_servers(
             {name: servers[name] for name in agent.mcp_servers},
             call_timeout=agent.tool_call_timeout,
@@ -44,17 +46,19 @@ class McpToolServers:
     ) -> AsyncGenerator[McpToolExecutor]:
         """The tools of these servers, narrowed by `filters`."""
         allowed = {name: frozenset(tools) for name, tools in (filters or {}).items()}
-        async with anyio.create_task_group() as tasks:
-            servers = {
-                name: ToolServer(
-                    config, allowed=allowed.get(name), env=self._env, execution_id=execution_id, tasks=tasks, clock=self._clock
-                )
-                for name, config in configs.items()
-            }
-            try:
-                yield McpToolExecutor(servers, call_timeout=call_timeout, clock=self._clock)
-            finally:
-                await close_all(servers.values())
+        # What the owner raises must reach it as itself, not as one of a group.
+        with single_errors():
+            async with anyio.create_task_group() as tasks:
+                servers = {
+                    name: ToolServer(
+                        config, allowed=allowed.get(name), env=self._env, execution_id=execution_id, tasks=tasks, clock=self._clock
+                    )
+                    for name, config in configs.items()
+                }
+                try:
+                    yield McpToolExecutor(servers, call_timeout=call_timeout, clock=self._clock)
+                finally:
+                    await close_all(servers.values())
 
 
 async def close_all(servers: Collection[ToolServer]) -> None:

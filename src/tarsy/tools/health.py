@@ -1,0 +1,127 @@
+"""Watches the tool servers: each has a connection of its own, looked after every quarter of a minute."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+import anyio
+import structlog
+
+from tarsy.config.resolved import ResolvedMcpServer
+from tarsy.domain.tool import ToolDefinition
+from tarsy.kit.clock import Clock, SystemClock
+from tarsy.tools.failures import ToolServerError
+from tarsy.tools.server import ToolServer
+from tarsy.tools.servers import close_all
+
+log = structlog.get_logger(__name__)
+
+# Often enough that a person who reloads the page sees the truth, seldom enough to be no load.
+INTERVAL_SECONDS = 15.0
+# A server that takes longer for a ping is of no use to an agent either.
+PING_SECONDS = 10.0
+# What a server sees where an execution's id would be.
+MONITOR_ID = "health-monitor"
+
+
+class ServerState(StrEnum):
+    # Not asked yet.
+    UNKNOWN = "unknown"
+    CONNECTED = "connected"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerReport:
+    """A server as it was last seen; `since` is when it came into that state."""
+
+    name: str
+    transport: str
+    state: ServerState = ServerState.UNKNOWN
+    problem: str | None = None
+    checked_at: datetime | None = None
+    since: datetime | None = None
+    tools: tuple[ToolDefinition, ...] = ()
+
+
+class HealthMonitor:
+    """Keeps a report on every server. Reading is free at any time; `run` does the looking."""
+
+    def __init__(
+        self,
+        servers: Mapping[str, ResolvedMcpServer],
+        *,
+        env: Mapping[str, str],
+        clock: Clock | None = None,
+        interval: float = INTERVAL_SECONDS,
+    ) -> None:
+        self._configs = servers
+        self._env = env
+        self._clock = clock or SystemClock()
+        self._interval = interval
+        self._reports = {name: ServerReport(name=name, transport=config.transport.type) for name, config in servers.items()}
+
+    @property
+    def reports(self) -> tuple[ServerReport, ...]:
+        return tuple(self._reports.values())
+
+    @property
+    def warnings(self) -> tuple[ServerReport, ...]:
+        """The servers an operator should look at; `problem` says why."""
+        return tuple(report for report in self.reports if report.state is ServerState.FAILED)
+
+    async def run(self) -> None:
+        """Watch all servers until cancelled."""
+        async with anyio.create_task_group() as tasks:
+            servers = [
+                ToolServer(config, allowed=None, env=self._env, execution_id=MONITOR_ID, tasks=tasks, clock=self._clock)
+                for config in self._configs.values()
+            ]
+            try:
+                async with anyio.create_task_group() as watchers:
+                    for server in servers:
+                        watchers.start_soon(self._watch, server, name=f"watch {server.name}")
+            finally:
+                await close_all(servers)
+
+    async def _watch(self, server: ToolServer) -> None:
+        while True:
+            problem = await _look(server)
+            self._note(server, problem)
+            await anyio.sleep(self._interval)
+
+    def _note(self, server: ToolServer, problem: str | None) -> None:
+        before = self._reports[server.name]
+        state = ServerState.CONNECTED if problem is None else ServerState.FAILED
+        now = self._clock.now()
+        self._reports[server.name] = ServerReport(
+            name=server.name,
+            transport=before.transport,
+            state=state,
+            problem=problem,
+            checked_at=now,
+            since=before.since if before.state is state else now,
+            # What it offered when it was last there is still worth knowing.
+            tools=server.tools or before.tools,
+        )
+        if before.state is not state:
+            log.info("tool_server.state", server=server.name, state=state, problem=problem)
+
+
+async def _look(server: ToolServer) -> str | None:
+    """What is wrong with a server, masked; None when it answers and its tools are known."""
+    if server.problem is not None:
+        # It never came up or went away: ask for its tools again, which connects again.
+        server.forget_listing()
+    await server.ensure_listed()
+    if server.problem is not None:
+        return server.problem
+    try:
+        with anyio.fail_after(PING_SECONDS):
+            await server.ping()
+    except TimeoutError:
+        return f"Tool server '{server.name}' does not answer within {PING_SECONDS:.0f} s."
+    except ToolServerError as error:
+        return server.masker.mask(str(error))
+    return None
