@@ -12,13 +12,12 @@ from tarsy.config.configuration import Config, NoProviderError, vendor_variables
 from tarsy.config.levels import Level
 from tarsy.config.problems import Path, Problem
 from tarsy.config.registries import UnknownEntryError
-from tarsy.config.resolved_entries import NATIVE_PROVIDERS
+from tarsy.config.resolved_entries import reaches, resolved_server
 from tarsy.config.resolver import explain_chain
 from tarsy.config.source import Source
 from tarsy.config.templates import variables
 from tarsy.config.tree import listing, mapping, mapping_at
 from tarsy.config.values import LATER
-from tarsy.domain.agent import LLMBackend
 
 _PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})
 
@@ -125,16 +124,43 @@ def unreachable_servers(config: Config, reach: Reach, files: "Files", env: Mappi
     return mistakes, remarks if not files.tarsy.holds(("agent_chains",)) else []
 
 
-def unfit_backends(reach: Reach, files: "Files") -> Iterator[Problem]:
-    """Agents that would reach a model over an SDK which does not know it."""
+def unfit_backends(config: Config, reach: Reach, files: "Files") -> Iterator[Problem]:
+    """Agents and summaries that would reach a model over an SDK which does not know it."""
     for explained in reach.explained:
         agent = explained.agent
-        pairs = [(agent.provider, agent.llm_backend), *((fallback.provider, fallback.backend) for fallback in agent.fallback_providers)]
-        for provider, backend in pairs:
-            if backend is LLMBackend.NATIVE_GEMINI and provider.type not in NATIVE_PROVIDERS:
-                origin = explained.levels["llm_backend"]
-                message = f'{explained.title}: llm_backend native-gemini (from {origin}) cannot reach provider "{provider.name}" of type {provider.type}'
-                yield files.tarsy.problem(explained.path, message, "write llm_backend: langchain beside the provider")
+        if not reaches(agent.llm_backend, agent.provider.type, agent.provider.model):
+            origins = (explained.levels["llm_backend"], explained.levels["provider"])
+            message = (
+                f'llm_backend {agent.llm_backend} (from {origins[0]}) cannot reach provider "{agent.provider.name}" '
+                f"of type {agent.provider.type} (from {origins[1]})"
+            )
+            yield files.tarsy.problem(_place_of_both(explained), message, "write llm_backend: langchain beside the provider")
+    for name in reach.servers:
+        summary = resolved_server(config, name).summarization
+        if summary.provider and summary.backend and not reaches(summary.backend, summary.provider.type, summary.provider.model):
+            message = f'llm_backend {summary.backend} cannot reach provider "{summary.provider.name}" of type {summary.provider.type}'
+            in_server: Path = ("mcp_servers", name, "summarization")
+            place = in_server if files.tarsy.holds(in_server) else ("defaults", "summarization")
+            yield files.tarsy.problem(place, message, "write llm_backend: langchain beside the provider")
+
+
+def _place_of_both(explained: ExplainedAgent) -> Path:
+    """The lowest place that both values come from, so that one mistake there is one problem however many agents it concerns."""
+    origins = {explained.levels["llm_backend"], explained.levels["provider"]}
+    if origins <= {Level.ENVIRONMENT, Level.DEFAULTS}:
+        return ("defaults", "llm_backend")
+    if origins <= {Level.ENVIRONMENT, Level.DEFAULTS, Level.AGENT}:
+        return ("agents", explained.agent.agent_name, "llm_backend")
+    if origins <= {Level.ENVIRONMENT, Level.DEFAULTS, Level.AGENT, Level.CHAIN}:
+        return explained.path[:2]
+    return explained.path
+
+
+def unanswered_default(config: Config, files: "Files") -> Iterator[Problem]:
+    """The remark that alerts without a type will be refused."""
+    wanted = config.defaults.alert_type
+    if wanted not in config.chains.alert_types:
+        yield files.tarsy.problem(("defaults",), f'no chain answers the default alert type "{wanted}"', "set defaults.alert_type")
 
 
 def no_model(config: Config, reach: Reach, files: "Files") -> Iterator[Problem]:

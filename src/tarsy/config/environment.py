@@ -31,14 +31,26 @@ def find_directory(directory: Path | None, env: Mapping[str, str]) -> Path | Non
 
 
 def with_dotenv(env: Mapping[str, str], directory: Path | None) -> Mapping[str, str]:
-    """Add what `.env` in the directory says, and then `.env` in the working directory; what is already set stays."""
+    """Add what `.env` in the directory says, and then `.env` in the working directory; what is already set stays.
+
+    Raises:
+        ConfigError: such a file cannot be read.
+    """
     places = [Path(".env")] if directory is None else [directory / ".env", Path(".env")]
     known: dict[str, str] = {}
     for place in reversed(places):
         if place.is_file():
-            # `$` is an ordinary character in a password.
-            known |= {name: value for name, value in dotenv_values(place, interpolate=False).items() if value is not None}
+            known |= _read_dotenv(place)
     return {**known, **env}
+
+
+def _read_dotenv(place: Path) -> Mapping[str, str]:
+    try:
+        # `$` is an ordinary character in a password.
+        found = dotenv_values(place, interpolate=False)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError([Problem(str(place), 0, "", "cannot be read", "write NAME=value lines in UTF-8")]) from error
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _holds_configuration(directory: Path) -> bool:

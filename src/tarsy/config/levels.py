@@ -50,8 +50,8 @@ class Layer:
     @classmethod
     def of(cls, level: Level, section: Section) -> Self:
         """Take from a section those keys of the hierarchy that it has."""
-        names = cls.__dataclass_fields__.keys() - {"level"}
-        return cls(level=level, **{name: getattr(section, name, None) for name in names})
+        names = cls.__dataclass_fields__.keys() & type(section).model_fields.keys()
+        return cls(level=level, **{name: getattr(section, name) for name in names})
 
 
 BUILT_IN = Layer(

@@ -13,11 +13,11 @@ from tarsy.config.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument
 from tarsy.config.environment import find_directory, with_dotenv
 from tarsy.config.masking import GROUPS, PATTERNS
 from tarsy.config.mistakes import validate
-from tarsy.config.plain_secrets import plain_secrets
 from tarsy.config.problems import ConfigError, Problem, in_order
 from tarsy.config.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
 from tarsy.config.source import Source, read_source
 from tarsy.config.substitution import Filled, fill_in
+from tarsy.config.transport_remarks import transport_remarks
 from tarsy.config.tree import listing_at, mapping, mapping_at
 from tarsy.config.values import KnownNames
 
@@ -83,7 +83,7 @@ def _check(files: Files, env: Mapping[str, str]) -> _Checked:
     if document is not None and models is not None:
         checked.config = _config(document, models, env)
         _check_together(checked, checked.config, files, (tarsy, providers), env)
-        checked.warnings += [*checks.later_keys(document, files.tarsy), *plain_secrets(document.mcp_servers, files.tarsy)]
+        checked.warnings += [*checks.later_keys(document, files.tarsy), *transport_remarks(document.mcp_servers, files.tarsy)]
     return checked
 
 
@@ -91,8 +91,8 @@ def _check_together(checked: _Checked, config: Config, files: Files, filled: tup
     reach = checks.reach_of(config)
     checks.follow_broken_chains(reach, config, files.tarsy.data)
     mistakes, remarks = checks.unreachable_servers(config, reach, files, env)
-    checked.problems += [*checks.unreachable_models(config, reach, files, env), *mistakes, *checks.unfit_backends(reach, files)]
-    checked.warnings += [*remarks, *checks.no_model(config, reach, files)]
+    checked.problems += [*checks.unreachable_models(config, reach, files, env), *mistakes, *checks.unfit_backends(config, reach, files)]
+    checked.warnings += [*remarks, *checks.no_model(config, reach, files), *checks.unanswered_default(config, files)]
     for source, part in zip((files.tarsy, files.providers), filled, strict=True):
         for path, variable in part.missing:
             if reach.holds(path):
@@ -119,16 +119,19 @@ def _merged(data: dict[str, Any], key: str, below: Mapping[str, Any]) -> dict[st
 
 def _names(tarsy: dict[str, Any], providers: dict[str, Any]) -> KnownNames:
     # Built-ins again: a section that is no mapping could not be laid over them.
-    agents = {**builtins.AGENTS, **mapping_at(tarsy, "agents")}
     chains = {**builtins.CHAINS, **mapping_at(tarsy, "agent_chains")}
     return KnownNames(
-        providers={*builtins.LLM_PROVIDERS, *mapping_at(providers, "llm_providers")},
-        agents={name: str((mapping(agent) or {}).get("type", "default")) for name, agent in agents.items()},
+        providers=_types({**builtins.LLM_PROVIDERS, **mapping_at(providers, "llm_providers")}),
+        agents=_types({**builtins.AGENTS, **mapping_at(tarsy, "agents")}),
         servers={*builtins.MCP_SERVERS, *mapping_at(tarsy, "mcp_servers")},
         alert_types={str(name) for chain in chains.values() for name in listing_at(chain, "alert_types")},
         patterns=PATTERNS,
         pattern_groups=GROUPS,
     )
+
+
+def _types(entries: Mapping[str, Any]) -> Mapping[str, str]:
+    return {name: str((mapping(entry) or {}).get("type", "default")) for name, entry in entries.items()}
 
 
 def _config(document: TarsyDocument, models: ProvidersDocument, env: Mapping[str, str]) -> Config:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationInfo, field_validator
 
 from tarsy.config.templates import expand, variables
-from tarsy.config.values import Backend, Count, Duration, Name, ProviderName, Section, Switch, Text, WebAddress, refuse
-from tarsy.domain.agent import ProviderType
+from tarsy.config.values import Backend, Count, Duration, Name, ProviderName, Section, Switch, Text, WebAddress, known_names, refuse
+from tarsy.domain.agent import LLMBackend, ProviderType
 
 # The names under which the vendors' own tools look for a key.
 _USUAL_KEYS = {
@@ -18,6 +18,10 @@ _USUAL_KEYS = {
     ProviderType.ANTHROPIC: "ANTHROPIC_API_KEY",
     ProviderType.XAI: "XAI_API_KEY",
 }
+
+
+# Vendors whose models the native Gemini SDK does not know.
+NOT_NATIVE = frozenset({ProviderType.OPENAI, ProviderType.ANTHROPIC, ProviderType.XAI})
 
 
 class NativeToolsConfig(Section):
@@ -36,6 +40,15 @@ class FallbackConfig(Section):
 
     provider: ProviderName = Field(description="Name of an entry of `llm_providers`.")
     backend: Backend | None = Field(default=None, description="Unset: the agent's backend if the provider has it, else `langchain`.")
+
+    @field_validator("backend")
+    @classmethod
+    def _backend_reaches_the_provider(cls, backend: LLMBackend | None, info: ValidationInfo) -> LLMBackend | None:
+        names, provider = known_names(info), info.data.get("provider")
+        kind = names.providers.get(provider) if names and isinstance(provider, str) else None
+        if backend is LLMBackend.NATIVE_GEMINI and kind in NOT_NATIVE:
+            raise refuse(f'backend native-gemini cannot reach provider "{provider}" of type {kind}', "write backend: langchain")
+        return backend
 
 
 class LLMProviderConfig(Section):

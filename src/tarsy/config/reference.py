@@ -10,6 +10,7 @@ from tarsy.config.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument
 from tarsy.config.levels import BUILT_IN
 from tarsy.config.masking import GROUPS, PATTERNS
 from tarsy.config.providers import LLMProviderConfig
+from tarsy.config.retired import REPLACEMENTS
 from tarsy.config.tree import listing, listing_at, mapping, mapping_at
 from tarsy.config.values import Section
 
@@ -79,6 +80,7 @@ def render() -> str:
         *_document(TARSY_FILE, TarsyDocument),
         *_document(PROVIDERS_FILE, ProvidersDocument),
         *_builtins(),
+        _retired(),
     ]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
@@ -94,6 +96,15 @@ def _built_in_level() -> str:
         "success_policy": "any",
     }
     return f"The built-in level: {', '.join(f'`{name}: {value}`' for name, value in values.items())}."
+
+
+def _retired() -> str:
+    rows = [f"| `{strategy}` | {', '.join(f'`{line}`' for line in lines)} |" for strategy, lines in REPLACEMENTS.items()]
+    heading = "## Coming from `iteration_strategy`"
+    note = (
+        "`type` belongs to the agent's definition; everywhere else leave it out: the `synthesis` and `scoring` blocks bring it themselves."
+    )
+    return "\n".join([heading, "", note, "", "| was | write |", "|---|---|", *rows])
 
 
 def _document(file: str, model: type[Section]) -> Iterator[str]:

@@ -4,17 +4,21 @@ from collections.abc import Mapping
 
 from tarsy.config.configuration import Config
 from tarsy.config.context_windows import context_window
-from tarsy.config.providers import LLMProviderConfig
+from tarsy.config.providers import NOT_NATIVE, LLMProviderConfig
 from tarsy.config.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedProvider, ResolvedSummarization, ResolvedTransport
 from tarsy.domain.agent import LLMBackend, ProviderType
 
-# Vendors whose models the native Gemini SDK reaches; a recording plays on any path.
-NATIVE_PROVIDERS = frozenset({ProviderType.GOOGLE, ProviderType.VERTEXAI, ProviderType.REPLAY})
+
+def reaches(backend: LLMBackend, kind: ProviderType, model: str | None) -> bool:
+    """Whether the backend's SDK knows the model. Vertex AI also has other vendors' models; a recording plays on any path."""
+    if backend is LLMBackend.LANGCHAIN:
+        return True
+    return kind not in NOT_NATIVE and not (kind is ProviderType.VERTEXAI and "claude" in (model or ""))
 
 
 def fitting_backend(wanted: LLMBackend, provider: LLMProviderConfig) -> LLMBackend:
     """`wanted`, or `langchain` where the provider has nothing else."""
-    return wanted if provider.type in NATIVE_PROVIDERS else LLMBackend.LANGCHAIN
+    return wanted if reaches(wanted, provider.type, provider.model) else LLMBackend.LANGCHAIN
 
 
 def resolved_provider(name: str, provider: LLMProviderConfig, native_tools: Mapping[str, bool] | None = None) -> ResolvedProvider:

@@ -6,7 +6,7 @@ from tarsy.config.problems import did_you_mean
 
 ITERATION_STRATEGY = "iteration_strategy"
 
-_REPLACEMENTS: Mapping[str, tuple[str, ...]] = {
+REPLACEMENTS: Mapping[str, tuple[str, ...]] = {
     "react": ("tool_calling: react",),
     "native-thinking": ("llm_backend: native-gemini",),
     "langchain": ("llm_backend: langchain",),
@@ -22,7 +22,7 @@ def replacement(strategy: str, keys: Collection[str]) -> tuple[str, ...]:
 
     Only an agent's definition has a type: elsewhere the block (synthesis, scoring) or the agent that is named brings it.
     """
-    return tuple(line for line in _REPLACEMENTS.get(strategy, ()) if line.split(":")[0] in keys)
+    return tuple(line for line in REPLACEMENTS.get(strategy, ()) if line.split(":")[0] in keys)
 
 
 def cure(strategy: object, keys: Collection[str]) -> str:
@@ -30,6 +30,6 @@ def cure(strategy: object, keys: Collection[str]) -> str:
     lines = replacement(str(strategy), keys)
     if lines:
         return "\n".join(["write instead:", *lines])
-    if str(strategy) in _REPLACEMENTS:
+    if str(strategy) in REPLACEMENTS:
         return "remove it: this level has no say in how the model is reached"
-    return f"use type, llm_backend and tool_calling; {did_you_mean(str(strategy), _REPLACEMENTS)}"
+    return f"use type, llm_backend and tool_calling; {did_you_mean(str(strategy), REPLACEMENTS)}"

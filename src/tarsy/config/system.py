@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from tarsy.config.values import Count, Duration, Name, Section, Switch, Text, WebAddress, later
+from tarsy.config.values import Count, Duration, Name, Network, Origin, Section, Switch, Text, WebAddress, later
 
 
 class GithubConfig(Section):
@@ -45,10 +45,10 @@ class CostEstimationConfig(Section):
 
 class SystemConfig(Section):
     dashboard_url: WebAddress | None = Field(default=None, description="Address under which people reach the dashboard; used in links.")
-    allowed_ws_origins: tuple[Name, ...] = Field(
+    allowed_ws_origins: tuple[Origin, ...] = Field(
         default=(), description="Further origins from which a browser may open the live connection."
     )
-    trusted_proxies: tuple[Name, ...] = Field(
+    trusted_proxies: tuple[Network, ...] = Field(
         default=(), description="Addresses or networks whose `X-Forwarded-*` identity headers are believed."
     )
     github: GithubConfig = Field(default=GithubConfig(), description="Access to GitHub.")

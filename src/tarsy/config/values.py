@@ -1,5 +1,6 @@
 """The kinds of value a key can hold, each checked in one place: durations, switches, counts, names of other entries."""
 
+import ipaddress
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -35,7 +36,8 @@ _ON = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off"
 class KnownNames:
     """What the entries of all files are called; handed to the models as their validation context."""
 
-    providers: Collection[str] = ()
+    # With their types.
+    providers: Mapping[str, str] = field(default_factory=dict[str, str])
     agents: Mapping[str, str] = field(default_factory=dict[str, str])
     servers: Collection[str] = ()
     alert_types: Collection[str] = ()
@@ -113,6 +115,21 @@ def _web_address(value: str) -> str:
     return value
 
 
+def _network(value: str) -> str:
+    try:
+        ipaddress.ip_network(value, strict=False)
+    except ValueError as error:
+        raise refuse(f'"{value}" is not an address or network', "write 10.1.2.3 or 10.0.0.0/8") from error
+    return value
+
+
+def _origin(value: str) -> str:
+    parts = urlsplit(_web_address(value))
+    if parts.path not in {"", "/"} or parts.query or parts.fragment:
+        raise refuse(f'"{value}" is not an origin', f"write {parts.scheme}://{parts.netloc}")
+    return value.rstrip("/")
+
+
 def _not_blank(value: str) -> str:
     if not value.strip():
         raise refuse("this must not be empty")
@@ -125,42 +142,42 @@ def _known(kind: str, options: Collection[str], value: str) -> str:
     raise refuse(f'there is no {kind} "{value}"', did_you_mean(value, options))
 
 
-def _names(info: ValidationInfo) -> KnownNames | None:
+def known_names(info: ValidationInfo) -> KnownNames | None:
     return info.context if isinstance(info.context, KnownNames) else None
 
 
 def _provider(value: str, info: ValidationInfo) -> str:
-    names = _names(info)
+    names = known_names(info)
     return value if names is None else _known("LLM provider", names.providers, value)
 
 
 def _agent(value: str, info: ValidationInfo) -> str:
-    names = _names(info)
+    names = known_names(info)
     return value if names is None else _known("agent", names.agents, value)
 
 
 def _server(value: str, info: ValidationInfo) -> str:
-    names = _names(info)
+    names = known_names(info)
     return value if names is None else _known("MCP server", names.servers, value)
 
 
 def _alert_type(value: str, info: ValidationInfo) -> str:
-    names = _names(info)
+    names = known_names(info)
     return value if names is None else _known("chain for alert type", names.alert_types, value)
 
 
 def _pattern(value: str, info: ValidationInfo) -> str:
-    names = _names(info)
+    names = known_names(info)
     return value if names is None else _known("masking pattern", names.patterns, value)
 
 
 def _pattern_group(value: str, info: ValidationInfo) -> str:
-    names = _names(info)
+    names = known_names(info)
     return value if names is None else _known("masking pattern group", names.pattern_groups, value)
 
 
 def _usable_in_a_stage(value: str, info: ValidationInfo) -> str:
-    names = _names(info)
+    names = known_names(info)
     kind = names.agents.get(value) if names else None
     if kind in {"scoring", "exec_summary"}:
         raise refuse(f'agent "{value}" has type {kind}, which runs after the stages', "name an agent of type default or synthesis")
@@ -168,7 +185,7 @@ def _usable_in_a_stage(value: str, info: ValidationInfo) -> str:
 
 
 def _able_to_chat(value: str, info: ValidationInfo) -> str:
-    names = _names(info)
+    names = known_names(info)
     kind = names.agents.get(value, "default") if names else "default"
     if kind != "default":
         raise refuse(f'agent "{value}" has type {kind} and cannot hold a conversation', "name an agent of type default")
@@ -185,6 +202,8 @@ DurationOrZero = Annotated[float, BeforeValidator(parse_duration), WithJsonSchem
 Text = Annotated[str, BeforeValidator(_as_text)]
 Name = Annotated[str, BeforeValidator(_as_text), AfterValidator(_not_blank)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
+Origin = Annotated[str, AfterValidator(_origin)]
+Network = Annotated[str, AfterValidator(_network)]
 Switch = Annotated[bool, BeforeValidator(_as_switch), Field(strict=True)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Backend = Annotated[

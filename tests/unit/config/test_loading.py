@@ -177,6 +177,28 @@ mcp_servers:
     ]
 
 
+def test_a_variable_in_another_notation_is_warned_of(directory: ConfigDirectory) -> None:
+    loaded = directory.load(
+        'mcp_servers: {m: {transport: {type: stdio, command: c, args: ["${HOME}", "{{ HOME }}", "$HOME", "{{.HOME}}"]}}}'
+    )
+    assert [(warning.message, warning.cure) for warning in loaded.warnings] == [
+        ("${HOME} is taken literally", "write {{.HOME}} for the environment variable"),
+        ("{{ HOME }} is taken literally", "write {{.HOME}} for the environment variable"),
+    ]
+
+
+def test_a_default_alert_type_that_no_chain_answers_is_warned_of(directory: ConfigDirectory) -> None:
+    (warning,) = directory.load("agent_chains: {kubernetes: {alert_types: [pods]}}").warnings
+    assert (warning.message, warning.cure) == ('no chain answers the default alert type "kubernetes"', "set defaults.alert_type")
+
+
+def test_a_dotenv_file_that_cannot_be_read_is_a_problem(directory: ConfigDirectory) -> None:
+    directory.write("")
+    (directory.path / ".env").write_bytes(b"A=\xff\xfe")
+    with pytest.raises(ConfigError, match=r"\.env: cannot be read"):
+        load_config(directory.path, {})
+
+
 def test_empty_values_count_as_not_set(directory: ConfigDirectory) -> None:
     config = directory.load("system:\nqueue:\n  worker_count:\nagents:\n  A:\n  KubernetesAgent:\n").config
     assert config.queue.worker_count == 5

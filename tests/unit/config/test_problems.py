@@ -114,6 +114,12 @@ def test_a_file_with_many_different_mistakes_yields_a_line_for_each(directory: C
             "60s is less than three heartbeats of 30s: living workers would lose their sessions",
             "write 90s or more, or shorten heartbeat_interval",
         ),
+        ("system: {trusted_proxies: [proxy]}", '"proxy" is not an address or network', "write 10.1.2.3 or 10.0.0.0/8"),
+        (
+            "system: {allowed_ws_origins: ['https://h/path']}",
+            '"https://h/path" is not an origin',
+            "write https://h",
+        ),
         ("[]", "this file is not a mapping of keys to values", ""),
     ],
 )
@@ -167,6 +173,36 @@ def test_a_backend_that_does_not_know_the_provider_is_a_mistake(directory: Confi
     problem = one(directory, "defaults: {llm_backend: native-gemini, llm_provider: google-default}\n" + chain(stage=stage))
     assert problem.path == "agent_chains.c.stages[0].agents[0]"
     assert 'native-gemini (from defaults) cannot reach provider "openai-default"' in problem.message
+
+
+def test_one_unfit_backend_for_many_agents_is_one_problem(directory: ConfigDirectory) -> None:
+    both = "{name: a, agents: [{name: KubernetesAgent}, {name: ChatAgent}]}"
+    problem = one(directory, "defaults:\n  llm_provider: openai-default\n  llm_backend: native-gemini\n" + chain(stage=both))
+    assert (problem.line, problem.path) == (3, "defaults.llm_backend")
+
+
+def test_claude_on_vertex_is_not_reached_by_the_native_sdk(directory: ConfigDirectory) -> None:
+    problem = one(directory, "agent_chains: {kubernetes: {llm_provider: vertexai-default, llm_backend: native-gemini}}")
+    assert problem.path == "agent_chains.kubernetes"
+
+
+def test_an_unfit_backend_of_a_fallback_is_told_where_it_is_written(directory: ConfigDirectory) -> None:
+    problem = one(directory, "defaults:\n  fallback_providers:\n    - {provider: xai-default, backend: native-gemini}\n")
+    assert (problem.line, problem.path) == (3, "defaults.fallback_providers[0].backend")
+
+
+@pytest.mark.parametrize(
+    ("tarsy", "path"),
+    [
+        ("defaults: {summarization: {llm_provider: openai-default, llm_backend: native-gemini}}", "defaults.summarization"),
+        (
+            "mcp_servers: {kubernetes-server: {summarization: {llm_provider: openai-default, llm_backend: native-gemini}}}",
+            "mcp_servers.kubernetes-server.summarization",
+        ),
+    ],
+)
+def test_an_unfit_backend_of_a_summary_is_told_where_it_is_written(directory: ConfigDirectory, tarsy: str, path: str) -> None:
+    assert one(directory, tarsy).path == path
 
 
 def test_a_problem_reads_like_a_compiler_message() -> None:
