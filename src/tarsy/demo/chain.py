@@ -49,10 +49,15 @@ def replay_provider(incident: str) -> ResolvedProvider:
     return ResolvedProvider(name="recorded-model", type=ProviderType.REPLAY, model="recorded", recording=f"{RECORDING_SCHEME}{incident}")
 
 
+def chain_id_of(incident: str) -> str:
+    """Also the alert type: a sample has a chain of its own."""
+    return f"sample-{incident}"
+
+
 def build_chain(incident: str, stages: tuple[StageOutline, ...], provider: ResolvedProvider) -> ResolvedChain:
     """Write out the chain of an incident for `provider`, the recorded one or a real one."""
     return ResolvedChain(
-        chain_id=f"sample-{incident}",
+        chain_id=chain_id_of(incident),
         stages=tuple(_stage(outline, provider) for outline in stages),
         executive_summary=_own_agent("ExecSummaryAgent", AgentType.EXEC_SUMMARY, provider),
         chat=_agent(AgentOutline(name="ChatAgent", max_iterations=10), provider),
@@ -62,9 +67,10 @@ def build_chain(incident: str, stages: tuple[StageOutline, ...], provider: Resol
 
 def cluster_server(incident: str) -> ResolvedMcpServer:
     """The simulated cluster of an incident, started with the interpreter that runs us."""
+    # -P: whatever lies in the directory that the program was started in, it must not pass for one of our modules.
     return ResolvedMcpServer(
         name=SERVER,
-        transport=ResolvedTransport(type="stdio", command=sys.executable, args=("-m", "tarsy.demo.cluster", "--incident", incident)),
+        transport=ResolvedTransport(type="stdio", command=sys.executable, args=("-P", "-m", "tarsy.demo.cluster", "--incident", incident)),
         instructions=_SERVER_INSTRUCTIONS,
         masking=ResolvedMasking(enabled=True, pattern_groups=("kubernetes", "security")),
     )

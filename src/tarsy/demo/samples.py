@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from tarsy.config.resolved import ResolvedChain, ResolvedProvider
-from tarsy.demo.chain import RECORDING_SCHEME, StageOutline, build_chain, replay_provider
+from tarsy.demo.chain import RECORDING_SCHEME, StageOutline, build_chain, chain_id_of, replay_provider
 from tarsy.demo.world import INCIDENTS, read_yaml
 from tarsy.domain.recording import RecordedAlert, Recording
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
@@ -55,7 +55,11 @@ class Sample:
 
     @property
     def alert_type(self) -> str:
-        return f"sample-{self.name}"
+        return chain_id_of(self.name)
+
+    @property
+    def chain_id(self) -> str:
+        return chain_id_of(self.name)
 
     @property
     def questions(self) -> tuple[str, ...]:

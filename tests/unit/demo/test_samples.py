@@ -12,6 +12,8 @@ from tarsy.demo.samples import Sample, UnknownSampleError, list_samples, load_sa
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording, track_of
 from tarsy.llm.providers.replay import WORDS_PER_SECOND, RecordingUnreadableError
+from tarsy.session.followup import CHAT
+from tarsy.session.plan import plan
 
 SAMPLES = list_samples()
 every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
@@ -19,18 +21,13 @@ every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sam
 
 def agents_of(chain: ResolvedChain, questions: int) -> Iterator[tuple[int, str, ResolvedAgentConfig]]:
     """Every conversation that the chain leads to, as (stage index, track, agent)."""
-    index = 0
-    for stage in chain.stages:
+    stages = plan(chain)
+    for stage in stages:
         for position, agent in enumerate(stage.agents, start=1):
-            yield index, track_of(index, stage.name, position, agent.agent_name), agent
-        index += 1
-        if stage.synthesis:
-            yield index, track_of(index, f"{stage.name} synthesis", 1, stage.synthesis.agent_name), stage.synthesis
-            index += 1
-    yield index, track_of(index, "executive summary", 1, chain.executive_summary.agent_name), chain.executive_summary
+            yield stage.index, track_of(stage.index, stage.name, position, agent.agent_name), agent
     assert chain.chat
-    for answer in range(1, questions + 1):
-        yield index + answer, track_of(index + answer, "chat", 1, chain.chat.agent_name), chain.chat
+    for index in range(len(stages), len(stages) + questions):
+        yield index, track_of(index, CHAT, 1, chain.chat.agent_name), chain.chat
 
 
 def calls_by_track(recording: Recording) -> Mapping[str, list[RecordedCall]]:

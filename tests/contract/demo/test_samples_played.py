@@ -1,0 +1,133 @@
+"""Every sample, played through the real pipeline: database, executors, and its simulated cluster over stdio."""
+
+import secrets
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import anyio
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.db.chats import ChatRepository
+from tarsy.db.connection import create_engine
+from tarsy.db.history import SessionHistory, StoredResults
+from tarsy.db.journal import PostgresJournal
+from tarsy.db.queue import WorkQueue
+from tarsy.db.sessions import SessionRepository
+from tarsy.db.tables import llm_interactions, mcp_interactions, messages
+from tarsy.db.timeline import TimelineRepository
+from tarsy.demo.samples import Sample, list_samples, recording_loader
+from tarsy.domain.claim import ClaimKind
+from tarsy.domain.live import StoredLiveEvent, StreamDelta
+from tarsy.domain.session import NewSession
+from tarsy.domain.status import SessionStatus, TimelineStatus
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.kit.clock import SystemClock
+from tarsy.llm.in_process import in_process_client
+from tarsy.llm.providers.replay import RecordingFiles
+from tarsy.queue.executor import WorkExecutor
+from tarsy.session.cancellation import Cancellations
+from tarsy.session.runbook import RunbookSource
+from tarsy.session.workshop import RunScope, Workshop
+from tarsy.tools.masking import mask_alert
+from tarsy.tools.servers import McpToolServers
+
+
+class Nobody:
+    """Watches nothing."""
+
+    def publish(self, delta: StreamDelta) -> None: ...
+
+    def progress(self, session_id: str, *, stage_name: str, stage_index: int, stage_count: int, iteration: int) -> None: ...
+
+    def announce(self, events: Sequence[StoredLiveEvent]) -> None: ...
+
+
+@asynccontextmanager
+async def workshop_on(engine: AsyncEngine) -> AsyncGenerator[Workshop]:
+    nobody, clock = Nobody(), SystemClock()
+    llm = in_process_client(env={}, recordings=recording_loader(RecordingFiles()))
+    try:
+        yield Workshop(
+            journal=PostgresJournal(engine, nobody.announce),
+            history=SessionHistory(engine),
+            llm=llm,
+            tools=McpToolServers(env={}, clock=clock),
+            results=StoredResults(engine),
+            live=nobody,
+            progress=nobody,
+            runbooks=RunbookSource(),
+            mask=lambda text: mask_alert(text, "security"),
+            clock=clock,
+            cancellations=Cancellations(),
+        )
+    finally:
+        await llm.aclose()
+
+
+async def do(engine: AsyncEngine, workshop: Workshop, kind: ClaimKind) -> None:
+    claimed = await WorkQueue(engine, pod_id="test").claim(kind, cap=1)
+    assert claimed
+    with anyio.fail_after(90):
+        await WorkExecutor(workshop).execute(claimed[0], RunScope())
+
+
+async def play(engine: AsyncEngine, sample: Sample) -> str:
+    """Investigate the sample's alert, then ask its questions."""
+    session_id = str(uuid4())
+    session = NewSession(
+        id=session_id,
+        alert_data=mask_alert(sample.alert_data, "security"),
+        alert_type=sample.alert_type,
+        chain_id=sample.chain.chain_id,
+        chain_snapshot=sample.chain.model_dump(mode="json"),
+        author="test",
+        nonce=secrets.token_hex(16),
+        created_at=datetime.now(UTC),
+    )
+    await SessionRepository(engine).insert(session)
+    async with workshop_on(engine) as workshop:
+        await do(engine, workshop, ClaimKind.SESSION)
+        for question in sample.questions:
+            await ChatRepository(engine).ask(session_id, question, author="test")
+            await do(engine, workshop, ClaimKind.CHAT)
+    return session_id
+
+
+def last_answer(sample: Sample, track_part: str) -> str:
+    call = [call for call in sample.recording.calls if track_part in call.track][-1]
+    return "".join(chunk.text or "" for chunk in call.chunks)
+
+
+def check_timeline(sample: Sample, events: Sequence[TimelineEvent]) -> None:
+    assert {event.status for event in events} <= {TimelineStatus.COMPLETED, TimelineStatus.FAILED}
+    failed = [event for event in events if event.status is TimelineStatus.FAILED]
+    assert len(failed) <= len(sample.incident.planned_errors) * 2
+    assert {TimelineEventType.ERROR, TimelineEventType.WARNING}.isdisjoint(event.event_type for event in events)
+    forced = [event for event in events if event.metadata.get("forced_conclusion")]
+    assert len(forced) == (1 if sample.name == "disk-full" else 0)
+
+
+@pytest.mark.parametrize("sample", list_samples(), ids=lambda sample: sample.name)
+async def test_a_sample_runs_to_its_recorded_end_and_answers_its_questions(sample: Sample, database_url: str) -> None:
+    engine = create_engine(database_url)
+    try:
+        session_id = await play(engine, sample)
+        session = await SessionRepository(engine).get(session_id)
+        assert session.status is SessionStatus.COMPLETED, session.error_message
+        assert session.executive_summary == last_answer(sample, ".executive summary/")
+        assert session.final_analysis
+        assert last_answer(sample, f".{sample.chain.stages[-1].name}").endswith(session.final_analysis)
+        check_timeline(sample, (await TimelineRepository(engine).read(session_id)).events)
+        async with engine.connect() as connection:
+            asked = await connection.execute(sa.select(llm_interactions.c.track, llm_interactions.c.turn, llm_interactions.c.error_code))
+            assert {tuple(row) for row in asked} == {(call.track, call.turn, None) for call in sample.recording.calls}
+            errors = await connection.execute(sa.select(mcp_interactions.c.call_id).where(mcp_interactions.c.is_error))
+            assert set(errors.scalars()) == set(sample.incident.planned_errors)
+            stored = await connection.execute(sa.select(messages.c.content))
+            assert not any("made-up" in text or "bWFkZS11c" in text or "eyJhbGciOi" in text for text in stored.scalars())
+    finally:
+        await engine.dispose()
