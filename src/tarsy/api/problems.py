@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from tarsy.config.configuration import NoProviderError
 from tarsy.config.selection import SelectionError
@@ -178,11 +179,20 @@ def respond(error: Exception) -> Response:
     return response_of(answer)
 
 
+def _methods_of(request: Request) -> list[str]:
+    """Every method of an address; the routes know only their own."""
+    routes = (route for route in request.app.routes if isinstance(route, Route) and route.path_regex.match(request.scope["path"]))
+    return sorted({method for route in routes for method in route.methods or ()})
+
+
 def install(app: FastAPI) -> None:
     """Answer every expected exception from the table. The unexpected are the business of the last middleware."""
 
-    def handler(_request: Request, error: Exception) -> Response:
-        return respond(error)
+    def handler(request: Request, error: Exception) -> Response:
+        response = respond(error)
+        if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            response.headers["Allow"] = ", ".join(_methods_of(request))
+        return response
 
     for known in (RequestRefusedError, RequestValidationError, HTTPException, DBAPIError, *(known for known, _ in TABLE)):
         app.add_exception_handler(known, handler)

@@ -1,11 +1,12 @@
 """What all answers have in common, and the kinds of values requests are made of."""
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Path
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from tarsy.domain.usage import TokenUsage
 from tarsy.session.intake import is_storable
@@ -35,6 +36,13 @@ def _storable(text: str) -> str:
     return text
 
 
+def _written_out(value: object) -> object:
+    """Refuse what pydantic would take for seconds since 1970: `20260301` is a typing error, not a moment of 1970."""
+    if isinstance(value, str) and not _DATE_AND_TIME.match(value):
+        raise ValueError("write a time as 2026-03-01T12:00:00Z")
+    return value
+
+
 def _as_utc(moment: datetime) -> datetime:
     """A time without a zone is meant in UTC; one so far out that it has no UTC equivalent is refused."""
     try:
@@ -43,8 +51,9 @@ def _as_utc(moment: datetime) -> datetime:
         raise ValueError("the time is out of range") from error
 
 
+_DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:")
 StorableText = Annotated[str, AfterValidator(_storable)]
-UtcTime = Annotated[datetime, AfterValidator(_as_utc)]
+UtcTime = Annotated[datetime, BeforeValidator(_written_out), AfterValidator(_as_utc)]
 SessionId = Annotated[UUID, Path(description="The session's id.")]
 
 

@@ -1,0 +1,84 @@
+"""Where a server may listen and whom it believes, decided without a network."""
+
+import pytest
+from starlette.requests import HTTPConnection
+
+from tarsy.api.auth import Identity, IdentityKind, auth_settings, check_bind, identify, origin_allowed
+from tarsy.api.tokens import ApiTokens
+
+TOKENS = ApiTokens({"alice": "a-token"})
+NONE = ApiTokens()
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is tested is just this
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_loopback_needs_nothing(host: str) -> None:
+    assert check_bind(host, NONE, [], insecure=False) is None
+    assert auth_settings(host=host, tokens=NONE).login_required is False
+
+
+@pytest.mark.parametrize("host", [EVERYWHERE, "::", "10.0.0.7", "tarsy.example.com"])
+def test_any_other_address_needs_a_guard_and_the_refusal_names_the_cures(host: str) -> None:
+    refusal = check_bind(host, NONE, [], insecure=False)
+    assert refusal is not None
+    for cure in ("TARSY_API_TOKENS", "trusted_proxies", "127.0.0.1", "--insecure"):
+        assert cure in refusal
+    assert check_bind(host, TOKENS, [], insecure=False) is None
+    assert check_bind(host, NONE, ["10.0.0.1"], insecure=False) is None
+    assert check_bind(host, NONE, [], insecure=True) is None
+    assert auth_settings(host=host, tokens=NONE, trusted_proxies=["10.0.0.1"]).login_required is True
+
+
+def _connection(peer: str, **headers: str) -> HTTPConnection:
+    raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return HTTPConnection({"type": "http", "client": (peer, 1234), "headers": raw})
+
+
+def test_a_peer_in_ipv6_disguise_is_still_the_proxy() -> None:
+    settings = auth_settings(host=EVERYWHERE, tokens=NONE, trusted_proxies=["10.0.0.0/8"])
+    found = identify(_connection("::ffff:10.1.1.1", x_forwarded_user="carol"), settings)
+    assert found == Identity("carol", IdentityKind.PROXY)
+
+
+def test_a_token_works_behind_the_proxy_and_the_forwarded_name_comes_first() -> None:
+    settings = auth_settings(host=EVERYWHERE, tokens=TOKENS, trusted_proxies=["10.0.0.0/8"])
+    assert identify(_connection("10.1.1.1", authorization="bearer a-token"), settings) == Identity("alice", IdentityKind.BEARER)
+    # A proxy may pass on a token of its own making.
+    both = _connection("10.1.1.1", authorization="Bearer of-the-proxy", x_forwarded_user="carol")
+    assert identify(both, settings) == Identity("carol", IdentityKind.PROXY)
+    assert identify(_connection("10.1.1.1", authorization="Bearer nonsense"), settings) is None
+
+
+def test_a_name_with_control_characters_is_no_name() -> None:
+    settings = auth_settings(host="127.0.0.1", tokens=NONE, trusted_proxies=["127.0.0.1"])
+    found = identify(_connection("127.0.0.1", x_forwarded_user="ca\trol", x_forwarded_email="c@example.com"), settings)
+    assert found == Identity("c@example.com", IdentityKind.PROXY)
+
+
+def test_insecure_lets_everybody_in_without_a_name() -> None:
+    settings = auth_settings(host=EVERYWHERE, tokens=NONE, insecure=True)
+    assert identify(_connection("203.0.113.9", x_forwarded_user="carol"), settings) == Identity("api-client", IdentityKind.OPEN)
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "allowed", "expected"),
+    [
+        (None, "tarsy:8080", (), True),
+        ("http://tarsy:8080", "tarsy:8080", (), True),
+        ("https://tarsy", "tarsy", (), True),
+        ("https://tarsy", "tarsy:443", (), True),
+        ("http://TARSY:8080", "tarsy:8080", (), True),
+        ("http://[::1]:8080", "[::1]:8080", (), True),
+        ("http://tarsy:8081", "tarsy:8080", (), False),
+        ("https://evil.example", "tarsy", (), False),
+        ("null", "tarsy", (), False),
+        ("", "tarsy", (), False),
+        ("http://tarsy:8080", None, (), False),
+        ("https://a.example.com", "tarsy", ("https://a.example.com/",), True),
+        ("https://b.example.com", "tarsy", ("https://*.example.com",), True),
+        ("https://example.com.evil", "tarsy", ("https://*.example.com",), False),
+        ("http://x:notaport", "x", (), False),
+    ],
+)
+def test_origins(origin: str | None, host: str | None, allowed: tuple[str, ...], *, expected: bool) -> None:
+    assert origin_allowed(origin, host, allowed) is expected
