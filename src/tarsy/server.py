@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tarsy.api.auth import check_bind
 from tarsy.api.tokens import read_tokens
 from tarsy.config.loader import load_config
-from tarsy.settings import Role, Settings
+from tarsy.settings import CannotServeError, Role, Settings
 from tarsy.wiring import Application, application
 
 # What a process without the API still answers: its probes and its numbers.
@@ -23,10 +23,6 @@ WORKER_PATHS = frozenset({"/health", "/metrics"})
 CONNECTION_GRACE_SECONDS = 3
 
 log = structlog.get_logger(__name__)
-
-
-class CannotServeError(Exception):
-    """The server cannot or must not start like this; the operator can act."""
 
 
 class _Http(uvicorn.Server):

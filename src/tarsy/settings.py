@@ -14,6 +14,10 @@ class Role(StrEnum):
     WORKER = "worker"
 
 
+class CannotServeError(Exception):
+    """The server cannot or must not start like this; the operator can act."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Settings of a process, from the environment and the command line; the installation's own are in the configuration files."""

@@ -25,7 +25,7 @@ def explained() -> Generator[None]:
 def _explanation(error: BaseException) -> str | None:
     from tarsy.config.problems import ConfigError  # noqa: PLC0415 - imported only when something went wrong
     from tarsy.db.connection import DatabaseUnavailableError  # noqa: PLC0415 - same
-    from tarsy.server import CannotServeError  # noqa: PLC0415 - same
+    from tarsy.settings import CannotServeError  # noqa: PLC0415 - same
 
     if isinstance(error, ConfigError | DatabaseUnavailableError | CannotServeError):
         return str(error)
