@@ -22,7 +22,9 @@ _TOO_LONG = re.compile(
 _BAD_KEY = re.compile(r"API_KEY_INVALID|API key not valid|invalid[ _]api[ _]key|authentication_error|permission_error", re.IGNORECASE)
 _EXHAUSTED_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low", re.IGNORECASE)
 _RATE_LIMIT = re.compile(r"rate_limit|RESOURCE_EXHAUSTED|too many requests", re.IGNORECASE)
-_SERVER_TROUBLE = re.compile(r"overloaded|server_error|api_error|internal error|UNAVAILABLE|INTERNAL|bad gateway", re.IGNORECASE)
+_SERVER_TROUBLE = re.compile(
+    r"overloaded|server_error|api_error|internal error|UNAVAILABLE|INTERNAL|bad gateway|No generation chunks", re.IGNORECASE
+)
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 

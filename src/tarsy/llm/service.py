@@ -58,7 +58,9 @@ async def start_service(client: InProcessLLMClient, *, host: str, port: int, tls
     server = grpc.aio.server(options=(*MESSAGE_OPTIONS, *KEEPALIVE_OPTIONS))
     health_servicer = _add_health(server)
     handler = grpc.unary_stream_rpc_method_handler(
-        _Generate(client), request_deserializer=pb.GenerateRequest.FromString, response_serializer=pb.GenerateResponse.SerializeToString
+        _Calls(client).generate,
+        request_deserializer=pb.GenerateRequest.FromString,
+        response_serializer=pb.GenerateResponse.SerializeToString,
     )
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Generate": handler}),))
     reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
@@ -90,13 +92,13 @@ def _bind(server: grpc.aio.Server, address: str, tls: ServerTLS | None) -> int:
         raise OSError(f"cannot listen on {address}: {error}") from error
 
 
-class _Generate:
+class _Calls:
     """Answers one call after another; cancelled by gRPC when its caller goes away."""
 
     def __init__(self, client: InProcessLLMClient) -> None:
         self._client = client
 
-    async def __call__(
+    async def generate(
         self, message: pb.GenerateRequest, context: grpc.aio.ServicerContext[Any, Any]
     ) -> AsyncGenerator[pb.GenerateResponse]:
         metadata = dict(context.invocation_metadata() or ())

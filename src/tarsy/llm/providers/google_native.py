@@ -4,9 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
-import httpx
 import structlog
-from google.genai import Client, types
 
 from tarsy.domain.agent import ProviderType
 from tarsy.llm.access import Access
@@ -17,13 +15,10 @@ from tarsy.llm.memory import TurnMemory
 from tarsy.llm.providers import gemini_request
 from tarsy.llm.providers.gemini_answer import GeminiAnswer
 from tarsy.llm.providers.gemini_request import Signatures
-from tarsy.llm.providers.google_credentials import google_credentials
+from tarsy.llm.providers.google_client import GoogleClient, close_client, make_client
 from tarsy.llm.tool_names import ToolNames
 
 log = structlog.get_logger(__name__)
-
-# The HTTP library allows a hundred by default, and every agent of every session may be talking at once.
-CONNECTIONS = 1000
 
 
 class GoogleNativeProvider:
@@ -32,7 +27,7 @@ class GoogleNativeProvider:
     def __init__(self, *, policy: RetryPolicy, memory: TurnMemory[Signatures] | None = None) -> None:
         self._policy = policy
         self._memory = memory or TurnMemory[Signatures]()
-        self._clients = ClientCache[Access, Client](make_client, close_client)
+        self._clients = ClientCache[Access, GoogleClient](make_client, close_client)
 
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
         if access.type not in {ProviderType.GOOGLE, ProviderType.VERTEXAI}:
@@ -45,7 +40,7 @@ class GoogleNativeProvider:
             self._memory.forget(request.execution_id)
         for name in gemini_request.suppressed_tools(request):
             log.warning("llm.native_tool.suppressed", tool=name, execution_id=request.execution_id, reason="function calls are on offer")
-        models: Any = (await self._clients.get(access)).aio.models
+        models: Any = (await self._clients.get(access)).sdk.aio.models
         names = ToolNames(tool.name for tool in request.tools)
         question = {
             "model": request.provider.model,
@@ -70,22 +65,3 @@ class GoogleNativeProvider:
 
     async def aclose(self) -> None:
         await self._clients.aclose()
-
-
-def make_client(access: Access) -> Client:
-    options = types.HttpOptions(
-        base_url=access.base_url,
-        # Retries are counted in one place, ours.
-        retry_options=types.HttpRetryOptions(attempts=1),
-        async_client_args={"limits": httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=100), "timeout": None},
-    )
-    if access.type is ProviderType.VERTEXAI:
-        return Client(
-            vertexai=True, project=access.project, location=access.location, credentials=google_credentials(access), http_options=options
-        )
-    return Client(vertexai=False, api_key=access.api_key or "none", http_options=options)
-
-
-async def close_client(client: Client) -> None:
-    await client.aio.aclose()
-    client.close()

@@ -102,6 +102,8 @@ def _openai(key: ModelKey) -> ChatModel:
         http_async_client=DefaultAsyncHttpxClient(timeout=None),
         **extra,
     )
+    # The SDK imports these when they are first touched, which takes long enough to stop an event loop.
+    _ = chat.root_async_client.responses if responses else chat.root_async_client.chat.completions
     return ChatModel(chat, Dialect.RESPONSES if responses else Dialect.CHAT_COMPLETIONS, chat.root_async_client.close)
 
 
@@ -116,47 +118,45 @@ def _anthropic(key: ModelKey) -> ChatModel:
         timeout=None,
         stop=None,
     )
+    chat.prepare()
     return ChatModel(chat, Dialect.ANTHROPIC, chat.close)
 
 
 def _anthropic_on_vertex(key: ModelKey) -> ChatModel:
-    try:
-        from langchain_google_vertexai.model_garden import ChatAnthropicVertex  # noqa: PLC0415 - an extra, imported on first use
-    except ImportError as error:
-        raise _missing("vertexai", "Claude on Vertex AI") from error
     from tarsy.llm.providers.google_credentials import google_credentials  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.llm.providers.pooled_anthropic import VertexChatAnthropic  # noqa: PLC0415 - heavy, imported on first use
 
-    chat = ChatAnthropicVertex(
-        model_name=key.model,
-        project=key.access.project,
-        location=key.access.location,
-        credentials=google_credentials(key.access),
-        api_endpoint=key.access.base_url,
-        max_retries=1,
-        timeout=None,
-    )
-    return ChatModel(chat, Dialect.ANTHROPIC, chat.async_client.close)
+    settings: dict[str, Any] = {
+        "project": key.access.project,
+        "location": key.access.location,
+        "credentials": google_credentials(key.access),
+        "endpoint": key.access.base_url,
+    }
+    chat = VertexChatAnthropic(model_name=key.model, api_key=SecretStr(NO_KEY), max_retries=0, timeout=None, stop=None, **settings)
+    chat.prepare()
+    return ChatModel(chat, Dialect.ANTHROPIC, chat.close)
 
 
 def _google(key: ModelKey) -> ChatModel:
     from langchain_google_genai import ChatGoogleGenerativeAI  # noqa: PLC0415 - heavy, imported on first use
 
-    thinking: dict[str, Any] = {"thinking_level": "high"} if _GEMINI_3.search(key.model) else {}
-    where: dict[str, Any] = {"vertexai": False, "api_key": SecretStr(key.access.api_key or NO_KEY)}
-    if key.access.type is ProviderType.VERTEXAI:
-        from tarsy.llm.providers.google_credentials import google_credentials  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.llm.providers.google_client import make_client  # noqa: PLC0415 - heavy, imported on first use
 
-        where = {
-            "vertexai": True,
-            "project": key.access.project,
-            "location": key.access.location,
-            "credentials": google_credentials(key.access),
-        }
-    # One attempt: retries are counted in one place, ours.
+    thinking: dict[str, Any] = {"thinking_level": "high"} if _GEMINI_3.search(key.model) else {}
+    # One attempt: retries are counted in one place, ours. The key is not used, for the client is ours too.
     chat = ChatGoogleGenerativeAI(
-        model=key.model, base_url=key.access.base_url, include_thoughts=True, max_retries=1, timeout=None, **where, **thinking
+        model=key.model,
+        vertexai=False,
+        api_key=SecretStr(NO_KEY),
+        temperature=None,
+        include_thoughts=True,
+        max_retries=1,
+        timeout=None,
+        **thinking,
     )
-    return ChatModel(chat, Dialect.GOOGLE, chat.aclose)
+    client = make_client(key.access)
+    chat.client = client.sdk
+    return ChatModel(chat, Dialect.GOOGLE, client.aclose)
 
 
 def _xai(key: ModelKey) -> ChatModel:

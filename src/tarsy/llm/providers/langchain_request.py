@@ -1,5 +1,6 @@
 """Our conversation in LangChain's terms, with what each vendor wants back from earlier turns. Pure; imported on first use."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never, cast
@@ -20,6 +21,7 @@ Block = dict[str, Any]
 
 # Half of it at most goes to thinking where a model must be given a number.
 _THINKING_BUDGET = 16_000
+_CLAUDE_VERSION = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-(\d+)(?:-(\d{1,2}))?(?!\d)")
 _CACHE: Mapping[str, str] = {"type": "ephemeral"}
 CALL_BLOCKS = {"tool_use", "function_call"}
 
@@ -119,7 +121,8 @@ def options(request: GenerateInput, dialect: Dialect, chat: BaseChatModel, memor
     """What goes along with this call only."""
     match dialect:
         case Dialect.ANTHROPIC:
-            thinking = anthropic_thinking(chat, complete=_thinking_is_complete(request, memory))
+            profile = cast("Mapping[str, Any]", chat.profile or {})
+            thinking = anthropic_thinking(request.provider.model, profile, complete=_thinking_is_complete(request, memory))
             return {"thinking": thinking} if thinking else {}
         case Dialect.RESPONSES:
             return {"prompt_cache_key": request.execution_id}
@@ -129,15 +132,21 @@ def options(request: GenerateInput, dialect: Dialect, chat: BaseChatModel, memor
             assert_never(dialect)
 
 
-def anthropic_thinking(chat: BaseChatModel, *, complete: bool) -> dict[str, Any] | None:
+def anthropic_thinking(model: str, profile: Mapping[str, Any], *, complete: bool) -> dict[str, Any] | None:
     """How this model thinks, if it does. Where thinking has a budget, an open turn without its thinking blocks is refused: better not think."""
-    profile = cast("Mapping[str, Any]", chat.profile or {})
-    if not profile.get("reasoning_output"):
-        return None
-    if "xhigh" in cast("list[str]", profile.get("reasoning_effort_levels") or []):
+    levels: list[str] = profile.get("reasoning_effort_levels") or []
+    if "xhigh" in levels or (not profile and _is_adaptive(model)):
         return {"type": "adaptive", "display": "summarized"}
     limit = int(profile.get("max_output_tokens") or 0)
-    return {"type": "enabled", "budget_tokens": min(_THINKING_BUDGET, limit // 2)} if complete and limit else None
+    if not profile.get("reasoning_output") or not limit or not complete:
+        return None
+    return {"type": "enabled", "budget_tokens": min(_THINKING_BUDGET, limit // 2)}
+
+
+def _is_adaptive(model: str) -> bool:
+    """Judge a model that the library has no profile of by its version: since 4.7 they choose themselves how much to think."""
+    found = _CLAUDE_VERSION.search(model)
+    return found is not None and (int(found.group(1)), int(found.group(2) or 0)) >= (4, 7)
 
 
 def _thinking_is_complete(request: GenerateInput, memory: TurnMemory[Remembered]) -> bool:

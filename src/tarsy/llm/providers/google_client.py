@@ -1,0 +1,49 @@
+"""Google's SDK client, on AI Studio or Vertex AI. Imported on first use."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from google.genai import Client, types
+
+from tarsy.domain.agent import ProviderType
+from tarsy.llm.access import Access
+from tarsy.llm.providers.google_credentials import google_credentials
+
+# The HTTP library allows a hundred by default, and every agent of every session may be talking at once.
+_LIMITS = httpx.Limits(max_connections=1000, max_keepalive_connections=100)
+
+
+@dataclass(frozen=True, slots=True)
+class GoogleClient:
+    """The SDK's client and the connections under it, which the SDK leaves to whoever brought them."""
+
+    sdk: Client
+    http: httpx.AsyncClient
+
+    async def aclose(self) -> None:
+        await self.http.aclose()
+        self.sdk.close()
+
+
+def make_client(access: Access) -> GoogleClient:
+    """A client for `access`.
+
+    Raises:
+        CredentialsMissingError: the credentials file cannot be used.
+    """
+    http = httpx.AsyncClient(limits=_LIMITS, timeout=None, follow_redirects=True)  # noqa: S113 - the seconds are counted in one place, ours
+    options = types.HttpOptions(
+        base_url=access.base_url,
+        # So are the retries.
+        retry_options=types.HttpRetryOptions(attempts=1),
+        httpx_async_client=http,
+    )
+    if access.type is ProviderType.VERTEXAI:
+        where: dict[str, Any] = {"project": access.project, "location": access.location, "credentials": google_credentials(access)}
+        return GoogleClient(Client(vertexai=True, http_options=options, **where), http)
+    return GoogleClient(Client(vertexai=False, api_key=access.api_key or "none", http_options=options), http)
+
+
+async def close_client(client: GoogleClient) -> None:
+    await client.aclose()

@@ -1,0 +1,64 @@
+"""What a model says arrives as it was said, and it was asked exactly what it should have been."""
+
+import pytest
+
+from contract.llm.asking import PODS, QUESTION, Asking, results_of
+from contract.llm.vendor_server import Reply
+from contract.llm.vendors import USAGE, Call, Said
+from tarsy.llm.client import TextChunk, ThinkingChunk, ToolCallChunk
+
+FIRST = Call("call_1", "k8s__pods_list", '{"ns": "a"}')
+SECOND = Call("call_2", "k8s__pods_list", '{"ns": "b"}')
+
+
+async def test_text_arrives_piece_by_piece(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Bec", "ause."))))
+
+    assert await asking.hear() == [TextChunk("Bec"), TextChunk("ause."), USAGE]
+    asking.assert_asked("plain")
+
+
+async def test_thinking_is_kept_apart_from_text(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(thinking=("Let ", "me see."), text=("Because.",))))
+
+    assert await asking.hear() == [ThinkingChunk("Let "), ThinkingChunk("me see."), TextChunk("Because."), USAGE]
+    asking.assert_asked("plain")
+
+
+async def test_a_tool_call_arrives_whole_under_its_own_name(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(calls=(FIRST,))))
+
+    assert await asking.hear(asking.request(tools=(PODS,))) == [ToolCallChunk("call_1", "k8s.pods_list", '{"ns": "a"}'), USAGE]
+    asking.assert_asked("with tools")
+
+
+async def test_several_tool_calls_arrive_in_their_order_after_the_text(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(text=("I look.",), calls=(FIRST, SECOND))))
+
+    assert await asking.hear(asking.request(tools=(PODS,))) == [
+        TextChunk("I look."),
+        ToolCallChunk("call_1", "k8s.pods_list", '{"ns": "a"}'),
+        ToolCallChunk("call_2", "k8s.pods_list", '{"ns": "b"}'),
+        USAGE,
+    ]
+    asking.assert_asked("with tools")
+
+
+async def test_tool_results_go_back_with_the_turn_that_asked_for_them(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(thinking=("Hm.",), text=("I look.",), calls=(FIRST, SECOND))))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    first = await asking.hear(asking.request(tools=(PODS,)))
+    second = await asking.hear(asking.request(*QUESTION, *results_of(first, "I look."), tools=(PODS,)))
+
+    assert second == [TextChunk("Done."), USAGE]
+    asking.assert_asked("with tools", "with results")
+
+
+@pytest.mark.parametrize("size", [1, 7])
+async def test_characters_split_between_packets_stay_whole(asking: Asking, size: int) -> None:
+    whole = b"".join(asking.vendor.events(Said(text=("Žluťoučký kůň 🐎", "日本語"))))
+    asking.server.replies.append(Reply(tuple(whole[start : start + size] for start in range(0, len(whole), size))))
+
+    assert await asking.hear() == [TextChunk("Žluťoučký kůň 🐎"), TextChunk("日本語"), USAGE]
+    asking.assert_asked("plain")

@@ -1,0 +1,167 @@
+"""Trouble with a vendor: what is tried again, how often, and what the caller is told in the end."""
+
+import time
+
+from contract.llm.asking import Asking, without_words
+from contract.llm.vendor_server import Act, Reply
+from contract.llm.vendors import USAGE, Said
+from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, UsageChunk
+
+ANSWER: list[Chunk] = [TextChunk("Because."), USAGE]
+PARTIAL = ErrorChunk("", ErrorCode.PARTIAL_STREAM, retryable=True)
+TOO_LONG = {
+    "google": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+    "vertexai": "prompt is too long: the input token count exceeds the maximum number of tokens allowed",
+    "openai": "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+    "xai": "This model's maximum prompt length is exceeded: maximum context length is 131072",
+    "anthropic": "prompt is too long: 210000 tokens > 200000 maximum",
+}
+
+
+def good(asking: Asking) -> Reply:
+    return asking.vendor.reply(Said(text=("Because.",)))
+
+
+def opening(asking: Asking) -> tuple[bytes, ...]:
+    """An answer up to its first word."""
+    return tuple(asking.vendor.events(Said(text=("Bec",), ends=False)))
+
+
+async def test_a_rate_limit_is_waited_out_as_long_as_the_vendor_asks(asking: Asking) -> None:
+    asking.server.replies.extend([asking.vendor.error(429, "Slow down.", {"Retry-After": "0.2"}), good(asking)])
+
+    started = time.monotonic()
+    assert await asking.hear() == ANSWER
+    assert time.monotonic() - started >= 0.2
+    asking.assert_asked("plain", "plain")
+
+
+async def test_a_lasting_rate_limit_is_reported_after_three_retries(asking: Asking) -> None:
+    asking.server.replies.extend([asking.vendor.error(429, "Slow down.")] * 4)
+
+    assert await asking.hear() == [ErrorChunk("HTTP 429: Slow down.", ErrorCode.RATE_LIMITED, retryable=True)]
+    asking.assert_asked(*["plain"] * 4)
+
+
+async def test_a_server_error_is_retried(asking: Asking) -> None:
+    asking.server.replies.extend([asking.vendor.error(500, "Oops."), good(asking)])
+
+    assert await asking.hear() == ANSWER
+    asking.assert_asked("plain", "plain")
+
+
+async def test_a_lasting_server_error_is_reported(asking: Asking) -> None:
+    asking.server.replies.extend([asking.vendor.error(500, "Oops.")] * 4)
+
+    assert await asking.hear() == [ErrorChunk("HTTP 500: Oops.", ErrorCode.PROVIDER_UNAVAILABLE, retryable=True)]
+    asking.assert_asked(*["plain"] * 4)
+
+
+async def test_a_vendor_that_never_begins_is_given_up(asking: Asking) -> None:
+    asking.server.replies.append(Reply((Act.HANG,)))
+
+    assert await asking.hear(first_chunk_timeout=0.5) == [ErrorChunk("no answer began within 0.5 s", ErrorCode.TIMEOUT, retryable=True)]
+    asking.assert_asked("plain")
+
+
+async def test_a_vendor_that_falls_silent_is_given_up(asking: Asking) -> None:
+    asking.server.replies.append(Reply((*opening(asking), Act.HANG)))
+
+    assert await asking.hear(stall_timeout=0.3) == [
+        TextChunk("Bec"),
+        ErrorChunk("nothing more came for 0.3 s", ErrorCode.STALLED, retryable=True),
+    ]
+    asking.assert_asked("plain")
+
+
+async def test_a_connection_lost_before_the_first_word_is_tried_again(asking: Asking) -> None:
+    asking.server.replies.extend([Reply((Act.CUT,)), good(asking)])
+
+    assert await asking.hear() == ANSWER
+    asking.assert_asked("plain", "plain")
+
+
+async def test_an_answer_that_breaks_off_is_never_begun_again(asking: Asking) -> None:
+    asking.server.replies.append(Reply((*opening(asking), Act.CUT)))
+
+    assert without_words(await asking.hear()) == [TextChunk("Bec"), PARTIAL]
+    asking.assert_asked("plain")
+
+
+async def test_an_answer_without_an_end_is_not_taken_for_a_whole_one(asking: Asking) -> None:
+    asking.server.replies.append(Reply(opening(asking)))
+
+    assert await asking.hear() == [
+        TextChunk("Bec"),
+        ErrorChunk("the answer broke off: the connection ended before the answer did", ErrorCode.PARTIAL_STREAM, retryable=True),
+    ]
+    asking.assert_asked("plain")
+
+
+async def test_an_empty_answer_is_asked_for_again(asking: Asking) -> None:
+    asking.server.replies.extend([asking.vendor.reply(Said()), good(asking)])
+
+    # What the empty answer cost is counted too.
+    assert await asking.hear() == [TextChunk("Because."), UsageChunk(40, 24, 64, 14, 10)]
+    asking.assert_asked("plain", "plain")
+
+
+async def test_a_model_that_stays_silent_is_reported_after_three_retries(asking: Asking) -> None:
+    asking.server.replies.extend([asking.vendor.reply(Said())] * 4)
+
+    assert without_words(await asking.hear()) == [
+        UsageChunk(80, 48, 128, 28, 20),
+        ErrorChunk("", ErrorCode.EMPTY_RESPONSE, retryable=True),
+    ]
+    asking.assert_asked(*["plain"] * 4)
+
+
+async def test_thinking_without_an_answer_is_reported_not_repeated(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(thinking=("Hm.",))))
+
+    assert without_words(await asking.hear()) == [
+        ThinkingChunk("Hm."),
+        USAGE,
+        ErrorChunk("", ErrorCode.EMPTY_RESPONSE, retryable=True),
+    ]
+    asking.assert_asked("plain")
+
+
+async def test_an_unreadable_answer_is_asked_for_again(asking: Asking) -> None:
+    asking.server.replies.extend([Reply((asking.vendor.unreadable(),)), good(asking)])
+
+    assert await asking.hear() == ANSWER
+    asking.assert_asked("plain", "plain")
+
+
+async def test_an_answer_that_becomes_unreadable_is_partial(asking: Asking) -> None:
+    asking.server.replies.append(Reply((*opening(asking), asking.vendor.unreadable())))
+
+    assert without_words(await asking.hear()) == [TextChunk("Bec"), PARTIAL]
+    asking.assert_asked("plain")
+
+
+async def test_a_refused_key_is_reported_at_once_and_not_quoted(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.error(401, "The key sk-secret is not valid."))
+
+    chunks = await asking.hear()
+
+    assert without_words(chunks) == [ErrorChunk("", ErrorCode.CREDENTIALS)]
+    # Vertex AI is reached with a token, so there the words are nobody's secret.
+    assert ("sk-secret" in str(chunks)) == (asking.vendor.type == "vertexai")
+    asking.assert_asked("plain")
+
+
+async def test_a_conversation_that_has_grown_too_long_is_told_apart(asking: Asking) -> None:
+    message = TOO_LONG[asking.vendor.type]
+    asking.server.replies.append(asking.vendor.error(400, message))
+
+    assert await asking.hear() == [ErrorChunk(f"HTTP 400: {message}", ErrorCode.CONTEXT_TOO_LONG)]
+    asking.assert_asked("plain")
+
+
+async def test_a_bad_request_is_reported_at_once(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.error(400, "No such thing."))
+
+    assert await asking.hear() == [ErrorChunk("HTTP 400: No such thing.", ErrorCode.INVALID_REQUEST)]
+    asking.assert_asked("plain")
