@@ -121,7 +121,9 @@ def _page_query(where: SessionFilter, limit: int, after: Cursor | None) -> sa.Se
         *columns, sa.func.left(table.alert_data, EXCERPT_CHARACTERS).label("alert_excerpt"), _STAGE_COUNT.label("stage_count")
     ).where(*_conditions(where))
     if after:
-        query = query.where(sa.tuple_(table.created_at, table.id) < sa.tuple_(after.created_at, after.id))
+        query = query.where(
+            sa.tuple_(table.created_at, table.id) < sa.tuple_(sa.literal(after.created_at), sa.literal(after.id, table.id.type))
+        )
     return query.order_by(table.created_at.desc(), table.id.desc()).limit(limit + 1)
 
 

@@ -1,0 +1,232 @@
+"""Sessions in PostgreSQL: the list, the queue's limit, the moves, and what is told of them."""
+
+from collections.abc import AsyncGenerator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Outbox
+from tarsy.db.refusals import BadCursorError, NotFoundError
+from tarsy.db.session_list import SessionFilter, SessionSummary
+from tarsy.db.sessions import CancelAnswer, SessionRepository
+from tarsy.db.tables import agent_executions as executions
+from tarsy.db.tables import alert_sessions, llm_interactions, stages
+from tarsy.domain.live import SESSIONS_CHANNEL, session_channel
+from tarsy.domain.session import NewSession
+from tarsy.domain.status import SessionStatus, sources_of
+
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SNAPSHOT = {"stages": [{"name": "a", "synthesis": None}, {"name": "b", "synthesis": {"agent_name": "S"}}]}
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncGenerator[AsyncEngine]:
+    engine = create_engine(database_url)
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+def sessions(engine: AsyncEngine) -> SessionRepository:
+    return SessionRepository(engine)
+
+
+def new(minute: int = 0, **more: Any) -> NewSession:
+    values: dict[str, Any] = {
+        "id": str(uuid4()),
+        "alert_data": "pod api-7f9c is down",
+        "alert_type": "kubernetes",
+        "chain_id": "kubernetes",
+        "chain_snapshot": SNAPSHOT,
+        "author": "alice",
+        "nonce": "n" * 32,
+        "created_at": AT + timedelta(minutes=minute),
+        **more,
+    }
+    return NewSession(**values)
+
+
+async def put(engine: AsyncEngine, session_id: str, status: SessionStatus) -> None:
+    running = status in {SessionStatus.IN_PROGRESS, SessionStatus.CANCELLING}
+    values = {
+        "status": status.value,
+        "claim_token": str(uuid4()) if running else None,
+        "completed_at": AT if status.is_final else None,
+    }
+    async with engine.begin() as connection:
+        await connection.execute(sa.update(alert_sessions).where(alert_sessions.c.id == session_id).values(values))
+
+
+def ids(page: Sequence[SessionSummary]) -> list[str]:
+    return [session.id for session in page]
+
+
+async def test_pages_follow_each_other_without_gap_or_repetition(sessions: SessionRepository) -> None:
+    # Five share a moment: the id decides among them.
+    stored = [new(minute=minute // 5) for minute in range(12)]
+    for session in stored:
+        await sessions.insert(session)
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = await sessions.list(limit=5, cursor=cursor)
+        seen += ids(page.sessions)
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    expected = sorted(stored, key=lambda session: (session.created_at, session.id), reverse=True)
+    assert seen == [session.id for session in expected]
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "", "MjAyNi0wMS0wMQ", "é", "a" * 300])
+async def test_a_made_up_cursor_is_refused(sessions: SessionRepository, cursor: str) -> None:
+    if cursor:
+        with pytest.raises(BadCursorError):
+            await sessions.list(cursor=cursor)
+    else:
+        assert (await sessions.list(cursor=cursor)).sessions == ()
+
+
+async def test_filters_narrow_the_list(sessions: SessionRepository, engine: AsyncEngine) -> None:
+    first, second, third = new(0), new(1, alert_type="database", chain_id="db"), new(2)
+    for session in (first, second, third):
+        await sessions.insert(session)
+    await put(engine, third.id, SessionStatus.COMPLETED)
+
+    async def found(**where: Any) -> list[str]:
+        return ids((await sessions.list(SessionFilter(**where))).sessions)
+
+    assert await found(statuses=(SessionStatus.PENDING,)) == [second.id, first.id]
+    assert await found(statuses=(SessionStatus.COMPLETED, SessionStatus.FAILED)) == [third.id]
+    assert await found(alert_type="database") == [second.id]
+    assert await found(chain_id="kubernetes") == [third.id, first.id]
+    assert await found(created_from=AT + timedelta(minutes=1), created_to=AT + timedelta(minutes=2)) == [second.id]
+
+
+async def test_words_are_found_whole_by_their_beginning_and_never_break_the_query(sessions: SessionRepository, engine: AsyncEngine) -> None:
+    disk, memory = new(0, alert_data="disk pressure on node-17"), new(1, alert_data="out of memory in payments")
+    for session in (disk, memory):
+        await sessions.insert(session)
+    async with engine.begin() as connection:
+        told = sa.update(alert_sessions).where(alert_sessions.c.id == memory.id)
+        await connection.execute(told.values(final_analysis="The limit of 512Mi is too low for the nightly batch."))
+
+    async def found(text: str) -> list[str]:
+        return ids((await sessions.list(SessionFilter(text=text))).sessions)
+
+    assert await found("disk node") == [disk.id]
+    assert await found("paym") == [memory.id]
+    assert await found('"nightly batch"') == [memory.id]
+    assert await found("disk or payments") == [memory.id, disk.id]
+    assert await found("pressure -disk") == []
+    for odd in ("!!!", "'", "a & | b", ":*", '"', "-", "\\", "(", "\U0001f525", "a" * 500):
+        await found(odd)
+
+
+async def test_a_page_costs_three_queries_whatever_its_size(sessions: SessionRepository, engine: AsyncEngine) -> None:
+    for minute in range(30):
+        await sessions.insert(new(minute))
+    statements: list[str] = []
+
+    def count(_connection: object, _cursor: object, statement: str, *_more: object) -> None:
+        statements.append(statement)
+
+    event.listen(engine.sync_engine, "before_cursor_execute", count)
+    page = await sessions.list(limit=30)
+    assert len(page.sessions) == 30
+    assert len([statement for statement in statements if statement.strip().upper().startswith("SELECT")]) == 3
+
+
+async def test_a_row_shows_how_far_a_session_is_and_what_it_cost(sessions: SessionRepository, engine: AsyncEngine) -> None:
+    waiting, running = new(0), new(1)
+    for session in (waiting, running):
+        await sessions.insert(session)
+    await put(engine, running.id, SessionStatus.IN_PROGRESS)
+    await _add_stage_with_call(engine, running.id)
+    shown = {session.id: session for session in (await sessions.list()).sessions}
+    assert (shown[waiting.id].queue_position, shown[running.id].queue_position) == (1, None)
+    assert (shown[running.id].current_stage_name, shown[running.id].current_stage_index) == ("b", 1)
+    # Two stages, one synthesis, the executive summary.
+    assert shown[running.id].stage_count == 4
+    assert (shown[running.id].total_tokens, shown[waiting.id].total_tokens) == (42, 0)
+
+
+async def _add_stage_with_call(engine: AsyncEngine, session_id: str) -> None:
+    stage, execution = str(uuid4()), str(uuid4())
+    of_session = {"session_id": session_id, "stage_id": stage}
+    async with engine.begin() as connection:
+        for index, (kind, name, identity) in enumerate(
+            (("investigation", "a", str(uuid4())), ("investigation", "b", stage), ("chat", "c", str(uuid4())))
+        ):
+            row = {"id": identity, "session_id": session_id, "stage_name": name, "stage_index": index, "stage_type": kind}
+            await connection.execute(sa.insert(stages).values(**row, expected_agent_count=1, status="active"))
+        agent = {
+            "agent_name": "A",
+            "agent_index": 1,
+            "llm_backend": "langchain",
+            "llm_provider": "p",
+            "model_name": "m",
+            "tool_calling": "native",
+        }
+        await connection.execute(sa.insert(executions).values(id=execution, **of_session, **agent, status="active"))
+        call = {"kind": "iteration", "track": "t", "turn": 0, "provider": "p", "model": "m", "request_hash": "h", "message_count": 0}
+        timed: dict[str, Any] = {"request": {}, "started_at": AT, "duration_ms": 1, "total_tokens": 42}
+        await connection.execute(sa.insert(llm_interactions).values(id=str(uuid4()), **of_session, execution_id=execution, **call, **timed))
+
+
+async def test_places_in_the_queue_move_up(sessions: SessionRepository, engine: AsyncEngine) -> None:
+    first, second = new(0), new(1)
+    for session in (second, first):
+        await sessions.insert(session)
+    assert [await sessions.queue_position(session.id) for session in (first, second)] == [1, 2]
+    await put(engine, first.id, SessionStatus.IN_PROGRESS)
+    assert [await sessions.queue_position(session.id) for session in (first, second)] == [None, 1]
+    state = await sessions.queue_state()
+    assert (state.pending, state.running, state.oldest_pending_at) == (1, 1, second.created_at)
+
+
+async def test_submitting_and_cancelling_are_told_on_both_channels(sessions: SessionRepository, engine: AsyncEngine) -> None:
+    session = new()
+    await sessions.insert(session)
+    await sessions.request_cancel(session.id, actor="bob")
+    outbox = Outbox(engine)
+    for channel in (session_channel(session.id), SESSIONS_CHANNEL):
+        told = await outbox.read_after(channel, 0, 10)
+        assert [entry.payload["status"] for entry in told] == ["pending", "cancelled"]
+
+
+@pytest.mark.parametrize("status", list(SessionStatus))
+async def test_cancelling_moves_only_where_the_table_leads(sessions: SessionRepository, engine: AsyncEngine, status: SessionStatus) -> None:
+    session = new()
+    await sessions.insert(session)
+    await put(engine, session.id, status)
+    answer = await sessions.request_cancel(session.id, actor="bob")
+    after = (await sessions.get(session.id)).status
+    assert after is status or status in sources_of(after)
+    expected = {
+        SessionStatus.PENDING: CancelAnswer.CANCELLED,
+        SessionStatus.IN_PROGRESS: CancelAnswer.CANCELLING,
+        SessionStatus.CANCELLING: CancelAnswer.CANCELLING,
+    }
+    assert answer is expected.get(status, CancelAnswer.ALREADY_ENDED)
+
+
+async def test_erasing_leaves_nothing_but_the_audit_log(sessions: SessionRepository, engine: AsyncEngine) -> None:
+    session = new()
+    await sessions.insert(session)
+    await _add_stage_with_call(engine, session.id)
+    await put(engine, session.id, SessionStatus.FAILED)
+    await sessions.purge(session.id, actor="bob")
+    with pytest.raises(NotFoundError):
+        await sessions.get(session.id)
+    async with engine.connect() as connection:
+        for table in ("stages", "agent_executions", "llm_interactions", "events"):
+            assert (await connection.scalar(sa.text(f"SELECT count(*) FROM {table}"))) == 0  # noqa: S608 - names from above
+        assert (await connection.scalar(sa.text("SELECT count(*) FROM event_channels WHERE name LIKE 'session:%'"))) == 0
+        assert (await connection.scalar(sa.text("SELECT count(*) FROM audit_log"))) == 2
