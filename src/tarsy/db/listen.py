@@ -1,7 +1,7 @@
 """Notifications between processes: the one connection that listens, and the one that sends what belongs to no transaction."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import anyio
 import asyncpg
@@ -25,6 +25,9 @@ ANSWER_SECONDS = 5.0
 RECONNECT_FIRST_SECONDS = 0.1
 RECONNECT_MAX_SECONDS = 5.0
 
+# A connection cut in the middle of an exchange leaves asyncpg itself confused; that is no reason to end the process.
+_BREAKS = (*REFUSALS, asyncpg.InternalClientError)
+
 _NOTIFY = "SELECT pg_notify($1, p) FROM unnest($2::text[]) WITH ORDINALITY AS t(p, n) ORDER BY n"
 
 
@@ -38,7 +41,9 @@ class NotificationListener:
     def __init__(self, url: str) -> None:
         self._handlers: dict[str, list[Handler]] = {}
         self._gap_handlers: list[GapHandler] = []
-        self._line = _Line(url, prepare=self._listen, resumed=self._tell_gap)
+        # Nothing is handed on before the handlers know of the gap: out of order, half the news would mislead them.
+        self._hearing = False
+        self._line = _Line(url, prepare=self._listen, ready=self._ready)
 
     @property
     def connected(self) -> bool:
@@ -62,15 +67,20 @@ class NotificationListener:
         await self._line.run(task_status)
 
     async def _listen(self, connection: RawConnection) -> None:
+        self._hearing = False
         with anyio.fail_after(ANSWER_SECONDS):
             for name in self._handlers:
                 await connection.add_listener(name, self._dispatch)
 
-    def _tell_gap(self) -> None:
-        for handler in self._gap_handlers:
-            handler()
+    def _ready(self, *, after_gap: bool) -> None:
+        if after_gap:
+            for handler in self._gap_handlers:
+                handler()
+        self._hearing = True
 
     def _dispatch(self, _connection: object, _pid: int, name: str, payload: object) -> None:
+        if not self._hearing:
+            return
         for handler in self._handlers.get(name, ()):
             try:
                 handler(str(payload))
@@ -83,7 +93,7 @@ class NotificationSender:
     """Sends notifications that belong to no transaction, over a connection of its own: live text must not wait for the pool."""
 
     def __init__(self, url: str) -> None:
-        self._line = _Line(url, prepare=_nothing_to_prepare, resumed=_nothing_to_tell)
+        self._line = _Line(url, prepare=_nothing_to_prepare, ready=_nothing_to_tell)
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Keep the connection open until cancelled.
@@ -100,7 +110,7 @@ class NotificationSender:
             return False
         try:
             await self._line.ask(connection, _NOTIFY, name, list(payloads))
-        except REFUSALS as error:
+        except _BREAKS as error:
             log.warning("notifications.not_sent", error=str(error) or type(error).__name__)
             # After a timeout nobody knows what state the connection is in.
             connection.terminate()
@@ -108,14 +118,18 @@ class NotificationSender:
         return True
 
 
+class _Ready(Protocol):
+    def __call__(self, *, after_gap: bool) -> None: ...
+
+
 class _Line:
     """A connection outside the pool that is opened again, for as long as it takes, whenever it is lost."""
 
-    def __init__(self, url: str, *, prepare: Callable[[RawConnection], Awaitable[None]], resumed: Callable[[], None]) -> None:
+    def __init__(self, url: str, *, prepare: Callable[[RawConnection], Awaitable[None]], ready: _Ready) -> None:
         self.connection: RawConnection | None = None
         self._url = url
         self._prepare = prepare
-        self._resumed = resumed
+        self._ready = ready
         # asyncpg refuses a second query while one runs; the keepalive must not meet a send.
         self._turn = anyio.Lock()
 
@@ -123,6 +137,7 @@ class _Line:
         async with listen_connection(self._url) as connection:
             await self._prepare(connection)
             self.connection = connection
+            self._ready(after_gap=False)
             task_status.started()
             await self._stay(connection)
         while True:
@@ -137,7 +152,7 @@ class _Line:
 
     async def _reopen(self) -> None:
         attempts = stamina.retry_context(
-            on=(DatabaseUnavailableError, *REFUSALS),
+            on=(DatabaseUnavailableError, *_BREAKS),
             attempts=None,
             timeout=None,
             wait_initial=RECONNECT_FIRST_SECONDS,
@@ -149,7 +164,7 @@ class _Line:
                     await self._prepare(connection)
                     self.connection = connection
                     log.info("notifications.reconnected")
-                    self._resumed()
+                    self._ready(after_gap=True)
                     await self._stay(connection)
 
     async def _stay(self, connection: RawConnection) -> None:
@@ -163,7 +178,7 @@ class _Line:
                     await lost.wait()
                     break
                 await self.ask(connection, "SELECT 1")
-        except REFUSALS as error:
+        except _BREAKS as error:
             reason = str(error) or type(error).__name__
         finally:
             self.connection = None
@@ -173,4 +188,4 @@ class _Line:
 async def _nothing_to_prepare(_connection: RawConnection) -> None: ...
 
 
-def _nothing_to_tell() -> None: ...
+def _nothing_to_tell(*, after_gap: bool) -> None: ...

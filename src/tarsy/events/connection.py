@@ -114,7 +114,8 @@ class Connection:
             return []
         if not continues(cursor, events):
             return [self._skip(subscription)]
-        return _advance(subscription, [entry(event) for event in events])
+        # The store may be ahead of the feed; what it has beyond comes by the feed, so that nobody is ahead of it by our doing.
+        return _advance(subscription, [entry(event) for event in events if event.id <= feed.last])
 
     def _skip(self, subscription: Subscription) -> str:
         subscription.cursor = subscription.feed.last
