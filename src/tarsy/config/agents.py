@@ -11,7 +11,7 @@ from tarsy.domain.agent import AgentType, ToolCalling
 
 
 def _supported_type(value: object) -> object:
-    if value in {"action", "orchestrator"}:
+    if value in ("action", "orchestrator"):
         raise refuse(f"type {value} is not supported yet", "leave type out for an agent that investigates")
     return value
 
