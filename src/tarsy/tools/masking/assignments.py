@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from tarsy.tools.masking.names import NameTable
-from tarsy.tools.masking.values import is_secret, label
+from tarsy.tools.masking.values import Sort, is_secret, label
 
 _QUOTES = r"""\\{0,3}["'`]"""
 # After a stem: what may end a name, and what leads on to its value. The text is in lower case here.
@@ -75,12 +75,12 @@ class AssignmentMasker:
         known = self._table.classify(lowered[name_at:end])
         if known is None:
             return None
-        placed = _placed(text, lowered, name_at, leads)
+        pattern, sort = known
+        placed = _placed(text, lowered, name_at, leads, certain=sort is Sort.CERTAIN)
         if placed is None:
             return None
         (start, stop), prose = placed
         quoted = text[start - 1] in "\"'`"
-        pattern, sort = known
         return (start, stop, label(pattern)) if is_secret(text[start:stop], sort, prose=prose and not quoted, quoted=quoted) else None
 
 
@@ -91,7 +91,7 @@ def _name_start(lowered: str, end: int) -> int:
     return start
 
 
-def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str]) -> tuple[Span, bool] | None:
+def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], *, certain: bool) -> tuple[Span, bool] | None:
     """Where the value lies, and whether it may be prose; None when the name is not followed by a value after all."""
     at = leads.end()
     match leads.lastgroup:
@@ -109,7 +109,8 @@ def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str]) -> tupl
             closing = text.find("<", at, at + 4096)
             span = (at, closing) if closing > at else None
         case _:
-            if not lowered.startswith(("--", "-p"), name_at) and lowered[name_at : name_at + 7] != "sshpass":
+            # An option, or a statement such as SQL's: WITH PASSWORD 'x'.
+            if not lowered.startswith("--", name_at) and not (certain and text[at] in "\"'"):
                 return None
             span = _value_span(text, at, yaml_line=False)
     return (span, leads.lastgroup == "gap") if span else None
@@ -132,10 +133,10 @@ def _bare_span(text: str, start: int) -> Span | None:
     found = _UNTIL_BREAK.match(text, start)
     if found is None:
         return None
-    end = found.end()
-    while end > start + 1 and text[end - 1] in ").,:;]}\\":
-        end -= 1
-    return start, end
+    value = found.group()
+    # A bracket that was opened inside belongs to the value, as in ${NAME}.
+    closing = "".join(mark for mark, opening in ((")", "("), ("]", "["), ("}", "{")) if opening not in value)
+    return start, start + max(1, len(value.rstrip(f".,:;\\{closing}")))
 
 
 def _yaml_span(text: str, start: int) -> Span | None:
@@ -149,7 +150,7 @@ def _yaml_span(text: str, start: int) -> Span | None:
     if not value or value[0] in "{[":
         return None
     # Commas and braces belong to a list of pairs on one line, not to the value.
-    if "," in value or value[-1] in "}]":
+    if "," in value or (value[-1] in "}]" and "{" not in value and "[" not in value):
         return _bare_span(text, start)
     return start, start + len(value)
 

@@ -15,7 +15,7 @@ MASK = label("kubernetes_secret")
 
 _PAYLOADS = ("data", "stringData")
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_INTERESTING = frozenset({"kind", "type", *_PAYLOADS, _LAST_APPLIED})
+_INTERESTING = frozenset({"apiVersion", "kind", "type", *_PAYLOADS, _LAST_APPLIED})
 # The types a Secret has; an object without a kind but with one of these is a Secret whose kind was left out.
 _SECRET_TYPE = re.compile(
     r"Opaque|kubernetes\.io/(?:tls|basic-auth|ssh-auth|dockercfg|dockerconfigjson|service-account-token)|helm\.sh/release\.v1|bootstrap\.kubernetes\.io/token"
@@ -187,24 +187,28 @@ def _mask_flow(text: str) -> str:
 class _Group:
     """One mapping of a YAML text: the keys that stand at one column, below one parent."""
 
-    __slots__ = ("column", "kind", "parent", "type")
+    __slots__ = ("column", "is_cut_off", "is_object", "kind", "parent", "type")
 
     def __init__(self, column: int, parent: "_Group | None") -> None:
         self.column = column
         self.parent = parent
         self.kind: str | None = None
         self.type: str = ""
+        # Has an apiVersion, as every object of the cluster.
+        self.is_object = False
+        # The text ends inside it, so its kind may have been lost.
+        self.is_cut_off = False
 
     @property
     def is_secret(self) -> bool:
         if self.kind is not None:
             return self.kind == "Secret"
-        if _SECRET_TYPE.fullmatch(self.type):
+        if _SECRET_TYPE.fullmatch(self.type) or (self.is_object and self.is_cut_off):
             return True
         above = self.parent
         while above is not None:
-            if above.kind is not None:
-                return above.kind == "SecretList"
+            if above.kind is not None or above.is_object:
+                return above.kind == "SecretList" or (above.kind is None and above.is_cut_off)
             above = above.parent
         return False
 
@@ -219,7 +223,7 @@ class _Group:
 
 
 def _mask_yaml(text: str) -> str:
-    if "data:" not in text and "stringData:" not in text and _LAST_APPLIED not in text:
+    if not any(name in text for name in (*_PAYLOADS, _LAST_APPLIED)):
         return text
     lines = text.split("\n")
     payloads = _payload_lines(lines)
@@ -247,6 +251,8 @@ def _payload_lines(lines: list[str]) -> list[tuple[int, int]]:
         if key in _INTERESTING:
             _note(group, key, bare)
             candidates.append((number, group, key))
+    for group in stack:
+        group.is_cut_off = group.kind is None
     return [(number, group.column) for number, group, key in candidates if _is_payload(group, key)]
 
 
@@ -256,6 +262,8 @@ def _note(group: _Group, key: str, bare: str) -> None:
         group.kind = value
     elif key == "type":
         group.type = value
+    elif key == "apiVersion":
+        group.is_object = True
 
 
 def _is_payload(group: _Group, key: str) -> bool:
@@ -285,7 +293,8 @@ def _masked_lines(lines: list[str], payloads: list[tuple[int, int]]) -> list[str
         if not value.partition("#")[0].strip():
             masked.append(lines[number])
             masked += _masked_entries(lines[number + 1 : below])
-        elif MASK in value:
+        elif MASK in value or (value.strip() == "{" and all(MASK in line for line in lines[number + 1 : below] if ":" in line)):
+            # Done already: as JSON, or in an earlier pass.
             masked += lines[number:below]
         else:
             # A flow mapping, a scalar or a block scalar: all of it, with the lines that continue it.

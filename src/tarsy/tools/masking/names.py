@@ -43,7 +43,7 @@ ANNOUNCEMENTS = (
     _of("token", Sort.LIKELY, "authorization bearer", r"authorization|bearer"),
     _of("token", Sort.LIKELY, "sessionid sessid sig signature", r"sessionid|phpsessid|[?&]sig|x-amz-signature|x-goog-signature"),
     _of("token", Sort.LIKELY, "credential credentials", r"credentials?"),
-    _of("secret_key", Sort.NAMED, "key", r"\w*(?:secret|signing|encryption|master|private|access|hmac|shared|session|cookie)[_-]?key"),
+    _of("secret_key", Sort.LIKELY, "key", r"(?:secret|signing|encryption|master|private|access|hmac|shared|session|cookie)[_-]?key"),
     _of("secret_key", Sort.NAMED, "secret secret_key_base salt", r"\w*secret|secret_key_base|hash_?salt"),
     _of(
         "certificate_authority_data",

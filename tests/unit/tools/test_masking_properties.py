@@ -1,0 +1,153 @@
+"""A planted secret never survives, wherever it is planted."""
+
+import base64
+import json
+import string
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tarsy.config.resolved import ResolvedMasking
+from tarsy.tools.masking import LineMasker, Masker, mask_alert
+
+MASKER = Masker.for_group("all")
+
+# Distinct enough not to occur by chance in what surrounds it.
+SECRETS = st.text(alphabet=string.ascii_letters + string.digits, min_size=12, max_size=40).map(lambda text: f"Zq9{text}")
+WORDS = st.text(alphabet=string.ascii_lowercase, min_size=1, max_size=8)
+NAMES = st.sampled_from(
+    ["password", "DB_PASSWORD", "db-password", "apiKey", "x-api-key", "access_token", "client_secret", "spring.mail.password"]
+)
+
+
+@given(name=NAMES, secret=SECRETS, before=st.lists(WORDS, max_size=5), after=st.lists(WORDS, max_size=5), data=st.data())
+def test_a_named_secret_never_survives(name: str, secret: str, before: list[str], after: list[str], data: st.DataObject) -> None:
+    form = data.draw(
+        st.sampled_from(
+            ["{n}: {s}", "{n}={s}", '"{n}": "{s}"', "{n} = '{s}'", '{{"{n}":"{s}"}}', '\\"{n}\\":\\"{s}\\"', "--{n} {s}", "--{n}={s}"]
+        )
+    )
+    placed = form.format(n=name, s=secret)
+    separator = data.draw(st.sampled_from([" ", "\n", "\r\n", ", "]))
+    assert secret not in MASKER.mask(separator.join([*before, placed, *after]))
+
+
+def secret_object(values: dict[str, str], *, kind: bool, plain: bool) -> dict[str, Any]:
+    node: dict[str, Any] = {"apiVersion": "v1", "metadata": {"name": "db", "namespace": "prod", "labels": {"app": "db"}}, "type": "Opaque"}
+    if kind:
+        node["kind"] = "Secret"
+    node["stringData" if plain else "data"] = (
+        values if plain else {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+    )
+    if kind:
+        node["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(node)}
+    return node
+
+
+def shown(value: Any) -> list[str]:
+    """The ways a cluster's tools print an object."""
+    return [
+        json.dumps(value),
+        json.dumps(value, indent=2),
+        json.dumps(value, indent=4, sort_keys=True),
+        json.dumps(value, separators=(",", ":")),
+        json.dumps({"output": json.dumps(value)}),
+        yaml.safe_dump(value),
+        yaml.safe_dump(value, default_flow_style=True, width=10_000),
+        yaml.safe_dump(value, default_style='"'),
+        yaml.safe_dump(value, indent=4),
+        f"Here is what I found:\n{yaml.safe_dump(value)}\nThat was all.",
+        f"Here is what I found: {json.dumps(value)} That was all.",
+    ]
+
+
+VALUES = st.dictionaries(st.sampled_from(["host", "user", "tls.crt", "a_b", "x-y"]), SECRETS, min_size=1, max_size=4)
+
+
+@settings(max_examples=15, deadline=None)
+@given(values=VALUES, others=VALUES, plain=st.booleans())
+def test_a_kubernetes_secret_never_survives_in_any_form(values: dict[str, str], others: dict[str, str], plain: bool) -> None:
+    one = secret_object(values, kind=True, plain=plain)
+    two = secret_object(others, kind=True, plain=False)
+    bare = secret_object(others, kind=False, plain=plain)
+    config_map = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"mode": "harmless"}, "metadata": {"name": "c"}}
+    collections: list[Any] = [
+        one,
+        [one, config_map, two],
+        {"kind": "List", "apiVersion": "v1", "items": [config_map, one, two]},
+        {"kind": "SecretList", "apiVersion": "v1", "items": [bare, one]},
+    ]
+    planted = [form for value in (*values.values(), *others.values()) for form in (value, base64.b64encode(value.encode()).decode())]
+    for collection in collections:
+        for text in shown(collection):
+            masked = MASKER.mask(text)
+            assert [secret for secret in planted if secret in masked] == [], text
+    stream = yaml.safe_dump_all([config_map, one, two])
+    assert [secret for secret in planted if secret in MASKER.mask(stream)] == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(values=VALUES, cut=st.floats(0.3, 0.99), form=st.integers(0, 10), plain=st.booleans())
+def test_a_kubernetes_secret_that_is_cut_off_does_not_survive(values: dict[str, str], cut: float, form: int, plain: bool) -> None:
+    text = shown({"kind": "SecretList", "apiVersion": "v1", "items": [secret_object(values, kind=True, plain=plain)]})[form]
+    cut_off = text[: int(len(text) * cut)]
+    # What the text no longer says, nobody can know.
+    assume("Secret" in cut_off)
+    masked = MASKER.mask(cut_off)
+    planted = [form for value in values.values() for form in (value, base64.b64encode(value.encode()).decode())]
+    assert [secret for secret in planted if secret in masked] == []
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_masked_and_masking_is_idempotent(text: str) -> None:
+    once = MASKER.mask(text)
+    assert MASKER.mask(once) == once
+
+
+def test_a_config_map_beside_a_secret_stays_as_it_is() -> None:
+    text = "kind: ConfigMap\ndata:\n  mode: fast\n---\nkind: Secret\ndata:\n  a: YWJj\n---\nkind: ConfigMap\ndata:\n  level: info\n"
+    masked = MASKER.mask(text)
+    assert "mode: fast" in masked
+    assert "level: info" in masked
+    assert "YWJj" not in masked
+
+
+def test_json_stays_json_when_a_secret_in_it_is_masked() -> None:
+    text = json.dumps({"kind": "Secret", "data": {"a": "YWJj"}, "metadata": {"name": "x"}}, indent=2)
+    masked = json.loads(MASKER.mask(text))
+    assert masked["metadata"] == {"name": "x"}
+    assert masked["data"]["a"].startswith("[MASKED_")
+
+
+def test_a_key_that_comes_line_by_line_is_masked_line_by_line() -> None:
+    masker = LineMasker(Masker(()))
+    lines = ["starting\n", "-----BEGIN PRIVATE KEY-----\n", "MIIEvQIBADANBg\n", "-----END PRIVATE KEY-----\n", "ready\n"]
+    masked = "".join(masker.mask(line) for line in lines)
+    assert "MIIEvQIBADANBg" not in masked
+    assert masked.startswith("starting\n")
+    assert masked.endswith("ready\n")
+
+
+def test_known_credentials_are_masked_even_where_masking_is_off() -> None:
+    masker = Masker.for_server(ResolvedMasking(enabled=False), literals=["plain-looking-credential"])
+    assert masker.mask("you sent plain-looking-credential") == "you sent [MASKED_CREDENTIAL]"
+    assert masker.mask("password: hunter2") == "password: hunter2"
+
+
+def test_a_server_gets_its_groups_its_patterns_and_its_own_expressions() -> None:
+    masking = ResolvedMasking(enabled=True, pattern_groups=("basic",), patterns=("email",), custom_patterns=((r"CUST-\d+", "[CUSTOMER]"),))
+    masked = Masker.for_server(masking).mask("password=hunter2 a@example.com CUST-42")
+    assert masked == "password=[MASKED_PASSWORD] [MASKED_EMAIL] [CUSTOMER]"
+
+
+def test_an_alert_is_masked_by_its_group() -> None:
+    assert mask_alert("token: abc123def456", "security") == "token: [MASKED_TOKEN]"
+
+
+@pytest.mark.parametrize("group", ["nope", ""])
+def test_an_unknown_group_is_an_error(group: str) -> None:
+    with pytest.raises(ValueError, match="unknown masking group"):
+        Masker.for_group(group)
