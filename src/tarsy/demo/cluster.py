@@ -4,9 +4,9 @@ The server is the same for every incident; the world it shows is data. Nothing c
 """
 
 import argparse
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -33,31 +33,29 @@ def build_server(world: World) -> "MCPServer":
 
     # Expected errors go to the model; the client's terminal is no place for them.
     server = MCPServer(f"cluster ({world.cluster})", instructions=INSTRUCTIONS, log_level="ERROR")
-    for offer in (_workload_tools, _node_tools, _metric_tools, _network_tools, _access_tools):
+    for offer in (_pod_tools, _workload_tools, _node_tools, _metric_tools, _network_tools, _access_tools):
         for tool in offer(world):
             _add(server, tool)
     return server
 
 
 def _add(server: "MCPServer", tool: Callable[..., str]) -> None:
+    """Offer `tool`; what it does not find, it tells the model."""
+    from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415 - heavy, imported on first use
     from mcp.types import ToolAnnotations  # noqa: PLC0415 - heavy, imported on first use
 
+    @wraps(tool)
+    def told(**arguments: Any) -> str:
+        try:
+            return tool(**arguments)
+        except NotThereError as error:
+            raise ToolError(str(error)) from error
+
     harmless = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-    server.tool(annotations=harmless, structured_output=False)(tool)
+    server.tool(annotations=harmless, structured_output=False)(told)
 
 
-@contextmanager
-def _told() -> Generator[None]:
-    """Tell the model what is not there."""
-    from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415 - heavy, imported on first use
-
-    try:
-        yield
-    except NotThereError as error:
-        raise ToolError(str(error)) from error
-
-
-def _workload_tools(world: World) -> Iterator[Callable[..., str]]:
+def _pod_tools(world: World) -> Iterator[Callable[..., str]]:
     def namespaces_list() -> str:
         """List the namespaces of the cluster."""
         return "\n".join(world.namespaces)
@@ -68,13 +66,11 @@ def _workload_tools(world: World) -> Iterator[Callable[..., str]]:
         node: Annotated[str, Field(description="Only pods on this node")] = "",
     ) -> str:
         """List pods with status, restarts, age and node (kubectl get pods -o wide)."""
-        with _told():
-            return pods.pods_list(world, namespace, label_selector, node)
+        return pods.pods_list(world, namespace, label_selector, node)
 
     def pods_get(namespace: InNamespace, name: PodName) -> str:
         """Describe a pod: containers, states, exit codes, limits, environment, volumes, events (kubectl describe pod)."""
-        with _told():
-            return pods.pods_get(world, namespace, name)
+        return pods.pods_get(world, namespace, name)
 
     def pods_log(
         namespace: InNamespace,
@@ -85,8 +81,7 @@ def _workload_tools(world: World) -> Iterator[Callable[..., str]]:
         grep: Annotated[str, Field(description="Only lines that match this regular expression")] = "",
     ) -> str:
         """Read a container's log (kubectl logs)."""
-        with _told():
-            return pods.pods_log(world, namespace, name, container, previous, tail, grep)
+        return pods.pods_log(world, namespace, name, container, previous, tail, grep)
 
     def events_list(
         namespace: Namespace = "",
@@ -94,33 +89,31 @@ def _workload_tools(world: World) -> Iterator[Callable[..., str]]:
         object: Annotated[str, Field(description="Only events whose object contains this, e.g. Pod/web-1 or Node/")] = "",  # noqa: A002 - same
     ) -> str:
         """List events, oldest first (kubectl get events)."""
-        with _told():
-            return events.events_list(world, namespace, type, object)
+        return events.events_list(world, namespace, type, object)
 
+    yield from (namespaces_list, pods_list, pods_get, pods_log, events_list)
+
+
+def _workload_tools(world: World) -> Iterator[Callable[..., str]]:
     def deployments_list(namespace: Namespace = "") -> str:
         """List Deployments, StatefulSets, DaemonSets and CronJobs with readiness and images."""
-        with _told():
-            return workloads.deployments_list(world, namespace)
+        return workloads.deployments_list(world, namespace)
 
     def deployment_history(
         namespace: InNamespace, name: Annotated[str, Field(description="Name of the Deployment, StatefulSet, DaemonSet or CronJob")]
     ) -> str:
         """Show the rollout history of a workload: when, why, and what changed in the pod template."""
-        with _told():
-            return workloads.deployment_history(world, namespace, name)
+        return workloads.deployment_history(world, namespace, name)
 
     def configmaps_list(namespace: Namespace = "") -> str:
         """List config maps and when each was last modified."""
-        with _told():
-            return workloads.configmaps_list(world, namespace)
+        return workloads.configmaps_list(world, namespace)
 
     def configmaps_get(namespace: InNamespace, name: Annotated[str, Field(description="Name of the config map")]) -> str:
         """Read a config map, who modified it last, and the values before that change where they are still known."""
-        with _told():
-            return workloads.configmaps_get(world, namespace, name)
+        return workloads.configmaps_get(world, namespace, name)
 
-    yield from (namespaces_list, pods_list, pods_get, pods_log, events_list, deployments_list, deployment_history)
-    yield from (configmaps_list, configmaps_get)
+    yield from (deployments_list, deployment_history, configmaps_list, configmaps_get)
 
 
 def _node_tools(world: World) -> Iterator[Callable[..., str]]:
@@ -130,13 +123,11 @@ def _node_tools(world: World) -> Iterator[Callable[..., str]]:
 
     def nodes_describe(name: NodeName) -> str:
         """Describe a node: conditions, taints, capacity, its pods and its events."""
-        with _told():
-            return nodes.nodes_describe(world, name)
+        return nodes.nodes_describe(world, name)
 
     def nodes_stats(name: NodeName) -> str:
         """Read the kubelet's statistics of a node: file systems, and the pods that use most ephemeral storage."""
-        with _told():
-            return nodes.nodes_stats(world, name)
+        return nodes.nodes_stats(world, name)
 
     yield from (nodes_list, nodes_describe, nodes_stats)
 
@@ -151,8 +142,7 @@ def _metric_tools(world: World) -> Iterator[Callable[..., str]]:
         minutes: Minutes = 60,
     ) -> str:
         """Read time series by metric name and labels."""
-        with _told():
-            return metrics.metrics_query(world, query, minutes)
+        return metrics.metrics_query(world, query, minutes)
 
     yield from (metrics_list, metrics_query)
 
@@ -160,26 +150,22 @@ def _metric_tools(world: World) -> Iterator[Callable[..., str]]:
 def _network_tools(world: World) -> Iterator[Callable[..., str]]:
     def services_list(namespace: Namespace = "") -> str:
         """List services with their endpoints."""
-        with _told():
-            return network.services_list(world, namespace)
+        return network.services_list(world, namespace)
 
     def dns_lookup(
         name: Annotated[str, Field(description="Host name to resolve")],
         namespace: Annotated[str, Field(description="Resolve as a pod in this namespace would")] = "default",
     ) -> str:
         """Resolve a name from inside the cluster."""
-        with _told():
-            return network.dns_lookup(world, name, namespace)
+        return network.dns_lookup(world, name, namespace)
 
     def netpol_list(namespace: Namespace = "") -> str:
         """List network policies."""
-        with _told():
-            return network.netpol_list(world, namespace)
+        return network.netpol_list(world, namespace)
 
     def flows_list(namespace: Namespace = "", pod: Annotated[str, Field(description="Only pods whose name contains this")] = "") -> str:
         """List observed network flows of pods: peers, ports, verdicts, volume."""
-        with _told():
-            return network.flows_list(world, namespace, pod)
+        return network.flows_list(world, namespace, pod)
 
     yield from (services_list, dns_lookup, netpol_list, flows_list)
 
@@ -187,8 +173,7 @@ def _network_tools(world: World) -> Iterator[Callable[..., str]]:
 def _access_tools(world: World) -> Iterator[Callable[..., str]]:
     def rbac_get(namespace: InNamespace, service_account: Annotated[str, Field(description="Name of the service account")]) -> str:
         """Show what a service account may do, and through which bindings."""
-        with _told():
-            return access.rbac_get(world, namespace, service_account)
+        return access.rbac_get(world, namespace, service_account)
 
     def audit_search(
         user: Annotated[str, Field(description="Only requests of users whose name contains this")] = "",
@@ -196,13 +181,11 @@ def _access_tools(world: World) -> Iterator[Callable[..., str]]:
         verb: Annotated[str, Field(description="Only this verb: get, list, create, patch, delete, …")] = "",
     ) -> str:
         """Search the API server's audit log."""
-        with _told():
-            return access.audit_search(world, user, namespace, verb)
+        return access.audit_search(world, user, namespace, verb)
 
     def secrets_list(namespace: InNamespace) -> str:
         """List the secrets of a namespace."""
-        with _told():
-            return access.secrets_list(world, namespace)
+        return access.secrets_list(world, namespace)
 
     yield from (rbac_get, audit_search, secrets_list)
 
