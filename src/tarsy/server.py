@@ -3,8 +3,9 @@
 import signal
 import socket
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 
 import anyio
 import structlog
@@ -86,6 +87,31 @@ async def run_server(settings: Settings) -> None:
                 tasks.cancel_scope.cancel()
     finally:
         listening.close()
+
+
+@asynccontextmanager
+async def local_server(settings: Settings) -> AsyncGenerator[str]:
+    """A server on a free loopback port for as long as the caller needs it; what is still running then is handed back."""
+    own = replace(settings, host="127.0.0.1", port=0)
+    listening = _listen(own)
+    try:
+        async with application(own) as running, anyio.create_task_group() as tasks:
+            http = _http(running, own)
+            # Listening already: a client that is early waits in the queue.
+            listening.listen()
+            tasks.start_soon(_serve_on, http, listening, name="http")
+            if running.pool:
+                tasks.start_soon(running.pool.run, name="workers")
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+            if running.pool:
+                running.pool.stop_now()
+            http.should_exit = True
+    finally:
+        listening.close()
+
+
+async def _serve_on(http: _Http, listening: socket.socket) -> None:
+    await http.serve(sockets=[listening])
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from tarsy import __version__
-from tarsy.cli import config, db
+from tarsy.cli import config, db, samples, tools
 from tarsy.cli.investigate import investigate
 from tarsy.cli.llm_service import llm_service
+from tarsy.cli.recordings import export, replay
 from tarsy.cli.serve import serve
 
 app = typer.Typer(
@@ -16,8 +17,13 @@ app = typer.Typer(
 )
 app.add_typer(config.app, name="config")
 app.add_typer(db.app, name="db")
+app.add_typer(samples.app, name="samples")
+app.add_typer(tools.app, name="tools")
 app.command()(serve)
 app.command()(investigate)
+app.command()(samples.demo)
+app.command()(export)
+app.command()(replay)
 app.command("llm-service")(llm_service)
 
 

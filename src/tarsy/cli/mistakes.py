@@ -7,6 +7,10 @@ from contextlib import contextmanager
 from tarsy.kit.groups import leaves
 
 
+class ServerRefusedError(Exception):
+    """The server said no, or nothing; the text says what and why."""
+
+
 @contextmanager
 def explained() -> Generator[None]:
     """Print what went wrong and exit with 1; anything unforeseen keeps its traceback, because it is a bug."""
@@ -25,8 +29,10 @@ def explained() -> Generator[None]:
 def _explanation(error: BaseException) -> str | None:
     from tarsy.config.problems import ConfigError  # noqa: PLC0415 - imported only when something went wrong
     from tarsy.db.connection import DatabaseUnavailableError  # noqa: PLC0415 - same
+    from tarsy.session.playback import NotReplayableError  # noqa: PLC0415 - same
     from tarsy.settings import CannotServeError  # noqa: PLC0415 - same
 
-    if isinstance(error, ConfigError | DatabaseUnavailableError | CannotServeError):
+    told = ConfigError | DatabaseUnavailableError | CannotServeError | ServerRefusedError | NotReplayableError
+    if isinstance(error, told):
         return str(error)
     return None

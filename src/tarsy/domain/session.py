@@ -24,6 +24,7 @@ class NewSession:
     # Seeds the fences around untrusted text: unguessable, and the same again when the session is replayed.
     nonce: str
     runbook_url: str | None = None
+    runbook: str | None = None
     mcp_selection: Mapping[str, Any] | None = None
     created_at: datetime
 

@@ -108,6 +108,12 @@ class WorkerPool:
                 workers.start_soon(self._enforce_grace, workers, name="shutdown grace")
             upkeep.cancel_scope.cancel()
 
+    async def work_off(self, kind: ClaimKind) -> None:
+        """Do all waiting work of a kind here and now, for a process that has no other purpose."""
+        slot = Slot("only", (kind,))
+        while (work := await self._claim_any(slot.kinds)) is not None:
+            await self._do(slot, work)
+
     def drain(self) -> None:
         """Stop claiming, everywhere at once; what runs may finish within the grace time."""
         self._draining.set()

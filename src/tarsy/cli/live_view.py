@@ -1,0 +1,179 @@
+"""An investigation in the terminal: each step as it ends, the text being written below, the analysis at the end."""
+
+from typing import Any, Self
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.panel import Panel
+from rich.status import Status
+from rich.text import Text
+
+from tarsy.cli.client import TarsyClient, connect
+from tarsy.settings import Settings
+
+_MARKS = {
+    "llm_thinking": ("·", "dim"),
+    "llm_response": ("»", "default"),
+    "llm_tool_call": ("→", "cyan"),
+    "tool_result": ("←", "green"),
+    "mcp_tool_summary": ("≈", "green"),
+    "final_analysis": ("✔", "bold green"),
+    "executive_summary": ("✔", "bold"),
+    "error": ("✘", "red"),
+    "warning": ("!", "yellow"),
+    "user_question": ("?", "bold"),
+    "code_execution": ("▸", "cyan"),
+    "google_search_result": ("▸", "cyan"),
+    "url_context_result": ("▸", "cyan"),
+    "provider_fallback": ("↷", "yellow"),
+}
+_STATUS_STYLE = {"failed": "red", "timed_out": "red", "cancelled": "yellow", "interrupted": "yellow"}
+_LONGEST_LINE = 200
+# Shown whole at the end instead.
+_AT_THE_END = frozenset({"final_analysis", "executive_summary"})
+
+
+class LiveView:
+    """Renders live events; knows nothing of where they come from."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status: Status = console.status("waiting for a worker")
+        self._events: dict[str, dict[str, Any]] = {}
+        self._text: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+    def show(self, event: dict[str, Any]) -> None:
+        match event.get("type"):
+            case "stage.started":
+                self._console.print(Text(f"\n{event['stage_name']}", style="bold underline"))
+            case "timeline_event.created":
+                self._created(event["event"])
+            case "timeline_event.completed":
+                self._completed(event)
+            case "stream.chunk":
+                self._streamed(event)
+            case _:
+                pass
+
+    def _created(self, entry: dict[str, Any]) -> None:
+        self._events[entry["id"]] = entry
+        if entry["status"] != "streaming":
+            self._print(entry)
+        else:
+            self._status.update(_label(entry))
+
+    def _completed(self, event: dict[str, Any]) -> None:
+        entry = self._events.get(event["event_id"])
+        if entry is None:
+            return
+        entry |= {"content": event["content"], "status": event["status"], "metadata": {**entry["metadata"], **event["metadata"]}}
+        entry["event_type"] = event.get("event_type") or entry["event_type"]
+        self._text.pop(entry["id"], None)
+        self._print(entry)
+        self._status.update("working")
+
+    def _streamed(self, event: dict[str, Any]) -> None:
+        text = self._text.get(event["event_id"], "")[: event["offset"]] + event["delta"]
+        self._text[event["event_id"]] = text
+        tail = " ".join(text.split())[-80:]
+        self._status.update(Text(tail, style="dim"))
+
+    def _print(self, entry: dict[str, Any]) -> None:
+        mark, style = _MARKS[entry["event_type"]]
+        if entry["event_type"] in _AT_THE_END and entry["status"] == "completed":
+            return
+        line = Text(f"{mark} ", style=_STATUS_STYLE.get(entry["status"], style))
+        line.append(_line(entry))
+        self._console.print(line)
+
+
+def _label(entry: dict[str, Any]) -> str:
+    if entry["event_type"] == "tool_result":
+        return f"{_tool(entry)} is running"
+    return "thinking" if entry["event_type"] == "llm_thinking" else "writing"
+
+
+def _tool(entry: dict[str, Any]) -> str:
+    metadata = entry["metadata"]
+    return ".".join(part for part in (metadata.get("server_name"), metadata.get("tool_name")) if part) or "tool"
+
+
+def _line(entry: dict[str, Any]) -> str:
+    words = " ".join(str(entry["content"]).split())
+    if entry["event_type"] in {"llm_tool_call", "tool_result"}:
+        words = f"{_tool(entry)} {words}"
+    return words if len(words) <= _LONGEST_LINE else words[:_LONGEST_LINE] + "…"
+
+
+async def follow(client: TarsyClient, session_id: str, console: Console) -> bool:
+    """Show a session until it ends; true if it completed."""
+    with LiveView(console) as view:
+        async for event in client.events(session_id):
+            view.show(event)
+            if event.get("type") == "session.completed":
+                break
+    session = await client.session(session_id)
+    _print_end(console, session)
+    return session["status"] == "completed"
+
+
+async def follow_answer(client: TarsyClient, session_id: str, message_id: str, console: Console) -> None:
+    """Show the answer to a question."""
+    answer = ""
+    with LiveView(console) as view:
+        async for event in client.events(session_id):
+            if event.get("type") == "timeline_event.completed" and event.get("event_type") == "final_analysis":
+                answer = event["content"]
+            view.show(event)
+            if event.get("type") == "chat.message" and event.get("message_id") == message_id and event.get("work") == "chat":
+                break
+    console.print(Markdown(answer or "No answer."))
+
+
+def _print_end(console: Console, session: dict[str, Any]) -> None:
+    console.print()
+    if session.get("executive_summary"):
+        console.print(Panel(Markdown(session["executive_summary"]), title="Summary", border_style="green"))
+    if session.get("final_analysis"):
+        partial = " (partial)" if session.get("analysis_is_partial") else ""
+        console.print(Panel(Markdown(session["final_analysis"]), title=f"Analysis{partial}"))
+    if session.get("error_message"):
+        console.print(Text(f"{session['status']}: {session['error_message']}", style="red"))
+    console.print(Text(f"session {session['id']} {session['status']} after {(session.get('duration_ms') or 0) / 1000:.1f} s", style="dim"))
+
+
+async def investigate_there(url: str, token: str | None, text: str, alert_type: str | None, runbook: str | None) -> bool:
+    """Submit to a running server and watch."""
+    async with connect(url, token) as client:
+        session_id = await client.submit(text, alert_type, runbook)
+        return await follow(client, session_id, Console())
+
+
+async def investigate_here(settings: Settings, text: str, alert_type: str | None, runbook: str | None) -> bool:
+    """Run a server of our own for as long as the investigation takes, and watch."""
+    from tarsy.server import local_server  # noqa: PLC0415 - heavy, imported on first use
+
+    async with local_server(settings) as url:
+        return await investigate_there(url, None, text, alert_type, runbook)
+
+
+async def run_sample(settings: Settings, alert: str, alert_type: str, questions: tuple[str, ...]) -> bool:
+    """Investigate a sample here, then ask what comes with it."""
+    from tarsy.server import local_server  # noqa: PLC0415 - heavy, imported on first use
+
+    console = Console()
+    async with local_server(settings) as url, connect(url) as client:
+        session_id = await client.submit(alert, alert_type, None)
+        succeeded = await follow(client, session_id, console)
+        for question in questions:
+            console.print(Text(f"\n? {question}", style="bold"))
+            asked = await client.ask_question(session_id, question)
+            await follow_answer(client, session_id, asked["id"], console)
+    return succeeded

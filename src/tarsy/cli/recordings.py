@@ -1,0 +1,61 @@
+"""`tarsy export` and `tarsy replay`: sessions as files, and files as sessions."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def export(
+    session_id: Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write it.", show_default="standard output")] = None,
+) -> None:
+    """Write a session as a self-contained recording: everything said and done, masked, ready to be replayed."""
+    import anyio  # noqa: PLC0415 - heavy, imported on first use
+
+    from tarsy.replay import read_session  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
+
+    recording = anyio.run(read_session, settings_from(os.environ), session_id)
+    if recording is None:
+        typer.echo(f"There is no session {session_id} in this database.", err=True)
+        raise typer.Exit(1)
+    text = recording.model_dump_json(indent=1, exclude_defaults=True)
+    if output:
+        output.write_text(text + "\n", encoding="utf-8")
+    else:
+        sys.stdout.write(text + "\n")
+
+
+def replay(
+    recordings: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Recordings, or with --check directories of them.", exists=True)
+    ],
+    live_model: Annotated[str | None, typer.Option(help="Ask this configured provider instead of the recorded model.")] = None,
+    from_step: Annotated[int | None, typer.Option(min=0, help="With --live-model: play this many recorded calls first.")] = None,
+    *,
+    live_tools: Annotated[bool, typer.Option("--live-tools", help="Call the real tool servers.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Say only which recordings replay exactly.")] = False,
+) -> None:
+    """Run recordings again through the real pipeline and report every difference. Exit status 1 if there is any."""
+    import anyio  # noqa: PLC0415 - heavy, imported on first use
+
+    from tarsy.replay import ReplayOptions, replay_all  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
+
+    if from_step is not None and live_model is None:
+        raise typer.BadParameter("--from-step needs --live-model: what should go on from there?")
+    files = [
+        file for path in recordings for file in (sorted(path.glob("*.json")) + sorted(path.glob("*.yaml")) if path.is_dir() else [path])
+    ]
+    options = ReplayOptions(live_model=live_model, live_tools=live_tools, from_step=from_step or 0)
+    same = True
+    for outcome in anyio.run(replay_all, settings_from(os.environ), files, options):
+        same = same and not outcome.differences
+        typer.echo(f"{outcome.file}: {'identical' if not outcome.differences else f'{len(outcome.differences)} differences'}")
+        if not check:
+            for difference in outcome.differences:
+                typer.echo(f"  {difference}")
+    raise typer.Exit(0 if same else 1)

@@ -1,0 +1,42 @@
+"""`tarsy samples` and `tarsy demo`: incidents to try without a key, a cluster or a configuration."""
+
+import os
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="Sample incidents that need no key and no cluster.")
+
+
+@app.command("list")
+def list_all() -> None:
+    """Name the sample incidents and say what each is about."""
+    from tarsy.demo.samples import list_samples  # noqa: PLC0415 - heavy, imported on first use
+
+    for sample in list_samples():
+        typer.echo(f"{sample.name:<14} {sample.title}")
+
+
+def demo(
+    name: Annotated[str | None, typer.Argument(help="A sample incident.", show_default="the first one")] = None,
+    *,
+    fast: Annotated[bool, typer.Option("--fast", help="Do not wait for the recorded model to think.")] = False,
+    ask: Annotated[bool, typer.Option("--ask", help="Afterwards, ask the questions that come with the sample.")] = False,
+) -> None:
+    """Watch a sample incident being investigated. The model is recorded, the tools are a simulated cluster, the rest is real."""
+    import anyio  # noqa: PLC0415 - heavy, imported on first use
+
+    from tarsy.cli.live_view import run_sample  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.demo.samples import UnknownSampleError, list_samples, load_sample  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
+
+    try:
+        sample = load_sample(name) if name else list_samples()[0]
+    except UnknownSampleError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from error
+    settings = settings_from(os.environ, replay_speed=0.0 if fast else None)
+    typer.echo(f"{sample.title}\n{sample.description}\nThe model is recorded; the cluster is simulated.\n")
+    questions = sample.questions if ask else ()
+    succeeded = anyio.run(run_sample, settings, sample.alert_data, sample.alert_type, questions)
+    raise typer.Exit(0 if succeeded else 1)

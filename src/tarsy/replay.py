@@ -1,0 +1,116 @@
+"""Recordings of whole sessions: read out of a database, run again in a database of their own."""
+
+import tempfile
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tarsy.agent.ports import ToolServers
+from tarsy.config.loader import load_config
+from tarsy.config.resolved import ResolvedProvider
+from tarsy.config.resolved_entries import resolved_provider
+from tarsy.db.connection import create_engine
+from tarsy.db.embedded import open_database
+from tarsy.db.migrate import upgrade
+from tarsy.db.recordings import RecordingSource
+from tarsy.domain.claim import ClaimKind
+from tarsy.domain.recording import RecordedOutcome, Recording
+from tarsy.domain.replay import Difference, differences
+from tarsy.kit.clock import SystemClock
+from tarsy.llm.client import Chunk, GenerateInput, LLMClient
+from tarsy.llm.health import LLMHealth
+from tarsy.llm.in_process import in_process_client
+from tarsy.llm.providers.replay import RecordingFiles
+from tarsy.session.playback import NotReplayableError, chain_of, played_from, session_from
+from tarsy.settings import Settings
+from tarsy.tools.recorded import RecordedToolServers
+from tarsy.wiring import Application, application
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOptions:
+    live_model: str | None = None
+    live_tools: bool = False
+    # How many recorded calls are played before the live model takes over.
+    from_step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOutcome:
+    file: Path
+    differences: tuple[Difference, ...]
+    outcome: RecordedOutcome
+
+
+async def read_session(settings: Settings, session_id: str) -> Recording | None:
+    """Read a session out of the installation's database."""
+    async with open_database(settings.database_url, settings.data_dir) as url:
+        engine = create_engine(url)
+        try:
+            await upgrade(engine)
+            return await RecordingSource(engine).read(session_id)
+        finally:
+            await engine.dispose()
+
+
+async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayOptions) -> list[ReplayOutcome]:
+    """Run recordings again, one after the other, in a database that is thrown away afterwards."""
+    with tempfile.TemporaryDirectory(prefix="tarsy-") as directory:
+        own = replace(settings, data_dir=Path(directory), database_url=None, replay_speed=0.0)
+        async with open_database(None, own.data_dir) as url:
+            return [await _replay(replace(own, database_url=url), file, options) for file in files]
+
+
+async def _replay(settings: Settings, file: Path, options: ReplayOptions) -> ReplayOutcome:
+    recording = RecordingFiles()(str(file))
+    if recording.outcome is None:
+        raise NotReplayableError(f"{file} holds no outcome to compare with")
+    tools: ToolServers | None = None if options.live_tools else RecordedToolServers(recording)
+    client = ForkingClient(recording, options.from_step, _live_provider(settings, options), in_process_client(env=settings.env))
+    async with application(settings, tools=tools, llm=client) as running:
+        replayed = await _run(running, recording, str(file))
+    return ReplayOutcome(file, tuple(differences(recording.outcome, replayed)), replayed)
+
+
+async def _run(running: Application, recording: Recording, source: str) -> RecordedOutcome:
+    """Submit the recorded alert, ask the recorded questions, and read back what came of it."""
+    services, pool = running.services, running.pool
+    session = session_from(recording, chain_of(recording, played_from(source)), now=SystemClock().now())
+    await services.sessions.insert(session)
+    if pool:
+        await pool.work_off(ClaimKind.SESSION)
+        for question in recording.questions:
+            await services.chats.ask(session.id, question, author="replay")
+            await pool.work_off(ClaimKind.CHAT)
+    found = await RecordingSource(running.engine).read(session.id)
+    if found is None or found.outcome is None:
+        raise NotReplayableError("the replayed session has vanished")
+    return found.outcome
+
+
+def _live_provider(settings: Settings, options: ReplayOptions) -> ResolvedProvider | None:
+    if options.live_model is None:
+        return None
+    providers = load_config(settings.config_dir, settings.env).config.llm_providers
+    return resolved_provider(options.live_model, providers[options.live_model])
+
+
+class ForkingClient:
+    """Plays the first calls of a recording and asks a live model from there on; without a live model, plays them all."""
+
+    def __init__(self, recording: Recording, from_step: int, live: ResolvedProvider | None, inner: LLMClient) -> None:
+        self._played = {(call.track, call.turn) for call in recording.calls[:from_step]}
+        self._live = live
+        self._inner = inner
+
+    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        if self._live and (request.track, request.turn) not in self._played:
+            request = replace(request, provider=self._live)
+        async for chunk in self._inner.generate(request):
+            yield chunk
+
+    async def health(self) -> LLMHealth:
+        return await self._inner.health()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

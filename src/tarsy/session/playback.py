@@ -1,0 +1,64 @@
+"""Pure module: a recording made ready to run again through the real pipeline."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, cast
+from uuid import uuid4
+
+from tarsy.config.resolved import ResolvedChain, ResolvedProvider
+from tarsy.domain.agent import ProviderType
+from tarsy.domain.recording import Recording
+from tarsy.domain.session import NewSession
+
+ChangeProvider = Callable[[ResolvedProvider], ResolvedProvider]
+
+
+class NotReplayableError(Exception):
+    """A recording lacks what a replay needs; whoever made it can act."""
+
+
+def session_from(recording: Recording, chain: ResolvedChain, *, now: datetime) -> NewSession:
+    """A new session that asks what the recorded one asked, with the same fences and the same time of arrival."""
+    if recording.alert is None:
+        raise NotReplayableError("the recording holds no alert: it can drive a model, but it cannot be replayed as a session")
+    alert = recording.alert
+    return NewSession(
+        id=str(uuid4()),
+        alert_data=alert.data,
+        alert_type=alert.alert_type,
+        chain_id=chain.chain_id,
+        chain_snapshot=chain.model_dump(mode="json"),
+        author=alert.author,
+        nonce=alert.nonce or uuid4().hex,
+        runbook_url=alert.runbook_url,
+        runbook=alert.runbook,
+        created_at=datetime.fromisoformat(alert.created_at) if alert.created_at else now,
+    )
+
+
+def chain_of(recording: Recording, change: ChangeProvider) -> ResolvedChain:
+    """The recorded chain, each of its models replaced by what `change` makes of it."""
+    if recording.chain is None:
+        raise NotReplayableError("the recording holds no chain: it can drive a model, but it cannot be replayed as a session")
+    return ResolvedChain.model_validate(_changed(dict(recording.chain), change))
+
+
+def played_from(source: str) -> ChangeProvider:
+    """Play every model from the recording at `source`. Names and sizes stay, so that nothing is asked differently."""
+
+    def change(provider: ResolvedProvider) -> ResolvedProvider:
+        return provider.model_copy(update={"type": ProviderType.REPLAY, "recording": source})
+
+    return change
+
+
+def _changed(value: Any, change: ChangeProvider) -> Any:
+    if isinstance(value, list):
+        return [_changed(item, change) for item in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, Any]", value)
+    return {
+        key: change(ResolvedProvider.model_validate(item)).model_dump(mode="json") if key == "provider" and item else _changed(item, change)
+        for key, item in fields.items()
+    }
