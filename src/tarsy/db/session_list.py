@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import TSQUERY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.cursor import Cursor
@@ -146,15 +147,13 @@ def _conditions(where: SessionFilter) -> list[sa.ColumnElement[bool]]:
 
 
 def _search_query(text: str) -> sa.ColumnElement[Any]:
-    """What people type into search boxes, its last word also as a prefix; text without a word finds nothing."""
-    return (
-        sa.text(
-            "(SELECT CASE WHEN numnode(q) = 0 THEN q ELSE (q::text || ':*')::tsquery END FROM websearch_to_tsquery('simple', :words) AS q)"
-        )
-        .bindparams(words=text)
-        .columns(query=sa.Text)
-        .scalar_subquery()
-    )
+    """What people type into search boxes, its last word also as a prefix; text without a word finds nothing.
+
+    No subquery: the planner must see the words to know whether they are rare (then the index) or common (then the newest rows).
+    """
+    query = sa.func.websearch_to_tsquery(sa.literal_column("'simple'::regconfig"), text)
+    prefixed = sa.cast(sa.cast(query, sa.Text).concat(":*"), TSQUERY)
+    return sa.case((sa.func.numnode(query) == 0, query), else_=prefixed)
 
 
 def _summary(row: sa.RowMapping, progress: sa.RowMapping, place: int | None) -> SessionSummary:
