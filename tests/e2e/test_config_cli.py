@@ -9,12 +9,16 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-RUN = [sys.executable, "-c", "from tarsy.cli.config import app; app()"]
+TARSY = [sys.executable, "-c", "from tarsy.cli.main import main; main()"]
+
+
+def tarsy(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    plain = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "VIRTUAL_ENV"}}
+    return subprocess.run([*TARSY, *map(str, arguments)], cwd=cwd, env=plain | env, capture_output=True, text=True, timeout=60, check=False)
 
 
 def tarsy_config(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    plain = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "VIRTUAL_ENV"}}
-    return subprocess.run([*RUN, *map(str, arguments)], cwd=cwd, env=plain | env, capture_output=True, text=True, timeout=30, check=False)
+    return tarsy("config", *arguments, cwd=cwd, **env)
 
 
 def test_check_lists_every_mistake_and_exits_with_one(tmp_path: Path) -> None:
@@ -32,6 +36,15 @@ def test_check_lists_every_mistake_and_exits_with_one(tmp_path: Path) -> None:
         "    tool_calling: react",
         "4 problems in the configuration",
     ]
+
+
+def test_the_server_refuses_to_start_with_the_same_list(tmp_path: Path) -> None:
+    (tmp_path / "tarsy.yaml").write_text("queue:\n  worker_cont: 1\n  poll_interval: soon\nagents: {A: {mcp_servers: [x]}}\n")
+    checked = tarsy_config("check", "--config", tmp_path, cwd=tmp_path)
+    served = tarsy("serve", "--config", tmp_path, "--port", "0", cwd=tmp_path, TARSY_DATA_DIR=str(tmp_path / "data"))
+    assert served.returncode == checked.returncode == 1
+    assert served.stderr.splitlines() == checked.stderr.splitlines()[:-1]
+    assert len(served.stderr.splitlines()) == 3
 
 
 def test_check_of_a_good_configuration_says_so(tmp_path: Path) -> None:
