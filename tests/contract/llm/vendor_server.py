@@ -54,6 +54,9 @@ class VendorServer:
         # Set when a caller goes away from a reply that hangs.
         self.abandoned = asyncio.Event()
         self.asked = asyncio.Event()
+        self.answered = asyncio.Event()
+        # Released once for every request.
+        self.arrivals = asyncio.Semaphore(0)
         self.gate = asyncio.Event()
 
     @property
@@ -65,6 +68,7 @@ class VendorServer:
             while (request := await _read_request(reader)) is not None:
                 self.seen.append(request)
                 self.asked.set()
+                self.arrivals.release()
                 reply = self.replies.popleft() if self.replies else _unscripted(request)
                 if not await self._send(reply, reader, writer):
                     return
@@ -97,6 +101,7 @@ class VendorServer:
                     await asyncio.sleep(0)
         writer.write(b"0\r\n\r\n")
         await writer.drain()
+        self.answered.set()
         return True
 
 

@@ -258,7 +258,7 @@ class Anthropic(Vendor):
 
     def events(self, said: Said) -> list[bytes]:
         usage = {"input_tokens": 15, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 0, "output_tokens": 1}
-        start = {
+        start: dict[str, Any] = {
             "id": "m1",
             "type": "message",
             "role": "assistant",

@@ -17,6 +17,7 @@ from tarsy.llm.providers.gemini_answer import GeminiAnswer
 from tarsy.llm.providers.gemini_request import Signatures
 from tarsy.llm.providers.google_client import GoogleClient, close_client, make_client
 from tarsy.llm.tool_names import ToolNames
+from tarsy.llm.vendor_stream import vendor_stream
 
 log = structlog.get_logger(__name__)
 
@@ -51,7 +52,7 @@ class GoogleNativeProvider:
 
         async def attempt() -> AsyncGenerator[Signal]:
             heard = GeminiAnswer(names)
-            async with aclosing(await models.generate_content_stream(**question)) as stream:
+            async with vendor_stream(await models.generate_content_stream(**question)) as stream:
                 async for response in stream:
                     for signal in heard.signals(response):
                         yield signal

@@ -14,6 +14,7 @@ from tarsy.llm.providers.langchain_answer import LangChainAnswer
 from tarsy.llm.providers.langchain_models import ChatModel, ModelKey, close_model, make_model
 from tarsy.llm.providers.langchain_request import Remembered
 from tarsy.llm.tool_names import ToolNames
+from tarsy.llm.vendor_stream import vendor_stream
 
 
 class LangChainProvider:
@@ -34,7 +35,7 @@ class LangChainProvider:
 
         async def attempt() -> AsyncGenerator[Signal]:
             heard = LangChainAnswer(names, model.dialect)
-            async with aclosing(ask()) as stream:
+            async with vendor_stream(ask()) as stream:
                 async for chunk in stream:
                     for signal in heard.signals(chunk):
                         yield signal

@@ -134,19 +134,24 @@ def options(request: GenerateInput, dialect: Dialect, chat: BaseChatModel, memor
 
 def anthropic_thinking(model: str, profile: Mapping[str, Any], *, complete: bool) -> dict[str, Any] | None:
     """How this model thinks, if it does. Where thinking has a budget, an open turn without its thinking blocks is refused: better not think."""
-    levels: list[str] = profile.get("reasoning_effort_levels") or []
-    if "xhigh" in levels or (not profile and _is_adaptive(model)):
-        return {"type": "adaptive", "display": "summarized"}
+    if _is_adaptive(model, profile):
+        # The newest show a summary of their thoughts only when asked for it.
+        return {"type": "adaptive", "display": "summarized"} if _version(model) >= (4, 7) else {"type": "adaptive"}
     limit = int(profile.get("max_output_tokens") or 0)
     if not profile.get("reasoning_output") or not limit or not complete:
         return None
     return {"type": "enabled", "budget_tokens": min(_THINKING_BUDGET, limit // 2)}
 
 
-def _is_adaptive(model: str) -> bool:
-    """Judge a model that the library has no profile of by its version: since 4.7 they choose themselves how much to think."""
+def _is_adaptive(model: str, profile: Mapping[str, Any]) -> bool:
+    """Whether the model itself chooses how much to think; one that the library has no profile of is judged by its version."""
+    levels: list[str] = profile.get("reasoning_effort_levels") or []
+    return "max" in levels or (not profile and _version(model) >= (4, 6))
+
+
+def _version(model: str) -> tuple[int, int]:
     found = _CLAUDE_VERSION.search(model)
-    return found is not None and (int(found.group(1)), int(found.group(2) or 0)) >= (4, 7)
+    return (int(found.group(1)), int(found.group(2) or 0)) if found else (0, 0)
 
 
 def _thinking_is_complete(request: GenerateInput, memory: TurnMemory[Remembered]) -> bool:

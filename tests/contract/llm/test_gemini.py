@@ -1,0 +1,198 @@
+"""What only Gemini's own SDK can do: signatures, code, grounding, Google's tools."""
+
+import base64
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contract.llm.asking import PODS, QUESTION, Asking, results_of
+from contract.llm.vendor_server import Reply
+from contract.llm.vendors import USAGE, Call, Gemini, Said, Vendor, sse
+from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.tool import ToolDefinition
+from tarsy.llm.client import (
+    CodeExecutionChunk,
+    ErrorChunk,
+    ErrorCode,
+    GroundingChunk,
+    GroundingSource,
+    GroundingSupport,
+    TextChunk,
+    ToolCallChunk,
+    UsageChunk,
+)
+
+SEALED_CALL = base64.b64encode(b"call signature").decode()
+SEALED_TEXT = base64.b64encode(b"text signature").decode()
+LOST = "skip_thought_signature_validator"
+
+
+class Gemini3(Gemini):
+    name = "gemini-3"
+    model = "gemini-3.7-flash"
+
+
+@pytest.fixture
+def vendor() -> Vendor:
+    return Gemini3()
+
+
+def pieces(*parts: dict[str, Any], **candidate: Any) -> Reply:
+    last = {"content": {"role": "model", "parts": list(parts)}, "finishReason": "STOP", **candidate}
+    return Reply((sse({"candidates": [last]}),))
+
+
+def call(name: str, call_id: str | None, signature: str | None = None) -> dict[str, Any]:
+    part: dict[str, Any] = {"functionCall": {"name": name, "args": {"ns": "a"}} | ({"id": call_id} if call_id else {})}
+    return part | ({"thoughtSignature": signature} if signature else {})
+
+
+async def test_signatures_go_back_on_the_parts_they_came_on(asking: Asking) -> None:
+    said = {"text": "I look.", "thoughtSignature": SEALED_TEXT}
+    asking.server.replies.append(pieces(said, call("k8s__pods_list", "c1", SEALED_CALL), call("k8s__pods_list", "c2")))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    first = await asking.hear(asking.request(tools=(PODS,)))
+    await asking.hear(asking.request(*QUESTION, *results_of(first, "I look."), tools=(PODS,)))
+
+    model_turn = asking.server.bodies[1]["contents"][1]
+    assert [part.get("thoughtSignature") for part in model_turn["parts"]] == [SEALED_TEXT, SEALED_CALL, None]
+
+
+async def test_a_conversation_begun_elsewhere_is_marked_as_the_vendor_documents(asking: Asking) -> None:
+    calls = (ToolCall("c8", "k8s.pods_list", "{}"), ToolCall("c9", "k8s.pods_list", "{}"))
+    turn = ConversationMessage(Role.ASSISTANT, "I look.", calls)
+    result = ConversationMessage(Role.TOOL, "none", (), "c8", "k8s.pods_list")
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    await asking.hear(asking.request(*QUESTION, turn, result, tools=(PODS,)))
+
+    model_turn = asking.server.bodies[0]["contents"][1]
+    assert [part.get("thoughtSignature") for part in model_turn["parts"]] == [None, LOST, None]
+
+
+async def test_signatures_are_forgotten_on_request(asking: Asking) -> None:
+    asking.server.replies.append(pieces(call("k8s__pods_list", "c1", SEALED_CALL)))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    first = await asking.hear(asking.request(tools=(PODS,)))
+    request = asking.request(*QUESTION, *results_of(first), tools=(PODS,))
+    await asking.hear(replace(request, clear_cache=True))
+
+    assert asking.server.bodies[1]["contents"][1]["parts"][0]["thoughtSignature"] == LOST
+
+
+async def test_a_call_without_an_id_gets_one_that_is_not_sent_back(asking: Asking) -> None:
+    asking.server.replies.append(pieces(call("k8s__pods_list", None)))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    first = await asking.hear(asking.request(tools=(PODS,)))
+    await asking.hear(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
+
+    assert isinstance(first[0], ToolCallChunk)
+    assert first[0].call_id
+    contents = asking.server.bodies[1]["contents"]
+    assert "id" not in contents[1]["parts"][0]["functionCall"]
+    assert "id" not in contents[2]["parts"][0]["functionResponse"]
+
+
+async def test_any_legal_tool_name_survives_the_journey(asking: Asking) -> None:
+    names = ["a.b__c", "a__b.c", "a.b.c", "k8s." + "x" * 128, "srv.naïve tool/1", "1st.tool", "a_._b"]
+    tools = tuple(ToolDefinition(name, "", {}) for name in names)
+    asking.server.replies.append(asking.vendor.reply(Said(text=("None of them.",))))
+    await asking.hear(asking.request(tools=tools))
+    spelled = [tool["name"] for tool in asking.server.bodies[0]["tools"][0]["functionDeclarations"]]
+    asking.server.replies.append(
+        asking.vendor.reply(Said(calls=tuple(Call(f"c{place}", name, "{}") for place, name in enumerate(spelled))))
+    )
+
+    chunks = await asking.hear(asking.request(tools=tools))
+
+    assert [chunk.name for chunk in chunks if isinstance(chunk, ToolCallChunk)] == names
+
+
+async def test_code_that_the_model_ran_is_shown_with_its_result(asking: Asking) -> None:
+    code = {"executableCode": {"language": "PYTHON", "code": "print(6 * 7)"}}
+    result = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "42\n"}}
+    asking.server.replies.append(pieces(code, result, {"text": "42."}))
+
+    chunks = await asking.hear(native_tools={"code_execution": True})
+
+    assert chunks == [CodeExecutionChunk("print(6 * 7)", ""), CodeExecutionChunk("", "42\n"), TextChunk("42.")]
+    assert asking.server.bodies[0]["tools"] == [{"codeExecution": {}}]
+
+
+async def test_search_and_pages_are_reported_as_grounding(asking: Asking) -> None:
+    grounding = {
+        "webSearchQueries": ["why"],
+        "groundingChunks": [{"web": {"uri": "https://example.org", "title": "Example"}}],
+        "groundingSupports": [{"segment": {"startIndex": 0, "endIndex": 8, "text": "Because."}, "groundingChunkIndices": [0]}],
+        "searchEntryPoint": {"renderedContent": "<b>why</b>"},
+    }
+    pages = {"urlMetadata": [{"retrievedUrl": "https://example.org/page", "urlRetrievalStatus": "URL_RETRIEVAL_STATUS_SUCCESS"}]}
+    asking.server.replies.append(pieces({"text": "Because."}, groundingMetadata=grounding, urlContextMetadata=pages))
+
+    assert await asking.hear(native_tools={"google_search": True, "url_context": True, "code_execution": False}) == [
+        TextChunk("Because."),
+        GroundingChunk(
+            ("why",), (GroundingSource("https://example.org", "Example"),), (GroundingSupport(0, 8, "Because.", (0,)),), "<b>why</b>"
+        ),
+        GroundingChunk(sources=(GroundingSource("https://example.org/page", ""),)),
+    ]
+    assert asking.server.bodies[0]["tools"] == [{"googleSearch": {}}, {"urlContext": {}}]
+
+
+async def test_googles_tools_give_way_to_ours(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+
+    await asking.hear(asking.request(tools=(PODS,), native_tools={"google_search": True}))
+
+    assert [list(tool) for tool in asking.server.bodies[0]["tools"]] == [["functionDeclarations"]]
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking"),
+    [
+        ("gemini-2.5-pro", {"thinking_budget": 32768}),
+        ("gemini-2.5-flash", {"thinking_budget": 24576}),
+        ("gemini-3.7-flash", {"thinking_level": "HIGH"}),
+        ("gemini-4-argon", {"thinking_level": "HIGH"}),
+        ("gemini-exp", {"thinking_budget": 24576}),
+    ],
+)
+async def test_each_model_thinks_as_much_as_it_may(asking: Asking, model: str, thinking: dict[str, Any]) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+    request = asking.request()
+    provider = request.provider.model_copy(update={"model": model})
+
+    await asking.hear(replace(request, provider=provider))
+
+    assert asking.server.bodies[0]["generationConfig"]["thinkingConfig"] == {"include_thoughts": True, **thinking}
+
+
+async def test_a_blocked_prompt_is_not_asked_again(asking: Asking) -> None:
+    asking.server.replies.append(Reply((sse({"promptFeedback": {"blockReason": "SAFETY"}}),)))
+
+    assert await asking.hear() == [ErrorChunk("the prompt was blocked: safety", ErrorCode.INVALID_REQUEST)]
+
+
+async def test_a_withheld_answer_is_not_asked_for_again(asking: Asking) -> None:
+    asking.server.replies.append(Reply((sse({"candidates": [{"finishReason": "SAFETY"}]}),)))
+
+    assert await asking.hear() == [ErrorChunk("the model withheld its answer: safety", ErrorCode.INVALID_REQUEST)]
+
+
+async def test_a_malformed_call_counts_as_no_answer_and_is_asked_for_again(asking: Asking) -> None:
+    asking.server.replies.append(Reply((sse({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL"}]}),)))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+
+    assert await asking.hear() == [TextChunk("Because."), USAGE]
+
+
+async def test_an_error_told_inside_the_stream_is_retried_while_nothing_was_said(asking: Asking) -> None:
+    overloaded = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
+    asking.server.replies.append(Reply((sse(overloaded),)))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+
+    assert await asking.hear() == [TextChunk("Because."), UsageChunk(20, 12, 32, 7, 5)]

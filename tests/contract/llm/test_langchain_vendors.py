@@ -1,0 +1,164 @@
+"""Where the vendors behind LangChain differ: sealed thinking, servers of one's own, errors inside a stream."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contract.llm.asking import PODS, QUESTION, Asking, results_of, without_words
+from contract.llm.vendor_server import Reply, VendorServer
+from contract.llm.vendors import USAGE, Anthropic, Call, ChatCompletions, GeminiThroughLangChain, Responses, Said, Vendor, sse
+from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.tool import ToolDefinition
+from tarsy.llm.client import ErrorChunk, ErrorCode, LLMClient, TextChunk, ThinkingChunk, ToolCallChunk
+
+LOOK = Call("call_1", "k8s__pods_list", '{"ns": "a"}')
+ELSEWHERE = (
+    ConversationMessage(Role.ASSISTANT, "I look.", (ToolCall("call_9", "k8s.pods_list", "{}"),)),
+    ConversationMessage(Role.TOOL, "none", (), "call_9", "k8s.pods_list"),
+)
+
+
+class BudgetedAnthropic(Anthropic):
+    name = "anthropic-budgeted"
+    model = "claude-haiku-5-5"
+
+
+@pytest.fixture
+def vendor() -> Vendor:
+    return Anthropic()
+
+
+async def test_thinking_goes_back_sealed_even_when_the_words_were_masked_since(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(thinking=("Hm.",), text=("The password is x.",), calls=(LOOK,))))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    first = await asking.hear(asking.request(tools=(PODS,)))
+    await asking.hear(asking.request(*QUESTION, *results_of(first, "The password is ***."), tools=(PODS,)))
+
+    assert asking.server.bodies[1]["messages"][1]["content"][:2] == [
+        {"type": "thinking", "thinking": "Hm.", "signature": "sealed"},
+        {"type": "text", "text": "The password is ***."},
+    ]
+
+
+@pytest.mark.parametrize(("history", "thinks"), [((), True), (ELSEWHERE, False)])
+async def test_a_budgeted_model_does_not_think_where_its_thinking_was_lost(
+    client: LLMClient, server: VendorServer, *, history: tuple[ConversationMessage, ...], thinks: bool
+) -> None:
+    asking = Asking(client, server, BudgetedAnthropic())
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    assert await asking.hear(asking.request(*QUESTION, *history, tools=(PODS,))) == [TextChunk("Done."), USAGE]
+
+    expected = {"type": "enabled", "budget_tokens": 16000} if thinks else None
+    assert asking.server.bodies[0].get("thinking") == expected
+
+
+async def test_a_model_that_paces_itself_goes_on_thinking_where_its_thinking_was_lost(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    await asking.hear(asking.request(*QUESTION, *ELSEWHERE, tools=(PODS,)))
+
+    assert asking.server.bodies[0]["thinking"] == {"type": "adaptive", "display": "summarized"}
+
+
+async def test_an_overloaded_vendor_that_says_so_inside_the_stream_is_asked_again(asking: Asking) -> None:
+    overloaded = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    asking.server.replies.append(Reply((sse(overloaded, "error"),)))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+
+    assert await asking.hear() == [TextChunk("Because."), USAGE]
+
+
+async def test_a_failed_response_is_asked_for_again(client: LLMClient, server: VendorServer) -> None:
+    asking = Asking(client, server, Responses())
+    failed: dict[str, Any] = {"id": "resp_1", "object": "response", "created_at": 1, "model": "gpt-5.2", "status": "failed", "output": []}
+    failed |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    failed |= {"error": {"code": "server_error", "message": "Oops."}}
+    asking.server.replies.append(Reply((sse({"type": "response.failed", "response": failed, "sequence_number": 0}, "response.failed"),)))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+
+    assert await asking.hear() == [TextChunk("Because."), USAGE]
+
+
+async def test_gemini_signatures_go_back_through_langchain_too(client: LLMClient, server: VendorServer) -> None:
+    asking = Asking(client, server, GeminiThroughLangChain())
+    part: dict[str, Any] = {"functionCall": {"id": "c1", "name": "k8s__pods_list", "args": {}}, "thoughtSignature": "c2VhbGVk"}
+    asking.server.replies.append(Reply((sse({"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}),)))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    first = await asking.hear(asking.request(tools=(PODS,)))
+    await asking.hear(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
+
+    assert asking.server.bodies[1]["contents"][1]["parts"][0]["thoughtSignature"] == "c2VhbGVk"
+
+
+class TestAServerOfOnesOwn:
+    """Ollama, llama.cpp, vLLM: they speak like OpenAI, more or less."""
+
+    @pytest.fixture
+    def vendor(self) -> Vendor:
+        return ChatCompletions()
+
+    async def test_it_needs_no_key(self, asking: Asking) -> None:
+        asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+
+        assert await asking.hear(api_key_env="NO_SUCH_KEY") == [TextChunk("Because."), USAGE]
+
+    async def test_reasoning_under_its_other_name_is_heard(self, asking: Asking) -> None:
+        events = asking.vendor.events(Said(thinking=("Hm.",), text=("Because.",)))
+        asking.server.replies.append(Reply(tuple(event.replace(b'"reasoning_content"', b'"reasoning"') for event in events)))
+
+        assert await asking.hear() == [ThinkingChunk("Hm."), TextChunk("Because."), USAGE]
+
+    async def test_calls_without_ids_are_told_apart(self, asking: Asking) -> None:
+        events = asking.vendor.events(Said(calls=(LOOK, LOOK)))
+        asking.server.replies.append(Reply(tuple(event.replace(b'"id": "call_1"', b'"id": ""') for event in events)))
+
+        calls = [chunk for chunk in await asking.hear(asking.request(tools=(PODS,))) if isinstance(chunk, ToolCallChunk)]
+
+        assert [call.arguments for call in calls] == ['{"ns": "a"}'] * 2
+        assert len({call.call_id for call in calls}) == 2
+
+    async def test_arguments_that_are_no_json_are_passed_on_and_can_be_sent_back(self, asking: Asking) -> None:
+        asking.server.replies.append(asking.vendor.reply(Said(calls=(Call("c1", "k8s__pods_list", "{ns: a"),))))
+        asking.server.replies.append(asking.vendor.reply(Said(text=("Sorry.",))))
+
+        first = await asking.hear(asking.request(tools=(PODS,)))
+        second = await asking.hear(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
+
+        assert first[0] == ToolCallChunk("c1", "k8s.pods_list", "{ns: a")
+        assert second == [TextChunk("Sorry."), USAGE]
+        sent: Any = asking.server.bodies[1]["messages"][2]["tool_calls"][0]["function"]["arguments"]
+        assert sent == '{"raw_arguments": "{ns: a"}'
+
+    async def test_a_tool_that_takes_one_thing_or_another_is_offered_as_an_object(self, asking: Asking) -> None:
+        either = {"anyOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"b": {"type": "integer"}}}]}
+        asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+
+        await asking.hear(asking.request(tools=(ToolDefinition("s.t", "", either),)))
+
+        parameters = asking.server.bodies[0]["tools"][0]["function"]["parameters"]
+        assert parameters == {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}}
+
+
+async def test_a_missing_key_is_named_and_nobody_is_asked(client: LLMClient, server: VendorServer, vendor: Vendor) -> None:
+    asking = Asking(client, server, vendor)
+    request = asking.request(api_key_env="NO_SUCH_KEY")
+    provider = request.provider.model_copy(update={"base_url": None})
+
+    chunks = await asking.hear(replace(request, provider=provider))
+
+    assert chunks == [ErrorChunk("the provider anthropic has no key: set the environment variable NO_SUCH_KEY", ErrorCode.CREDENTIALS)]
+
+
+async def test_an_address_with_an_unknown_variable_names_it(client: LLMClient, server: VendorServer, vendor: Vendor) -> None:
+    asking = Asking(client, server, vendor)
+    request = asking.request()
+    provider = request.provider.model_copy(update={"base_url": "{{.NO_SUCH_ADDRESS}}/v1"})
+
+    chunks = await asking.hear(replace(request, provider=provider))
+
+    assert without_words(chunks) == [ErrorChunk("", ErrorCode.CREDENTIALS)]
+    assert "NO_SUCH_ADDRESS" in str(chunks)
