@@ -1,0 +1,162 @@
+"""Live text on two processes: 200 streams of 40 pieces a second, 50 subscribers, then the same with one that never reads.
+
+Run it on a quiet machine: python benchmarks/live.py
+"""
+
+import logging
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import quantiles
+from uuid import uuid4
+
+import anyio
+import orjson
+import psutil
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+from websockets.asyncio.client import connect
+
+from tarsy.db.connection import create_engine
+from tarsy.db.embedded import EmbeddedServer
+from tarsy.db.listen import NotificationListener
+from tarsy.db.migrate import upgrade
+from tarsy.domain.live import session_channel
+from tarsy.events.relay_wire import TEXT_NOTIFICATION
+from tarsy.kit.logs import configure_logs
+
+SESSIONS = 50
+STREAMS_PER_SESSION = 4
+SECONDS = 8.0
+SERVER = Path(__file__).with_name("live_server.py")
+
+
+@dataclass(slots=True)
+class ServerProcess:
+    process: Process
+    lines: BufferedByteReceiveStream
+    port: int
+
+    async def line(self) -> str:
+        return (await self.lines.receive_until(b"\n", 1_000)).decode()
+
+    def cpu_seconds(self) -> float:
+        times = psutil.Process(self.process.pid).cpu_times()
+        return times.user + times.system
+
+
+@dataclass(slots=True)
+class Round:
+    same: list[float] = field(default_factory=list[float])
+    other: list[float] = field(default_factory=list[float])
+    notifications: int = 0
+    cpu: tuple[float, float] = (0.0, 0.0)
+
+
+@asynccontextmanager
+async def server_process(url: str) -> AsyncGenerator[ServerProcess]:
+    async with await anyio.open_process([sys.executable, str(SERVER), url], stderr=None) as process:
+        assert process.stdout is not None
+        lines = BufferedByteReceiveStream(process.stdout)
+        server = ServerProcess(process, lines, 0)
+        server.port = int(await server.line())
+        yield server
+        process.terminate()
+
+
+async def subscriber(port: int, session: str, delays: list[float], subscribed: anyio.Event) -> None:
+    async with connect(f"ws://127.0.0.1:{port}/ws", compression=None) as socket:
+        await socket.send(orjson.dumps({"action": "subscribe", "channel": session_channel(session)}).decode())
+        async for text in socket:
+            now, message = time.time(), orjson.loads(text)
+            if message["type"] == "subscription.confirmed":
+                subscribed.set()
+            elif message["type"] == "stream.chunk":
+                delays += [now - float(word) for word in message["delta"].split()]
+
+
+async def sleeper(port: int, sessions: list[str]) -> None:
+    """Subscribes to everything and never reads."""
+    async with connect(f"ws://127.0.0.1:{port}/ws", compression=None, max_queue=1, close_timeout=0.1) as socket:
+        for session in sessions:
+            await socket.send(orjson.dumps({"action": "subscribe", "channel": session_channel(session)}).decode())
+        await anyio.sleep_forever()
+
+
+async def run_round(url: str, writer: ServerProcess, other: ServerProcess, *, with_sleeper: bool) -> Round:
+    sessions = [str(uuid4()) for _ in range(SESSIONS)]
+    result = Round()
+
+    def count(_payload: str) -> None:
+        result.notifications += 1
+
+    listener = NotificationListener(url)
+    listener.subscribe(TEXT_NOTIFICATION, count)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(listener.run)
+        if with_sleeper:
+            tasks.start_soon(sleeper, writer.port, sessions)
+        for number, session in enumerate(sessions):
+            server, delays = (writer, result.same) if number % 2 else (other, result.other)
+            subscribed = anyio.Event()
+            tasks.start_soon(subscriber, server.port, session, delays, subscribed)
+            await subscribed.wait()
+        before = (writer.cpu_seconds(), other.cpu_seconds())
+        assert writer.process.stdin is not None
+        await writer.process.stdin.send(f"{SECONDS} {STREAMS_PER_SESSION} {' '.join(sessions)}\n".encode())
+        await writer.line()
+        result.cpu = (writer.cpu_seconds() - before[0], other.cpu_seconds() - before[1])
+        # What was said last is still on its way.
+        await anyio.sleep(0.5)
+        tasks.cancel_scope.cancel()
+    return result
+
+
+def percentiles(delays: list[float]) -> tuple[float, float]:
+    """Median and 99th percentile, in milliseconds."""
+    cuts = quantiles(delays, n=100)
+    return cuts[49] * 1000, cuts[98] * 1000
+
+
+def report(title: str, result: Round) -> None:
+    print(title)
+    for where, delays in (("same process", result.same), ("other process", result.other)):
+        median, worst = percentiles(delays)
+        print(f"  {where:<14} p50 {median:6.1f} ms   p99 {worst:6.1f} ms   ({len(delays)} pieces)")
+    writer, other = (seconds / SECONDS * 100 for seconds in result.cpu)
+    pieces = SESSIONS * STREAMS_PER_SESSION * 40
+    print(f"  notifications  {result.notifications / SECONDS:6.1f} /s for {pieces} pieces/s")
+    print(f"  CPU            writing process {writer:.0f} %, other process {other:.0f} % of one core")
+
+
+async def run(url: str) -> None:
+    engine = create_engine(url)
+    await upgrade(engine)
+    await engine.dispose()
+    async with server_process(url) as writer, server_process(url) as other:
+        usual = await run_round(url, writer, other, with_sleeper=False)
+        report("200 streams x 40 pieces/s, 50 subscribers", usual)
+        disturbed = await run_round(url, writer, other, with_sleeper=True)
+        report("the same, and one that subscribes to all and never reads", disturbed)
+    for where, before, after in (("same", usual.same, disturbed.same), ("other", usual.other, disturbed.other)):
+        change = percentiles(after)[1] / percentiles(before)[1] - 1
+        print(f"p99 on the {where} process changed by {change:+.0%} because of it")
+
+
+def main() -> None:
+    configure_logs(level=logging.WARNING)
+    with tempfile.TemporaryDirectory(prefix="tarsy-bench-") as directory:
+        server = EmbeddedServer(Path(directory))
+        server.open()
+        try:
+            anyio.run(run, server.url)
+        finally:
+            server.close()
+
+
+if __name__ == "__main__":
+    main()

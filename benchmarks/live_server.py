@@ -1,0 +1,78 @@
+"""A server process of the live benchmark: real delivery and real sockets, its sessions made up. Commands come by standard input."""
+
+import logging
+import socket
+import sys
+import time
+from types import SimpleNamespace
+from uuid import uuid4
+
+import anyio
+import uvicorn
+from fastapi import FastAPI
+
+from tarsy.api import websocket
+from tarsy.api.auth import AuthSettings
+from tarsy.db.connection import create_engine
+from tarsy.db.listen import NotificationListener, NotificationSender
+from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish
+from tarsy.domain.live import LiveEvent, LiveEventType, StreamDelta, session_channel
+from tarsy.events.live_updates import LiveUpdates
+from tarsy.kit.logs import configure_logs
+
+DELTAS_PER_SECOND = 40
+
+
+async def any_session(_session_id: str) -> bool:
+    return True
+
+
+async def main(url: str) -> None:
+    # Standard output belongs to the benchmark.
+    configure_logs(level=logging.WARNING)
+    engine = create_engine(url)
+    listener, sender = NotificationListener(url), NotificationSender(url)
+    live = LiveUpdates(
+        store=Outbox(engine), source=listener, broadcast=sender, session_exists=any_session, events_notification=EVENTS_NOTIFICATION
+    )
+    app = FastAPI()
+    app.include_router(websocket.router)
+    app.state.services = SimpleNamespace(hub=live.hub, auth=AuthSettings())
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws_per_message_deflate=False))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(listener.run)
+            await tasks.start(sender.run)
+            await tasks.start(live.run)
+            tasks.start_soon(server.serve, [listening])
+            print(listening.getsockname()[1], flush=True)
+            async for line in anyio.wrap_file(sys.stdin):
+                seconds, per_session, *sessions = line.split()
+                streams = [(session, str(uuid4())) for session in sessions for _ in range(int(per_session))]
+                async with engine.begin() as connection:
+                    for session, event in streams:
+                        payload = {"session_id": session, "event": {"id": event, "status": "streaming"}}
+                        created = LiveEvent(session_channel(session), LiveEventType.TIMELINE_CREATED, payload)
+                        stored = await publish(connection, [created], session_id=None)
+                        live.publisher.announce(stored)
+                await generate(live, streams, float(seconds))
+                print("done", flush=True)
+            tasks.cancel_scope.cancel()
+
+
+async def generate(live: LiveUpdates, streams: list[tuple[str, str]], seconds: float) -> None:
+    """Every stream says the time at its rate, the streams evenly spread: models do not speak in unison."""
+    begin, said, interval = time.monotonic(), 0, 1 / (DELTAS_PER_SECOND * len(streams))
+    lengths = dict.fromkeys(streams, 0)
+    while (elapsed := time.monotonic() - begin) < seconds:
+        while said * interval < elapsed:
+            session, event = streams[said % len(streams)]
+            word = f"{time.time():.6f} "
+            live.publisher.publish(StreamDelta(session, event, lengths[session, event], word))
+            lengths[session, event] += len(word)
+            said += 1
+        await anyio.sleep(0.001)
+
+
+if __name__ == "__main__":
+    anyio.run(main, sys.argv[1])

@@ -1,0 +1,110 @@
+"""The documented shapes are the ones that are sent."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tarsy.domain import announce
+from tarsy.domain.chat import ChatUserMessage
+from tarsy.domain.claim import Claim, ClaimKind
+from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
+from tarsy.domain.live import LiveEvent, LiveEventType, StreamDelta
+from tarsy.domain.session import SessionClose
+from tarsy.domain.stage import Stage, StageClose, StageType
+from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
+from tarsy.domain.step import WorkClose
+from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+from tarsy.events.board import Progress, stream_chunk
+from tarsy.events.schema import SERVER_MESSAGE, json_schema
+
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+SESSION = "0b6f8f3e-9f6a-4d8e-8a75-3f3c6f0a1b2c"
+EXPORTED = Path(__file__).parents[3] / "docs" / "live-events.schema.json"
+
+
+def announced() -> Iterator[LiveEvent]:
+    yield announce.timeline_created(
+        TimelineEvent(
+            id="e",
+            session_id=SESSION,
+            stage_id="s",
+            execution_id="x",
+            sequence_number=1,
+            event_type=TimelineEventType.LLM_RESPONSE,
+            status=TimelineStatus.STREAMING,
+            content="",
+            created_at=AT,
+        )
+    )
+    yield announce.timeline_completed(
+        SESSION, TimelineClose(event_id="e", status=TimelineStatus.COMPLETED, content="text", completed_at=AT)
+    )
+    yield from announce.session_status(SESSION, SessionStatus.IN_PROGRESS, alert_type="kubernetes", at=AT)
+    yield from announce.session_completed(
+        SESSION, SessionClose(status=SessionStatus.COMPLETED, completed_at=AT, final_analysis="so"), alert_type="kubernetes"
+    )
+    yield from announce.stage_started(
+        Stage(
+            id="s",
+            session_id=SESSION,
+            stage_name="look",
+            stage_index=0,
+            stage_type=StageType.INVESTIGATION,
+            expected_agent_count=1,
+            status=RunStatus.ACTIVE,
+            started_at=AT,
+        )
+    )
+    yield announce.stage_completed(SESSION, StageClose(stage_id="s", status=RunStatus.COMPLETED, completed_at=AT))
+    yield announce.execution_status(SESSION, ExecutionChange(execution_id="x", at=AT, status=RunStatus.ACTIVE))
+    yield announce.interaction_created(
+        MCPInteraction(
+            id="i",
+            session_id=SESSION,
+            stage_id="s",
+            execution_id="x",
+            kind=MCPInteractionKind.TOOL_CALL,
+            server="k",
+            tool="t",
+            call_id="c",
+            arguments="{}",
+            result=None,
+            is_error=False,
+            error_message=None,
+            started_at=AT,
+            duration_ms=3,
+        )
+    )
+    yield announce.chat_message(
+        ChatUserMessage(id="m", chat_id="c", session_id=SESSION, content="?", author="me", status=RunStatus.PENDING, created_at=AT)
+    )
+    yield announce.work_completed(Claim(ClaimKind.CHAT, "m", SESSION, "t"), WorkClose(status=RunStatus.COMPLETED, completed_at=AT))
+
+
+@pytest.mark.parametrize("event", list(announced()), ids=lambda event: f"{event.type} on {event.channel[:8]}")
+def test_every_announcement_has_its_documented_shape(event: LiveEvent) -> None:
+    sent: dict[str, Any] = {"type": event.type.value, "id": 1, "channel": event.channel, **event.payload}
+    assert SERVER_MESSAGE.validate_json(orjson.dumps(sent)).type == event.type
+
+
+def test_every_type_of_event_is_documented() -> None:
+    assert {event.type for event in announced()} == set(LiveEventType)
+
+
+def test_text_and_progress_have_their_documented_shape() -> None:
+    progress = Progress(SESSION, own=True)
+    progress.update({"session_id": SESSION, "stage_name": "look", "stage_index": 0, "stage_count": 1, "iteration": 1})
+    told = progress.since(0)
+    assert told is not None
+    for message in (stream_chunk(StreamDelta(SESSION, "e", 0, "x")), told[0]):
+        SERVER_MESSAGE.validate_json(message)
+
+
+def test_the_exported_schema_is_the_current_one() -> None:
+    assert json.loads(EXPORTED.read_text()) == json_schema(), "run: python -m tarsy.events.schema > docs/live-events.schema.json"
