@@ -187,12 +187,17 @@ class Connection:
         if failure is not None and failure.is_auth:
             return AuthRejected(self.server, failure)
         gone = failure is not None and (failure.unsent or (failure.status == 404 and isinstance(self._endpoint, HttpEndpoint)))
-        if gone or error.code == types.CONNECTION_CLOSED:
+        if gone or self._is_over(error):
             self._stopping.set()
             return self._lost(never_ran=gone, detail=str(failure) if failure else str(error))
         if failure is not None:
             return CallRejected(self.server, f"Tool server '{self.server}' failed: {failure}")
         return CallRejected(self.server, f"Tool server '{self.server}' answered with error {error.code}: {error.message}")
+
+    def _is_over(self, error: MCPError) -> bool:
+        """Whether the SDK made this error up because the connection ended: servers use the same code for errors of their own."""
+        made_up = error.message == "Connection closed" or error.message.startswith("SSE stream")
+        return error.code == types.CONNECTION_CLOSED and (made_up or self._stopping.is_set())
 
     def _lost(self, *, never_ran: bool, detail: str = "") -> ConnectionLost:
         text = f"The connection to tool server '{self.server}' was lost" + (f" ({detail})" if detail else "")

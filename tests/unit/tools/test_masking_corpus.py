@@ -92,8 +92,10 @@ POSITIVE: list[tuple[str, str]] = [
     ("{apiVersion: v1, data: {host: ZGIucHJvZA==}, kind: Secret}", "ZGIucHJvZA=="),
     (json.dumps({"stdout": json.dumps({"kind": "Secret", "data": {"host": "ZGIucHJvZA=="}})}), "ZGIucHJvZA=="),
     (
-        "kind: Secret\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n"
-        '      {"data":{"host":"ZGIucHJvZA=="},"kind":"Secret"}\n  name: a\n',
+        (
+            "kind: Secret\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n"
+            '      {"data":{"host":"ZGIucHJvZA=="},"kind":"Secret"}\n  name: a\n'
+        ),
         "ZGIucHJvZA==",
     ),
     (".dockerconfigjson: eyJhdXRocyI6eyJyLmlvIjp7fX19", "eyJhdXRocyI6eyJyLmlvIjp7fX19"),

@@ -69,7 +69,7 @@ VALUES = st.dictionaries(st.sampled_from(["host", "user", "tls.crt", "a_b", "x-y
 
 @settings(max_examples=15, deadline=None)
 @given(values=VALUES, others=VALUES, plain=st.booleans())
-def test_a_kubernetes_secret_never_survives_in_any_form(values: dict[str, str], others: dict[str, str], plain: bool) -> None:
+def test_a_kubernetes_secret_never_survives_in_any_form(values: dict[str, str], others: dict[str, str], plain: bool) -> None:  # noqa: FBT001 - hypothesis passes it by name
     one = secret_object(values, kind=True, plain=plain)
     two = secret_object(others, kind=True, plain=False)
     bare = secret_object(others, kind=False, plain=plain)
@@ -91,7 +91,7 @@ def test_a_kubernetes_secret_never_survives_in_any_form(values: dict[str, str], 
 
 @settings(max_examples=60, deadline=None)
 @given(values=VALUES, cut=st.floats(0.3, 0.99), form=st.integers(0, 10), plain=st.booleans())
-def test_a_kubernetes_secret_that_is_cut_off_does_not_survive(values: dict[str, str], cut: float, form: int, plain: bool) -> None:
+def test_a_kubernetes_secret_that_is_cut_off_does_not_survive(values: dict[str, str], cut: float, form: int, plain: bool) -> None:  # noqa: FBT001 - hypothesis passes it by name
     text = shown({"kind": "SecretList", "apiVersion": "v1", "items": [secret_object(values, kind=True, plain=plain)]})[form]
     cut_off = text[: int(len(text) * cut)]
     # What the text no longer says, nobody can know.

@@ -1,0 +1,154 @@
+"""A stdio MCP server that misbehaves on demand. Standard library only, so that it starts at once."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+READ_ONLY = {"readOnlyHint": True}
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
+
+
+def tool(name: str, schema: dict[str, Any] = NOTHING, **annotations: bool) -> dict[str, Any]:
+    return {"name": name, "description": f"does {name}", "inputSchema": schema, "annotations": annotations}
+
+
+TOOLS = [
+    tool("echo", TEXT, **READ_ONLY),
+    tool("environment"),
+    tool("hang"),
+    tool("crash"),
+    tool("crash_once", {"type": "object", "properties": {"marker": {"type": "string"}}, "required": ["marker"]}, **READ_ONLY),
+    tool("crash_once_writing", {"type": "object", "properties": {"marker": {"type": "string"}}, "required": ["marker"]}),
+    tool("flood"),
+    tool("endless_line"),
+    tool("close_stdout"),
+    tool("garbage"),
+    tool("wrong_shape"),
+    tool("say_error"),
+    tool("rpc_error"),
+    tool("grow"),
+    tool("leak_stderr"),
+    tool("log_and_progress"),
+    tool("spawn", {"type": "object", "properties": {"pids": {"type": "string"}}, "required": ["pids"]}),
+]
+
+
+def send(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def answer(request_id: Any, text: str, **more: Any) -> None:
+    send({"id": request_id, "result": {"content": [{"type": "text", "text": text}], **more}})
+
+
+def crash_unless_marked(marker: str, request_id: Any) -> None:
+    """Die the first time, answer the second."""
+    if os.path.exists(marker):  # noqa: PTH110 - starts faster without pathlib
+        answer(request_id, "second time")
+        return
+    with open(marker, "w", encoding="utf-8"):  # noqa: PTH123 - as above
+        os._exit(3)
+
+
+def spawn(pids: str) -> None:
+    """Leave the process group and start children that ignore polite requests."""
+    code = "import os, signal, time; os.setsid(); signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+    children = [subprocess.Popen([sys.executable, "-S", "-c", code]) for _ in range(2)]
+    with open(pids, "w", encoding="utf-8") as out:  # noqa: PTH123 - as above
+        out.write(" ".join(str(pid) for pid in (os.getpid(), *(child.pid for child in children))))
+
+
+def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, Any]) -> None:  # noqa: C901, PLR0912 - one branch per fault
+    match name:
+        case "echo":
+            answer(request_id, arguments["text"])
+        case "environment":
+            answer(request_id, json.dumps(dict(os.environ)))
+        case "hang":
+            pass
+        case "crash":
+            sys.stderr.write("fatal: out of cheese, password=hunter2-in-stderr\n")
+            sys.stderr.flush()
+            os._exit(3)
+        case "crash_once" | "crash_once_writing":
+            crash_unless_marked(arguments["marker"], request_id)
+        case "flood":
+            answer(request_id, "x" * (50 * 1024 * 1024))
+        case "endless_line":
+            for _ in range(80):
+                sys.stdout.write("x" * 1024 * 1024)
+            sys.stdout.flush()
+        case "close_stdout":
+            os.close(1)
+        case "garbage":
+            sys.stdout.write("<html>502 Bad Gateway</html>\n")
+            sys.stdout.flush()
+            answer(request_id, "after the garbage")
+        case "wrong_shape":
+            send({"id": request_id, "result": {"content": "not a list"}})
+        case "say_error":
+            answer(request_id, "pod not found; token=abc123def456ghi", isError=True)
+        case "rpc_error":
+            send({"id": request_id, "error": {"code": -32000, "message": "backend said password=hunter2"}})
+        case "grow":
+            TOOLS.append(tool("grown"))
+            send({"method": "notifications/tools/list_changed"})
+            answer(request_id, "grown")
+        case "leak_stderr":
+            sys.stderr.write("connecting with password=hunter2\n")
+            sys.stderr.flush()
+            answer(request_id, "done")
+        case "log_and_progress":
+            send({"method": "notifications/message", "params": {"level": "info", "data": "looking, password=hunter2"}})
+            send(
+                {
+                    "method": "notifications/progress",
+                    "params": {"progressToken": meta.get("progressToken"), "progress": 1, "total": 2, "message": "halfway"},
+                }
+            )
+            # Notifications are delivered by tasks of their own, so that they are seen before the answer ends the call.
+            time.sleep(0.1)
+            answer(request_id, "done")
+        case "spawn":
+            spawn(arguments["pids"])
+            answer(request_id, "spawned")
+        case _:
+            answer(request_id, "grown up")
+
+
+def main(mode: str) -> None:
+    if mode == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if mode == "mute":
+        time.sleep(600)
+    for line in sys.stdin:
+        message = json.loads(line)
+        request_id, params = message.get("id"), message.get("params", {})
+        match message["method"]:
+            case "initialize":
+                result = {
+                    "protocolVersion": "2025-06-18",
+                    "capabilities": {"tools": {"listChanged": True}},
+                    "serverInfo": {"name": "fault", "version": "1"},
+                }
+                send({"id": request_id, "result": result})
+            case "tools/list":
+                send({"id": request_id, "result": {"tools": TOOLS}})
+            case "tools/call":
+                call(params["name"], params.get("arguments", {}), request_id, params.get("_meta", {}))
+            case "ping":
+                send({"id": request_id, "result": {}})
+            case _:
+                pass
+    if mode == "stubborn":
+        time.sleep(600)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "")

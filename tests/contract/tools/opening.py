@@ -1,0 +1,90 @@
+"""Tool servers to talk to, third-party ones from npm and one of ours that misbehaves, opened the way an execution opens them."""
+
+import os
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMasking, ResolvedMcpServer, ResolvedProvider, ResolvedTransport
+from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.tool import ToolCatalog, ToolResult
+from tarsy.tools.executor import McpToolExecutor
+from tarsy.tools.servers import McpToolServers
+
+HERE = Path(__file__).parent
+SERVERS = HERE / "servers"
+MASKING = ResolvedMasking(enabled=True, pattern_groups=("all",))
+EXECUTION_ID = "execution-7"
+
+
+@dataclass(slots=True)
+class Tools:
+    """An execution's tools, and what they said while they ran."""
+
+    executor: McpToolExecutor
+    output: list[str] = field(default_factory=list[str])
+
+    async def list(self) -> ToolCatalog:
+        return await self.executor.list_tools()
+
+    async def call(self, name: str, arguments: str = "{}") -> ToolResult:
+        return await self.executor.execute(ToolCall("call-1", name, arguments), self.output.append)
+
+
+def server(name: str, transport: ResolvedTransport, *, tools: tuple[str, ...] | None = None) -> ResolvedMcpServer:
+    return ResolvedMcpServer(name=name, transport=transport, masking=MASKING, tools=tools)
+
+
+def stdio(
+    name: str, command: str, *args: str, env: Mapping[str, str] | None = None, tools: tuple[str, ...] | None = None
+) -> ResolvedMcpServer:
+    return server(name, ResolvedTransport(type="stdio", command=command, args=args, env=env or {}), tools=tools)
+
+
+def fault(
+    mode: str = "", *, name: str = "fault", env: Mapping[str, str] | None = None, tools: tuple[str, ...] | None = None
+) -> ResolvedMcpServer:
+    return stdio(name, sys.executable, "-S", str(HERE / "fault_server.py"), mode, env=env, tools=tools)
+
+
+def npm_program(name: str) -> str:
+    """The path of a third-party server's program."""
+    path = SERVERS / "node_modules" / ".bin" / name
+    if not path.exists():
+        pytest.fail(f"{name} is not installed; run: npm ci --prefix tests/contract/tools/servers")
+    return str(path)
+
+
+def agent(
+    *servers: ResolvedMcpServer, call_timeout: float = 20.0, filters: Mapping[str, tuple[str, ...]] | None = None
+) -> ResolvedAgentConfig:
+    return ResolvedAgentConfig(
+        agent_name="tester",
+        type=AgentType.DEFAULT,
+        llm_backend=LLMBackend.LANGCHAIN,
+        tool_calling=ToolCalling.NATIVE,
+        provider=ResolvedProvider(name="none", type=ProviderType.REPLAY, model="none"),
+        tool_call_timeout=call_timeout,
+        mcp_servers=tuple(each.name for each in servers),
+        tool_filters=filters or {},
+    )
+
+
+@asynccontextmanager
+async def opened(
+    *servers: ResolvedMcpServer,
+    call_timeout: float = 20.0,
+    filters: Mapping[str, tuple[str, ...]] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> AsyncGenerator[Tools]:
+    tool_servers = McpToolServers(env={**os.environ, **(env or {})})
+    configured = {each.name: each for each in servers}
+    async with tool_servers.open(
+        agent(*servers, call_timeout=call_timeout, filters=filters), configured, execution_id=EXECUTION_ID, track="0.analysis/0.tester"
+    ) as executor:
+        yield Tools(executor)

@@ -1,0 +1,163 @@
+"""A stdio server that misbehaves: every fault is a result with words, and the next call works."""
+
+import json
+from pathlib import Path
+
+import anyio
+from structlog.testing import capture_logs
+
+from contract.tools.opening import fault, opened, stdio
+
+
+async def test_a_server_gets_only_the_environment_its_configuration_names() -> None:
+    async with opened(fault(env={"MODE": "{{.CHOSEN}}"}), env={"CHOSEN": "prod", "OTHER_SECRET": "x"}) as tools:
+        seen = json.loads((await tools.call("fault.environment")).content)
+        # What the system's C library and dynamic linker add on their own is not ours.
+        assert set(seen) - {"LC_CTYPE", "__CF_USER_TEXT_ENCODING"} <= {"PATH", "HOME", "LANG", "MODE"}
+        assert seen["MODE"] == "prod"
+
+
+async def test_its_own_credentials_do_not_come_back_from_a_server() -> None:
+    async with opened(fault(env={"API_TOKEN": "{{.CHOSEN}}"}), env={"CHOSEN": "plain-words-only"}) as tools:
+        assert "plain-words-only" not in (await tools.call("fault.environment")).content
+        assert "plain-words-only" not in (await tools.call("fault.echo", "it is plain-words-only")).content
+
+
+async def test_a_hanging_tool_times_out_and_others_go_on() -> None:
+    async with opened(fault(), call_timeout=1.0) as tools:
+        await tools.list()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(tools.call, "fault.echo", "meanwhile")
+            result = await tools.call("fault.hang")
+        assert result.is_timeout
+        assert "unknown: check before calling it again" in result.content
+        assert (await tools.call("fault.echo", "after")).content == "after"
+
+
+async def test_a_crash_in_the_middle_of_a_call_is_told_with_the_last_words_and_the_server_is_started_again() -> None:
+    async with opened(fault()) as tools:
+        result = await tools.call("fault.crash")
+        assert result.is_error
+        assert "connection to tool server 'fault' was lost" in result.content
+        assert "out of cheese" in result.content
+        assert "hunter2" not in result.content
+        assert "The server is back." in result.content
+        assert (await tools.call("fault.echo", "again")).content == "again"
+
+
+async def test_a_lost_call_is_made_again_only_if_the_tool_is_read_only(tmp_path: Path) -> None:
+    async with opened(fault()) as tools:
+        safe = await tools.call("fault.crash_once", str(tmp_path / "a"))
+        assert (safe.is_error, safe.content) == (False, "second time")
+        unsafe = await tools.call("fault.crash_once_writing", str(tmp_path / "b"))
+        assert unsafe.is_error
+        assert "Whether it took effect is unknown" in unsafe.content
+
+
+async def test_a_flood_of_fifty_megabytes_is_clipped_not_refused() -> None:
+    async with opened(fault(), call_timeout=60.0) as tools:
+        result = await tools.call("fault.flood")
+        assert not result.is_error
+        assert len(result.content) < 2 * 1024 * 1024
+        assert "characters omitted" in result.content
+        assert (await tools.call("fault.echo", "after the flood")).content == "after the flood"
+
+
+async def test_a_line_without_an_end_ends_the_connection_not_us() -> None:
+    async with opened(fault(), call_timeout=60.0) as tools:
+        result = await tools.call("fault.endless_line")
+        assert result.is_error
+        assert "more than" in result.content
+        assert (await tools.call("fault.echo", "after")).content == "after"
+
+
+async def test_a_closed_connection_is_noticed_at_once() -> None:
+    async with opened(fault(), call_timeout=30.0) as tools:
+        with anyio.fail_after(10):
+            result = await tools.call("fault.close_stdout")
+        assert result.is_error
+        assert not result.is_timeout
+
+
+async def test_garbage_between_messages_is_passed_over() -> None:
+    async with opened(fault()) as tools:
+        assert (await tools.call("fault.garbage")).content == "after the garbage"
+
+
+async def test_an_answer_of_the_wrong_shape_is_an_error_that_says_so() -> None:
+    async with opened(fault()) as tools:
+        result = await tools.call("fault.wrong_shape")
+        assert result.is_error
+        assert "not valid MCP" in result.content
+
+
+async def test_errors_of_tools_and_servers_are_masked_results() -> None:
+    async with opened(fault()) as tools:
+        said = await tools.call("fault.say_error")
+        assert said.is_error
+        assert said.content == "pod not found; token=[MASKED_TOKEN]"
+        rpc = await tools.call("fault.rpc_error")
+        assert rpc.is_error
+        assert "error -32000" in rpc.content
+        assert "hunter2" not in rpc.content
+
+
+async def test_a_changed_tool_list_is_seen() -> None:
+    async with opened(fault()) as tools:
+        assert (await tools.call("fault.grown")).refused
+        await tools.call("fault.grow")
+        with anyio.fail_after(5):
+            while (await tools.list()).find("fault.grown") is None:
+                await anyio.lowlevel.checkpoint()
+        assert (await tools.call("fault.grown")).content == "grown up"
+
+
+async def test_what_a_server_says_on_the_side_goes_to_the_log_and_to_the_watcher_masked() -> None:
+    async with opened(fault()) as tools:
+        with capture_logs() as logs:
+            await tools.call("fault.leak_stderr")
+            await tools.call("fault.log_and_progress")
+        assert tools.output == ["info: looking, password=[MASKED_PASSWORD]\n", "[1/2] halfway\n"]
+        lines = [entry["line"] for entry in logs if entry["event"] == "tool_server.stderr"]
+        assert lines == ["connecting with password=[MASKED_PASSWORD]"]
+
+
+async def test_a_server_that_does_not_start_is_a_warning_and_the_others_work() -> None:
+    async with opened(stdio("missing", "no-such-program"), fault()) as tools:
+        catalog = await tools.list()
+        assert catalog.find("fault.echo") is not None
+        (warning,) = catalog.warnings
+        assert "Tool server 'missing' is not available" in warning
+        assert "no-such-program" in warning
+        result = await tools.call("missing.anything")
+        assert result.refused
+        assert "no-such-program" in result.content
+
+
+async def test_a_missing_variable_names_itself_and_its_setting() -> None:
+    async with opened(fault(env={"TOKEN": "{{.NOT_SET_ANYWHERE}}"})) as tools:
+        (warning,) = (await tools.list()).warnings
+        assert "NOT_SET_ANYWHERE is not set" in warning
+        assert "mcp_servers.fault.transport" in warning
+
+
+async def test_only_listed_and_selected_tools_may_be_used() -> None:
+    async with opened(fault(tools=("echo", "hang", "crash")), filters={"fault": ("echo", "environment")}) as tools:
+        assert [tool.name for tool in (await tools.list()).tools] == ["fault.echo"]
+        for name in ("fault.hang", "fault.environment", "fault.ecko", "echo", "other.echo", ""):
+            result = await tools.call(name)
+            assert result.refused
+        assert "Did you mean: fault.echo?" in (await tools.call("fault.ecko")).content
+
+
+async def test_an_error_of_the_owner_leaves_the_tools_as_itself() -> None:
+    class OwnersError(Exception):
+        pass
+
+    try:
+        async with opened(fault()) as tools:
+            await tools.list()
+            raise OwnersError
+    except OwnersError:
+        return
+    raise AssertionError("the error was lost")

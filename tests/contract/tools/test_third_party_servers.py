@@ -1,0 +1,106 @@
+"""Servers that others wrote, over every transport."""
+
+import re
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio.streams.text import TextReceiveStream
+
+from contract.tools.opening import npm_program, opened, server, stdio
+from tarsy.config.resolved import ResolvedMcpServer, ResolvedTransport
+
+TRANSPORTS = ["stdio", "http", "sse"]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@asynccontextmanager
+async def everything(transport: str) -> AsyncGenerator[ResolvedMcpServer]:
+    program = npm_program("mcp-server-everything")
+    if transport == "stdio":
+        yield stdio("everything", program)
+        return
+    port = free_port()
+    mode, path = ("streamableHttp", "mcp") if transport == "http" else ("sse", "sse")
+    async with await anyio.open_process([program, mode], env={"PORT": str(port), "PATH": "/usr/bin:/usr/local/bin:/bin"}) as process:
+        try:
+            assert process.stderr is not None
+            with anyio.fail_after(30):
+                async for text in TextReceiveStream(process.stderr):
+                    if re.search(r"listening|running on port|port \d+", text, re.IGNORECASE):
+                        break
+            yield server("everything", ResolvedTransport(type=transport, url=f"http://127.0.0.1:{port}/{path}"))
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_everything_works_over_every_transport(transport: str) -> None:
+    async with everything(transport) as config, opened(config) as tools:
+        catalog = await tools.list()
+        assert catalog.warnings == ()
+        assert catalog.find("everything.echo") is not None
+        assert [listing.error for listing in catalog.listings] == [None]
+
+        echoed = await tools.call("everything.echo", '{"message": "hello, token=abc123def456"}')
+        assert (echoed.is_error, echoed.content) == (False, "Echo: hello, token=[MASKED_TOKEN]")
+        assert "abc123def456" not in echoed.call.arguments
+
+        assert "3" in (await tools.call("everything.get-sum", "a=1, b=2")).content
+        assert "[image, image/png, " in (await tools.call("everything.get-tiny-image")).content
+        assert "temperature" in (await tools.call("everything.get-structured-content", '{"location": "Chicago"}')).content
+        links = await tools.call("everything.get-resource-links", '{"count": 2}')
+        assert links.content.count("[resource ") == 2
+        resource = await tools.call("everything.get-resource-reference", '{"resourceType": "Blob", "resourceId": 1}')
+        assert re.search(r"\[resource demo://\S+, \S+, \d+ bytes\]", resource.content)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_a_long_running_tool_reports_its_progress_while_it_runs(transport: str) -> None:
+    async with everything(transport) as config, opened(config) as tools:
+        result = await tools.call("everything.trigger-long-running-operation", "duration: 1\nsteps: 4")
+        assert not result.is_error
+        assert tools.output == ["[1/4]\n", "[2/4]\n", "[3/4]\n", "[4/4]\n"]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_a_tool_that_takes_too_long_is_abandoned_and_the_server_stays_usable(transport: str) -> None:
+    async with everything(transport) as config, opened(config, call_timeout=1.5) as tools:
+        await tools.list()
+        result = await tools.call("everything.trigger-long-running-operation", '{"duration": 60, "steps": 2}')
+        assert (result.is_error, result.is_timeout, result.refused) == (True, True, False)
+        assert "did not finish within 1.5 s" in result.content
+        assert (await tools.call("everything.echo", "still there")).content == "Echo: still there"
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_wrong_arguments_come_back_with_field_and_expectation_without_a_call(transport: str) -> None:
+    async with everything(transport) as config, opened(config) as tools:
+        result = await tools.call("everything.get-sum", '{"a": "one", "b": 2}')
+        assert (result.is_error, result.refused) == (True, True)
+        assert "a: 'one' is not of type 'number'" in result.content
+
+
+async def test_the_file_system_server_shows_only_what_it_was_given(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("the password: hunter2 is written here\n")
+    async with opened(stdio("files", npm_program("mcp-server-filesystem"), str(tmp_path))) as tools:
+        catalog = await tools.list()
+        reading = catalog.find("files.read_text_file")
+        writing = catalog.find("files.write_file")
+        assert reading is not None
+        assert reading.read_only
+        assert writing is not None
+        assert not writing.read_only
+        read = await tools.call("files.read_text_file", str(tmp_path / "notes.txt"))
+        assert read.content.startswith("the password: [MASKED_PASSWORD]")
+        outside = await tools.call("files.read_text_file", '{"path": "/etc/hostname"}')
+        assert outside.is_error
+        assert "denied" in outside.content.lower()
