@@ -97,9 +97,11 @@ async def test_a_malformed_id_and_a_wrong_method_are_the_callers_fault(database_
     async with world(database_url) as api:
         malformed = await api.client.get("/api/v1/sessions/nonsense")
         method = await api.client.put("/api/v1/alerts", json={})
+        both = await api.client.put(f"/api/v1/sessions/{uuid4()}", json={})
     assert malformed.status_code == 400
     assert malformed.json()["errors"][0]["location"] == "path.session_id"
     assert (method.status_code, method.headers["allow"]) == (405, "POST")
+    assert (both.status_code, both.headers["allow"]) == (405, "DELETE, GET")
     assert method.json()["type"] == "urn:tarsy:problem:method-not-allowed"
 
 

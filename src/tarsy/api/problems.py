@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
+from starlette.routing import Match
 
 from tarsy.config.configuration import NoProviderError
 from tarsy.config.selection import SelectionError
@@ -27,6 +27,7 @@ log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
 # A worker is free again in about this time when the queue is full of ordinary sessions.
 RETRY_AFTER_SECONDS = 30
+METHODS = ("DELETE", "GET", "POST")
 
 
 class ProblemKind(StrEnum):
@@ -180,9 +181,10 @@ def respond(error: Exception) -> Response:
 
 
 def _methods_of(request: Request) -> list[str]:
-    """Every method of an address; the routes know only their own."""
-    routes = (route for route in request.app.routes if isinstance(route, Route) and route.path_regex.match(request.scope["path"]))
-    return sorted({method for route in routes for method in route.methods or ()})
+    """Every method of an address: a route knows only its own, so each is asked of all routes."""
+    app: FastAPI = request.app
+    scope = {key: value for key, value in request.scope.items() if key != "path_params"}
+    return [method for method in METHODS if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in app.router.routes)]
 
 
 def install(app: FastAPI) -> None:
