@@ -7,6 +7,7 @@ from tarsy.config.tree import mapping
 
 AGENTS: Mapping[str, Any] = {
     "KubernetesAgent": {
+        "type": "default",
         "description": "Investigates Kubernetes and OpenShift problems",
         "mcp_servers": ["kubernetes-server"],
         "custom_instructions": (
@@ -14,7 +15,7 @@ AGENTS: Mapping[str, Any] = {
             "logs, then follow owners and dependencies (nodes, config maps, services, volumes) as far as the evidence leads."
         ),
     },
-    "ChatAgent": {"description": "Answers questions about a finished investigation, with the same tools"},
+    "ChatAgent": {"type": "default", "description": "Answers questions about a finished investigation, with the same tools"},
     "SynthesisAgent": {"type": "synthesis", "description": "Brings the analyses of a parallel stage together"},
     "ExecSummaryAgent": {"type": "exec_summary", "description": "Says in a few sentences what was found"},
     "ScoringAgent": {"type": "scoring", "description": "Judges how well an investigation was done"},

@@ -22,6 +22,22 @@ from tarsy.config.values import LATER
 _PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})
 
 
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The two sources."""
+
+    tarsy: Source
+    providers: Source
+
+    def provider_problem(self, name: str, message: str, cure: str) -> Problem:
+        """Point at the provider's entry, or for a built-in one at the place that names it."""
+        entry: Path = ("llm_providers", name)
+        if self.providers.holds(entry):
+            return self.providers.problem(entry, message, cure)
+        place = next(_places_naming(self.tarsy.data, name, ()), ())
+        return self.tarsy.problem(place, message, cure)
+
+
 @dataclass(slots=True)
 class Reach:
     """What the chains lead to: name → the first chain that does."""
@@ -94,7 +110,7 @@ def _follow(reach: Reach, chain_id: str, explained: ExplainedAgent) -> None:
         reach.providers.setdefault(fallback.provider.name, chain_id)
 
 
-def unreachable_models(config: Config, reach: Reach, files: "Files", env: Mapping[str, str]) -> Iterator[Problem]:
+def unreachable_models(config: Config, reach: Reach, files: Files, env: Mapping[str, str]) -> Iterator[Problem]:
     """Providers that a chain leads to and that lack a key or another variable."""
     for name, chain_id in reach.providers.items():
         provider = config.llm_providers[name]
@@ -104,7 +120,7 @@ def unreachable_models(config: Config, reach: Reach, files: "Files", env: Mappin
             yield files.provider_problem(name, message, f"set {variable}, or name another provider")
 
 
-def unreachable_servers(config: Config, reach: Reach, files: "Files", env: Mapping[str, str]) -> tuple[list[Problem], list[Problem]]:
+def unreachable_servers(config: Config, reach: Reach, files: Files, env: Mapping[str, str]) -> tuple[list[Problem], list[Problem]]:
     """Tool servers that a chain leads to and that lack a variable: as mistakes, and as remarks where only built-ins are concerned."""
     mistakes: list[Problem] = []
     remarks: list[Problem] = []
@@ -124,7 +140,7 @@ def unreachable_servers(config: Config, reach: Reach, files: "Files", env: Mappi
     return mistakes, remarks if not files.tarsy.holds(("agent_chains",)) else []
 
 
-def unfit_backends(config: Config, reach: Reach, files: "Files") -> Iterator[Problem]:
+def unfit_backends(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:
     """Agents and summaries that would reach a model over an SDK which does not know it."""
     for explained in reach.explained:
         agent = explained.agent
@@ -156,14 +172,14 @@ def _place_of_both(explained: ExplainedAgent) -> Path:
     return explained.path
 
 
-def unanswered_default(config: Config, files: "Files") -> Iterator[Problem]:
+def unanswered_default(config: Config, files: Files) -> Iterator[Problem]:
     """The remark that alerts without a type will be refused."""
     wanted = config.defaults.alert_type
     if wanted not in config.chains.alert_types:
         yield files.tarsy.problem(("defaults",), f'no chain answers the default alert type "{wanted}"', "set defaults.alert_type")
 
 
-def no_model(config: Config, reach: Reach, files: "Files") -> Iterator[Problem]:
+def no_model(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:
     """The remark that alerts will be refused until some model can be reached."""
     if config.default_provider is None and reach.needs_default_provider:
         yield files.providers.problem((), str(NoProviderError(vendor_variables())))
@@ -180,22 +196,6 @@ def later_keys(section: BaseModel, source: Source, path: Path = ()) -> Iterator[
         for key, entry in (mapping(value) or {}).items():
             if isinstance(entry, BaseModel):
                 yield from later_keys(entry, source, (*path, name, key))
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """The two sources."""
-
-    tarsy: Source
-    providers: Source
-
-    def provider_problem(self, name: str, message: str, cure: str) -> Problem:
-        """Point at the provider's entry, or for a built-in one at the place that names it."""
-        entry: Path = ("llm_providers", name)
-        if self.providers.holds(entry):
-            return self.providers.problem(entry, message, cure)
-        place = next(_places_naming(self.tarsy.data, name, ()), ())
-        return self.tarsy.problem(place, message, cure)
 
 
 def _places_naming(data: Any, name: str, path: Path) -> Iterator[Path]:

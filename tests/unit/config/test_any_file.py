@@ -14,7 +14,7 @@ from tarsy.config.loader import load_config
 from tarsy.config.problems import ConfigError
 from tarsy.config.redaction import redacted
 from tarsy.config.resolver import resolve_chain
-from unit.config.conftest import EVERY_KEY
+from unit.config.config_directory import EVERY_KEY
 
 KEYS = sorted(
     {

@@ -11,7 +11,7 @@ from tarsy.config import reference
 from tarsy.config.json_schema import FILES, json_schema, schema_file_name
 from tarsy.config.loader import load_config
 from tarsy.config.resolver import resolve_chain
-from unit.config.conftest import EVERY_KEY, ConfigDirectory
+from unit.config.config_directory import EVERY_KEY, ConfigDirectory
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "config" / "examples"

@@ -11,7 +11,7 @@ from tarsy.config.loader import load_config
 from tarsy.config.problems import ConfigError
 from tarsy.config.registries import UnknownEntryError
 from tarsy.config.resolver import resolve_chain
-from unit.config.conftest import ConfigDirectory
+from unit.config.config_directory import ConfigDirectory
 
 
 def test_without_any_file_and_key_the_built_ins_load(directory: ConfigDirectory) -> None:
@@ -71,6 +71,12 @@ def test_a_built_in_is_overridden_field_by_field(directory: ConfigDirectory) -> 
         "gemini-mine",
         "GOOGLE_API_KEY",
     )
+
+
+def test_naming_the_type_that_a_built_in_has_changes_nothing(directory: ConfigDirectory) -> None:
+    agents = directory.load("agents: {KubernetesAgent: {type: default}, ChatAgent: {type: default, max_iterations: 2}}").config.agents
+    assert agents["KubernetesAgent"].mcp_servers == ("kubernetes-server",)
+    assert agents["ChatAgent"].description
 
 
 def test_a_transport_of_another_type_replaces_the_built_in_one(directory: ConfigDirectory) -> None:

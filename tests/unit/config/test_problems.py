@@ -3,7 +3,7 @@
 import pytest
 
 from tarsy.config.problems import Problem, did_you_mean, dotted, report
-from unit.config.conftest import ConfigDirectory
+from unit.config.config_directory import ConfigDirectory
 
 TEN_MISTAKES = """\
 system:

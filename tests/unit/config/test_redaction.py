@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tarsy.config.redaction import redacted, redacted_chain, redacted_text
 from tarsy.config.resolver import resolve_chain
-from unit.config.conftest import ConfigDirectory
+from unit.config.config_directory import ConfigDirectory
 
 SECRETS = {f"s3cr3t-{n}" for n in range(9)}
 FILE = """

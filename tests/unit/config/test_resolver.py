@@ -19,7 +19,7 @@ from tarsy.config.resolver import ExplainedChain, explain_chain, resolve_chain
 from tarsy.config.selection import McpSelection, NativeToolSelection, SelectedServer
 from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
 from tarsy.domain.stage import ParallelType, SuccessPolicy
-from unit.config.conftest import EVERY_KEY, ConfigDirectory
+from unit.config.config_directory import EVERY_KEY, ConfigDirectory
 
 LEVELS = ("defaults", "agent", "chain", "stage", "stage agent")
 SERVERS = ("one", "two", "three", "four")

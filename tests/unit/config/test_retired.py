@@ -4,7 +4,7 @@ import pytest
 
 from tarsy.config.resolver import resolve_chain
 from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
-from unit.config.conftest import ConfigDirectory
+from unit.config.config_directory import ConfigDirectory
 
 STRATEGIES = ("react", "native-thinking", "langchain", "synthesis", "synthesis-native-thinking", "scoring", "scoring-native-thinking")
 # Every level where the key used to stand; @ marks its place.

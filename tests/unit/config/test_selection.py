@@ -9,7 +9,7 @@ from tarsy.config.default_tools import default_tools
 from tarsy.config.registries import UnknownEntryError
 from tarsy.config.resolver import resolve_chain
 from tarsy.config.selection import McpSelection, SelectionError, check_selection
-from unit.config.conftest import ConfigDirectory
+from unit.config.config_directory import ConfigDirectory
 
 
 @pytest.fixture

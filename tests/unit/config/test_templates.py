@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tarsy.config.resolver import resolve_chain
 from tarsy.config.templates import MissingVariableError, expand, variables
-from unit.config.conftest import ConfigDirectory
+from unit.config.config_directory import ConfigDirectory
 
 
 def test_a_variable_is_filled_in() -> None:
