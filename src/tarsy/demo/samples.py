@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tarsy.config.resolved import ResolvedChain, ResolvedProvider
 from tarsy.demo.chain import RECORDING_SCHEME, StageOutline, build_chain, chain_id_of, replay_provider
+from tarsy.demo.chat import with_chat
 from tarsy.demo.world import INCIDENTS, read_yaml
 from tarsy.domain.recording import RecordedAlert, Recording
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
@@ -136,5 +137,6 @@ def _recording(name: str) -> Recording:
             "alert": RecordedAlert(alert_type=sample.alert_type, data=sample.alert_data, author="sample"),
             "chain": json.loads(sample.chain.model_dump_json()),
             "questions": sample.questions,
+            "calls": with_chat(recording.calls, sample.questions),
         }
     )

@@ -19,6 +19,7 @@ from tarsy.db.queue import WorkQueue
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.tables import llm_interactions, mcp_interactions, messages
 from tarsy.db.timeline import TimelineRepository
+from tarsy.demo.chat import FURTHER_QUESTIONS
 from tarsy.demo.samples import Sample, list_samples, recording_loader
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.live import StoredLiveEvent, StreamDelta
@@ -76,7 +77,7 @@ async def do(engine: AsyncEngine, workshop: Workshop, kind: ClaimKind) -> None:
 
 
 async def play(engine: AsyncEngine, sample: Sample) -> str:
-    """Investigate the sample's alert, then ask its questions."""
+    """Investigate the sample's alert, then ask its questions, and one that it is not prepared for."""
     session_id = str(uuid4())
     session = NewSession(
         id=session_id,
@@ -91,7 +92,7 @@ async def play(engine: AsyncEngine, sample: Sample) -> str:
     await SessionRepository(engine).insert(session)
     async with workshop_on(engine) as workshop:
         await do(engine, workshop, ClaimKind.SESSION)
-        for question in sample.questions:
+        for question in (*sample.questions, "And what did you have for lunch?"):
             await ChatRepository(engine).ask(session_id, question, author="test")
             await do(engine, workshop, ClaimKind.CHAT)
     return session_id
@@ -124,7 +125,8 @@ async def test_a_sample_runs_to_its_recorded_end_and_answers_its_questions(sampl
         check_timeline(sample, (await TimelineRepository(engine).read(session_id)).events)
         async with engine.connect() as connection:
             asked = await connection.execute(sa.select(llm_interactions.c.track, llm_interactions.c.turn, llm_interactions.c.error_code))
-            assert {tuple(row) for row in asked} == {(call.track, call.turn, None) for call in sample.recording.calls}
+            unprepared = len(sample.recording.calls) - FURTHER_QUESTIONS + 1
+            assert {tuple(row) for row in asked} == {(call.track, call.turn, None) for call in sample.recording.calls[:unprepared]}
             errors = await connection.execute(sa.select(mcp_interactions.c.call_id).where(mcp_interactions.c.is_error))
             assert set(errors.scalars()) == set(sample.incident.planned_errors)
             stored = await connection.execute(sa.select(messages.c.content))
