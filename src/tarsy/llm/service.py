@@ -55,7 +55,8 @@ async def start_service(client: InProcessLLMClient, *, host: str, port: int, tls
     Raises:
         OSError: the address cannot be bound, or the TLS files cannot be read.
     """
-    server = grpc.aio.server(options=(*MESSAGE_OPTIONS, *KEEPALIVE_OPTIONS))
+    # Two services on one port would share its callers without anybody noticing.
+    server = grpc.aio.server(options=(*MESSAGE_OPTIONS, *KEEPALIVE_OPTIONS, ("grpc.so_reuseport", 0)))
     health_servicer = _add_health(server)
     handler = grpc.unary_stream_rpc_method_handler(
         _Calls(client).generate,

@@ -1,0 +1,130 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tarsy.config.resolved import ResolvedProvider
+from tarsy.domain.agent import LLMBackend, ProviderType
+from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.recording import Recording
+from tarsy.domain.tool import ToolDefinition
+from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ToolCallChunk, UsageChunk
+from tarsy.llm.in_process import InProcessLLMClient, in_process_client
+from tarsy.llm.providers.replay import ChangedRequest
+from tarsy.llm.request_hash import request_hash
+
+REQUEST = GenerateInput(
+    session_id="s",
+    execution_id="e",
+    messages=(ConversationMessage(Role.USER, "Why?"),),
+    provider=ResolvedProvider(name="tape", type=ProviderType.REPLAY, model="tape", recording="sample:one"),
+    backend=LLMBackend.NATIVE_GEMINI,
+    track="0.analysis/0.Agent",
+    turn=0,
+)
+
+
+def tape(request_hash: str | None = None) -> Recording:
+    return Recording.model_validate(
+        {
+            "calls": [
+                {
+                    "track": "0.analysis/0.Agent",
+                    "turn": 0,
+                    "request_hash": request_hash,
+                    "chunks": [
+                        {"after": 0.5, "text": "Because it is so."},
+                        {"tool_call": {"id": "1", "name": "s.t"}},
+                        {"usage": {"input_tokens": 3}},
+                    ],
+                }
+            ]
+        }
+    )
+
+
+async def hear(client: InProcessLLMClient, request: GenerateInput = REQUEST) -> list[Chunk]:
+    return [chunk async for chunk in client.generate(request)]
+
+
+async def test_a_recorded_call_is_played_whole_and_at_once() -> None:
+    client = in_process_client(recordings=lambda _: tape())
+    assert await hear(client) == [TextChunk("Because it is so."), ToolCallChunk("1", "s.t", "{}"), UsageChunk(input_tokens=3)]
+
+
+async def test_with_pacing_text_comes_word_by_word_and_says_the_same() -> None:
+    client = in_process_client(recordings=lambda _: tape(), replay_speed=1000)
+    chunks = await hear(client)
+    assert chunks[:4] == [TextChunk("Because "), TextChunk("it "), TextChunk("is "), TextChunk("so.")]
+
+
+async def test_a_call_that_was_not_recorded_says_what_was_asked_and_what_there_is() -> None:
+    client = in_process_client(recordings=lambda _: tape())
+    assert await hear(client, replace(REQUEST, turn=4)) == [
+        ErrorChunk(
+            "the recording sample:one has no call for track '0.analysis/0.Agent' turn 4; it has 0.analysis/0.Agent turns 0",
+            ErrorCode.INVALID_REQUEST,
+        )
+    ]
+
+
+async def test_a_changed_question_is_played_and_reported() -> None:
+    changes: list[ChangedRequest] = []
+    client = in_process_client(recordings=lambda _: tape("other"), on_changed_request=changes.append)
+    assert len(await hear(client)) == 3
+    assert changes == [ChangedRequest("0.analysis/0.Agent", 0, "other", request_hash(REQUEST))]
+
+
+async def test_the_same_question_is_not_reported() -> None:
+    changes: list[ChangedRequest] = []
+    client = in_process_client(recordings=lambda _: tape(request_hash(REQUEST)), on_changed_request=changes.append)
+    await hear(client)
+    assert changes == []
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+async def test_a_recording_is_read_from_a_file_and_again_when_it_changes(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"tape.{suffix}"
+    path.write_text(tape().model_dump_json())
+    request = replace(REQUEST, provider=REQUEST.provider.model_copy(update={"recording": str(path)}))
+    client = in_process_client()
+    assert len(await hear(client, request)) == 3
+
+    path.write_text("calls: [{track: 0.analysis/0.Agent, turn: 0, chunks: [{text: New.}]}]")
+
+    assert await hear(client, request) == [TextChunk("New.")]
+
+
+@pytest.mark.parametrize("text", ["calls: [{track: x}]", "[", "calls: {"])
+async def test_a_file_that_is_no_recording_is_refused_by_name(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "broken.yaml"
+    path.write_text(text)
+    request = replace(REQUEST, provider=REQUEST.provider.model_copy(update={"recording": str(path)}))
+
+    [chunk] = await hear(in_process_client(), request)
+
+    assert isinstance(chunk, ErrorChunk)
+    assert chunk.code is ErrorCode.INVALID_REQUEST
+    assert str(path) in chunk.message
+
+
+def test_the_hash_knows_neither_ids_nor_runs() -> None:
+    def conversation(call_id: str) -> tuple[ConversationMessage, ...]:
+        call = ToolCall(call_id, "s.t", "{}")
+        return ConversationMessage(Role.ASSISTANT, "", (call,)), ConversationMessage(Role.TOOL, "x", (), call_id, "s.t")
+
+    one = replace(REQUEST, messages=conversation("a"), session_id="1", execution_id="2", track="x", turn=7)
+    other = replace(REQUEST, messages=conversation("b"))
+    assert request_hash(one) == request_hash(other)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(REQUEST, messages=(ConversationMessage(Role.USER, "Why not?"),)),
+        replace(REQUEST, tools=(ToolDefinition("s.t", ""),)),
+        replace(REQUEST, provider=REQUEST.provider.model_copy(update={"model": "other"})),
+    ],
+)
+def test_the_hash_knows_words_tools_and_model(changed: GenerateInput) -> None:
+    assert request_hash(changed) != request_hash(REQUEST)
