@@ -1,0 +1,199 @@
+"""Two server processes on one database: whatever happens, each client sees the stored truth, and text crosses processes."""
+
+import os
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import anyio
+import httpx
+import orjson
+import pytest
+import sqlalchemy as sa
+from anyio.streams.buffered import BufferedByteReceiveStream
+from anyio.to_thread import run_sync
+from sqlalchemy.exc import DBAPIError
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import WebSocketException
+
+from tarsy.db.connection import create_engine
+from tarsy.db.embedded import EmbeddedServer
+from tarsy.db.outbox import Outbox, publish
+from tarsy.db.tables import events
+from tarsy.demo.samples import list_samples
+from tarsy.domain.live import LiveEvent, LiveEventType, session_channel
+
+SERVE = "from tarsy.cli.main import main; main()"
+START_SECONDS = 60
+PATIENCE_SECONDS = 90
+# Below the catch-up limit, so that no reader may be told to reload.
+EVENTS = 160
+READERS = 5
+
+Message = dict[str, Any]
+
+
+@pytest.fixture
+def own_server() -> Generator[EmbeddedServer]:
+    """A database of its own: the test restarts it. Not below pytest's directories, which its account may not enter."""
+    with tempfile.TemporaryDirectory(prefix="tarsy-live-") as directory:
+        server = EmbeddedServer(Path(directory))
+        server.open()
+        yield server
+        server.close()
+
+
+@asynccontextmanager
+async def tarsy(database_url: str, *options: str, **environment: str) -> AsyncGenerator[str]:
+    """A real server process; yields host and port."""
+    env = {**os.environ, "DATABASE_URL": database_url, **environment}
+    command = [sys.executable, "-c", SERVE, "serve", "--port", "0", *options]
+    async with await anyio.open_process(command, env=env, stderr=None) as process:
+        try:
+            assert process.stdout is not None
+            with anyio.fail_after(START_SECONDS):
+                line = await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", 1_000)
+            yield line.decode().rpartition("http://")[2].strip(" /")
+        finally:
+            process.kill()
+
+
+async def submit(address: str) -> str:
+    """A session of a sample incident."""
+    sample = list_samples()[0]
+    patient = httpx.AsyncHTTPTransport(retries=6)
+    async with httpx.AsyncClient(base_url=f"http://{address}", timeout=30, transport=patient) as http:
+        answer = await http.post("/api/v1/alerts", json={"alert_type": sample.alert_type, "data": sample.alert_data})
+        assert answer.is_success, answer.text
+        return str(answer.json()["session_id"])
+
+
+async def say(connection: ClientConnection, **action: Any) -> None:
+    await connection.send(orjson.dumps(action).decode())
+
+
+@dataclass(slots=True)
+class Reader:
+    """A client that comes and goes, on whichever server it finds, and reads quickly or slowly."""
+
+    channel: str
+    addresses: tuple[str, str]
+    chance: Random
+    last: int = 0
+    seen: list[Message] = field(default_factory=list[Message])
+
+    async def read_until(self, finished: anyio.Event, total: list[int]) -> None:
+        while not (finished.is_set() and self.last >= total[0]):
+            try:
+                await self._visit(self.chance.choice(self.addresses), lazy=self.chance.random() < 0.3)
+            except (WebSocketException, OSError):
+                await anyio.sleep(0.1)
+
+    async def _visit(self, address: str, *, lazy: bool) -> None:
+        stay = 0.2 + self.chance.random() * 2
+        async with connect(f"ws://{address}/ws", close_timeout=0.1) as connection:
+            with anyio.move_on_after(stay):
+                await self._listen(connection, lazy=lazy)
+
+    async def _listen(self, connection: ClientConnection, *, lazy: bool) -> None:
+        await say(connection, action="subscribe", channel=self.channel, last_event_id=self.last)
+        async for text in connection:
+            self._take(orjson.loads(text))
+            if lazy:
+                await anyio.sleep(self.chance.random() * 0.1)
+
+    def _take(self, message: Message) -> None:
+        assert message["type"] not in {"catchup.overflow", "subscription.error", "error"}, message
+        if "id" in message:
+            assert message["id"] == self.last + 1, "a gap or a repetition"
+            self.last = message["id"]
+            self.seen.append(message)
+
+
+async def write(database_url: str, session: str, chance: Random) -> int:
+    """Write until there are enough events, through whatever happens to the database; answers how many there are."""
+    engine = create_engine(database_url)
+    outbox, channel = Outbox(engine), session_channel(session)
+    last = 0
+    while last < EVENTS:
+        # Sometimes larger than a notification.
+        payload = {"session_id": session, "filler": "x" * chance.choice([0, 0, 0, 9_000])}
+        batch = [LiveEvent(channel, LiveEventType.SESSION_STATUS, payload)] * chance.randint(1, 4)
+        try:
+            async with engine.begin() as connection:
+                await publish(connection, batch, session_id=session)
+            last = await outbox.last_id(channel)
+        except (DBAPIError, OSError):
+            await anyio.sleep(0.1)
+        await anyio.sleep(chance.random() * 0.06)
+    await engine.dispose()
+    return last
+
+
+async def stored(database_url: str, channel: str) -> list[Message]:
+    engine = create_engine(database_url)
+    async with engine.connect() as connection:
+        rows = await connection.execute(sa.select(events.c.payload).where(events.c.channel == channel).order_by(events.c.id))
+        payloads = [dict(row.payload) for row in rows]
+    await engine.dispose()
+    return payloads
+
+
+def restart(server: EmbeddedServer) -> None:
+    server.close()
+    server.open()
+
+
+@pytest.mark.timeout(240)
+async def test_every_client_sees_the_stored_truth_through_disconnections_and_a_database_restart(own_server: EmbeddedServer) -> None:
+    url = own_server.url
+    async with tarsy(url, "--role", "api") as one, tarsy(url, "--role", "api") as two:
+        session = await submit(one)
+        chance = Random("live")  # noqa: S311 - a test that can be repeated, not a secret
+        readers = [Reader(session_channel(session), (one, two), Random(f"reader {number}")) for number in range(READERS)]  # noqa: S311 - same
+        finished, total = anyio.Event(), [0]
+        with anyio.fail_after(PATIENCE_SECONDS):
+            async with anyio.create_task_group() as tasks:
+                for reader in readers:
+                    tasks.start_soon(reader.read_until, finished, total)
+                tasks.start_soon(run_sync, restart, own_server)
+                total[0] = await write(url, session, chance)
+                finished.set()
+        truth = await stored(url, session_channel(session))
+    assert len(truth) == total[0]
+    assert all(reader.seen == truth for reader in readers)
+
+
+@pytest.mark.timeout(240)
+async def test_text_of_one_process_is_seen_on_the_other_as_it_is_written(database_url: str) -> None:
+    async with tarsy(database_url, TARSY_REPLAY_SPEED="0.3") as worker, tarsy(database_url, "--role", "api") as other:
+        session = await submit(other)
+        texts: dict[str, str] = {}
+        chunks, contents = 0, dict[str, str]()
+        with anyio.fail_after(PATIENCE_SECONDS):
+            async with connect(f"ws://{other}/ws") as connection:
+                await say(connection, action="subscribe", channel=session_channel(session), last_event_id=0)
+                async for text in connection:
+                    message = orjson.loads(text)
+                    match message["type"]:
+                        case "stream.chunk":
+                            chunks += 1
+                            known = texts[message["event_id"]]
+                            assert message["offset"] <= len(known)
+                            texts[message["event_id"]] = known[: message["offset"]] + message["delta"]
+                        case "timeline_event.created":
+                            texts[message["event"]["id"]] = ""
+                        case "timeline_event.completed":
+                            contents[message["event_id"]] = message["content"]
+                        case "session.completed":
+                            break
+                        case _:
+                            pass
+        assert worker != other
+    assert chunks > 0
+    assert all(contents[event].startswith(text) for event, text in texts.items() if text and event in contents)
