@@ -3,8 +3,10 @@
 Imported on first use only: the HTTP library and the SDK are heavy.
 """
 
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextvars import ContextVar
+from functools import cache
 
 import httpx2
 
@@ -31,8 +33,14 @@ def http_client(
     return httpx2.AsyncClient(
         headers=dict(headers),
         timeout=httpx2.Timeout(timeout or CONNECT_TIMEOUT, read=READ_TIMEOUT),
-        transport=ObservedTransport(httpx2.AsyncHTTPTransport(verify=verify_ssl), on_failure),
+        transport=ObservedTransport(httpx2.AsyncHTTPTransport(verify=_ssl_context(verify_ssl=verify_ssl)), on_failure),
     )
+
+
+@cache
+def _ssl_context(*, verify_ssl: bool) -> ssl.SSLContext:
+    """Shared: reading the authorities takes tens of milliseconds and a megabyte each time."""
+    return httpx2.create_ssl_context(verify=verify_ssl)
 
 
 class ObservedTransport(httpx2.AsyncBaseTransport):

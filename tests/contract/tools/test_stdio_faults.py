@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import anyio
+import pytest
 from structlog.testing import capture_logs
 
 from contract.tools.opening import fault, opened, stdio
+from tarsy.domain.tool import ToolResult
 
 
 async def test_a_server_gets_only_the_environment_its_configuration_names() -> None:
@@ -26,9 +28,16 @@ async def test_its_own_credentials_do_not_come_back_from_a_server() -> None:
 async def test_a_hanging_tool_times_out_and_others_go_on() -> None:
     async with opened(fault(), call_timeout=1.0) as tools:
         await tools.list()
+        results: list[ToolResult] = []
+
+        async def hang() -> None:
+            results.append(await tools.call("fault.hang"))
+
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(tools.call, "fault.echo", "meanwhile")
-            result = await tools.call("fault.hang")
+            tasks.start_soon(hang)
+            assert (await tools.call("fault.echo", "meanwhile")).content == "meanwhile"
+            assert results == []
+        (result,) = results
         assert result.is_timeout
         assert "unknown: check before calling it again" in result.content
         assert (await tools.call("fault.echo", "after")).content == "after"
@@ -154,10 +163,10 @@ async def test_an_error_of_the_owner_leaves_the_tools_as_itself() -> None:
     class OwnersError(Exception):
         pass
 
-    try:
+    async def owner() -> None:
         async with opened(fault()) as tools:
             await tools.list()
             raise OwnersError
-    except OwnersError:
-        return
-    raise AssertionError("the error was lost")
+
+    with pytest.raises(OwnersError):
+        await owner()

@@ -1,0 +1,133 @@
+"""An MCP server over HTTP that misbehaves on demand, run inside the test."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+TOOLS = [
+    "echo",
+    "hang",
+    "status_401",
+    "status_403",
+    "status_500",
+    "close",
+    "garbage",
+    "flood",
+    "forget_session",
+    "wrong_type",
+    "half_stream",
+]
+READ_ONLY = {"echo", "forget_session"}
+
+
+@dataclass(slots=True)
+class HttpFault:
+    """What the server was asked, and what it should do wrong before any tool is called."""
+
+    refuse_all_with: int | None = None
+    requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list[tuple[str, str, dict[str, str]]])
+    sessions: set[str] = field(default_factory=set[str])
+    calls: list[str] = field(default_factory=list[str])
+    url: str = ""
+
+    async def handle(self, request: Request) -> Response:
+        self.requests.append((request.method, request.url.path, dict(request.headers)))
+        if request.url.path == "/cleanup":
+            return Response(status_code=204)
+        if self.refuse_all_with is not None:
+            return Response("who are you? password=hunter2", status_code=self.refuse_all_with)
+        if request.method != "POST":
+            return Response(status_code=405)
+        message = json.loads(await request.body())
+        session = request.headers.get("mcp-session-id")
+        if message["method"] != "initialize" and session not in self.sessions:
+            return JSONResponse({"error": "no such session"}, status_code=404)
+        return await self._answer(message)
+
+    async def _answer(self, message: dict[str, Any]) -> Response:
+        match message["method"]:
+            case "initialize":
+                session = f"session-{len(self.requests)}"
+                self.sessions.add(session)
+                info = {"name": "fault", "version": "1"}
+                result: dict[str, Any] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+                return _result(message, result, {"mcp-session-id": session})
+            case "tools/list":
+                schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+                listed = [{"name": name, "inputSchema": schema, "annotations": {"readOnlyHint": name in READ_ONLY}} for name in TOOLS]
+                return _result(message, {"tools": listed})
+            case "tools/call":
+                self.calls.append(message["params"]["name"])
+                return await self._call(message)
+            case "ping":
+                return _result(message, {})
+            case _:
+                return Response(status_code=202)
+
+    async def _call(self, message: dict[str, Any]) -> Response:  # noqa: PLR0911 - one per fault
+        name = message["params"]["name"]
+        if name.startswith("status_"):
+            return Response("upstream says no, password=hunter2", status_code=int(name.removeprefix("status_")))
+        if name == "forget_session" and self.calls.count(name) == 1:
+            self.sessions.clear()
+            return JSONResponse({"error": "no such session"}, status_code=404)
+        match name:
+            case "hang":
+                await anyio.sleep(30)
+            case "close":
+                return StreamingResponse(_broken(), media_type="application/json", headers={"content-length": "1000"})
+            case "half_stream":
+                return StreamingResponse(_half_an_event(), media_type="text/event-stream")
+            case "garbage":
+                return Response("<html>not JSON</html>", media_type="application/json")
+            case "wrong_type":
+                return Response("<html>password=hunter2</html>", media_type="text/html")
+            case "flood":
+                return _result(message, {"content": [{"type": "text", "text": "x" * 50 * 1024 * 1024}]})
+            case _:
+                pass
+        return _result(message, {"content": [{"type": "text", "text": message["params"].get("arguments", {}).get("text", "done")}]})
+
+
+def _result(message: dict[str, Any], result: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": result}, headers=headers)
+
+
+async def _broken() -> AsyncIterator[bytes]:
+    yield b'{"jsonrpc"'
+    raise ConnectionResetError
+
+
+async def _half_an_event() -> AsyncIterator[bytes]:
+    yield b"event: message\ndata: {"
+
+
+@asynccontextmanager
+async def http_fault_server(certificate: Path | None = None) -> AsyncGenerator[HttpFault]:
+    """Run the server on a free port, over TLS with the given certificate and key."""
+    fault = HttpFault()
+    app = Starlette(routes=[Route("/{path:path}", fault.handle, methods=["GET", "POST", "DELETE"])])
+    server = uvicorn.Server(
+        uvicorn.Config(app, port=0, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ssl_certfile=certificate)
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.serve)
+        with anyio.fail_after(10):
+            while not server.started:
+                await anyio.lowlevel.checkpoint()
+        port = server.servers[0].sockets[0].getsockname()[1]
+        fault.url = f"{'https' if certificate else 'http'}://127.0.0.1:{port}/mcp"
+        try:
+            yield fault
+        finally:
+            server.should_exit = True

@@ -1,0 +1,70 @@
+"""The monitor: what it sees, and that it sees it change."""
+
+import os
+
+import anyio
+import psutil
+
+from contract.tools.http_fault_server import http_fault_server
+from contract.tools.opening import fault, server, stdio
+from tarsy.config.resolved import ResolvedTransport
+from tarsy.tools.health import HealthMonitor, ServerReport, ServerState
+
+
+async def until(monitor: HealthMonitor, name: str, state: ServerState) -> ServerReport:
+    with anyio.fail_after(20):
+        while True:
+            report = next(report for report in monitor.reports if report.name == name)
+            if report.state is state:
+                return report
+            await anyio.sleep(0.02)
+
+
+async def test_each_server_is_reported_with_its_tools_or_its_problem() -> None:
+    servers = {each.name: each for each in (fault(), stdio("missing", "no-such-program"))}
+    monitor = HealthMonitor(servers, env=dict(os.environ), interval=0.05)
+    assert [report.state for report in monitor.reports] == [ServerState.UNKNOWN, ServerState.UNKNOWN]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(monitor.run)
+        good = await until(monitor, "fault", ServerState.CONNECTED)
+        assert "fault.echo" in [tool.name for tool in good.tools]
+        assert good.transport == "stdio"
+        bad = await until(monitor, "missing", ServerState.FAILED)
+        assert bad.problem is not None
+        assert "no-such-program" in bad.problem
+        assert [warning.name for warning in monitor.warnings] == ["missing"]
+        tasks.cancel_scope.cancel()
+    assert psutil.Process().children() == []
+
+
+async def test_a_server_that_goes_and_comes_back_is_seen_going_and_coming_back() -> None:
+    async with http_fault_server() as remote:
+        config = server("remote", ResolvedTransport(type="http", url=remote.url))
+        monitor = HealthMonitor({"remote": config}, env={}, interval=0.02)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(monitor.run)
+            await until(monitor, "remote", ServerState.CONNECTED)
+            remote.refuse_all_with = 503
+            failed = await until(monitor, "remote", ServerState.FAILED)
+            assert failed.problem is not None
+            assert "HTTP 503" in failed.problem
+            # What it offered is still known.
+            assert failed.tools
+            remote.refuse_all_with = None
+            await until(monitor, "remote", ServerState.CONNECTED)
+            assert monitor.warnings == ()
+            tasks.cancel_scope.cancel()
+
+
+async def test_a_crashed_server_is_started_again() -> None:
+    monitor = HealthMonitor({"fault": fault()}, env=dict(os.environ), interval=0.02)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(monitor.run)
+        await until(monitor, "fault", ServerState.CONNECTED)
+        for child in psutil.Process().children(recursive=True):
+            child.kill()
+        with anyio.fail_after(20):
+            while not psutil.Process().children(recursive=True):  # noqa: ASYNC110 - a process has no event for us
+                await anyio.sleep(0.02)
+        await until(monitor, "fault", ServerState.CONNECTED)
+        tasks.cancel_scope.cancel()

@@ -1,0 +1,114 @@
+"""A server over HTTP that misbehaves: status, URL and body reach the person who can act, and no secret does."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+import trustme
+
+from contract.tools.http_fault_server import HttpFault, http_fault_server
+from contract.tools.opening import EXECUTION_ID, opened, server
+from tarsy.config.resolved import ResolvedMcpServer, ResolvedTransport
+
+
+def remote(fault: HttpFault, **more: object) -> ResolvedMcpServer:
+    return server("remote", ResolvedTransport.model_validate({"type": "http", "url": fault.url, **more}))
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_refused_credentials_name_the_server_and_the_setting(status: int) -> None:
+    async with http_fault_server() as fault, opened(remote(fault, bearer_token="{{.KEY}}"), env={"KEY": "credential-of-ours"}) as tools:
+        result = await tools.call(f"remote.status_{status}")
+        assert result.is_error
+        assert f"HTTP {status} to POST {fault.url}" in result.content
+        assert "mcp_servers.remote.transport.bearer_token" in result.content
+        assert "hunter2" not in result.content
+        assert (await tools.call("remote.echo", "still here")).content == "still here"
+
+
+async def test_a_server_error_shows_status_url_and_body() -> None:
+    async with http_fault_server() as fault, opened(remote(fault)) as tools:
+        result = await tools.call("remote.status_500")
+        assert result.is_error
+        assert f"HTTP 500 to POST {fault.url}: upstream says no, password=[MASKED_PASSWORD]" in result.content
+
+
+@pytest.mark.parametrize("status", [401, 500])
+async def test_a_server_that_refuses_the_handshake_is_a_warning_with_the_reason(status: int) -> None:
+    async with http_fault_server() as fault:
+        fault.refuse_all_with = status
+        async with opened(remote(fault)) as tools:
+            (warning,) = (await tools.list()).warnings
+            assert f"HTTP {status} to POST {fault.url}" in warning
+            assert "hunter2" not in warning
+
+
+async def test_a_server_that_is_not_there_is_a_warning_with_the_address() -> None:
+    gone = server("remote", ResolvedTransport(type="http", url="http://127.0.0.1:9/mcp"))
+    async with opened(gone) as tools:
+        (warning,) = (await tools.list()).warnings
+        assert "no answer to POST http://127.0.0.1:9/mcp" in warning
+
+
+async def test_an_sse_server_that_refuses_is_noticed_at_once() -> None:
+    async with http_fault_server() as fault:
+        fault.refuse_all_with = 403
+        with anyio.fail_after(10):
+            async with opened(server("remote", ResolvedTransport(type="sse", url=fault.url))) as tools:
+                (warning,) = (await tools.list()).warnings
+        assert f"HTTP 403 to GET {fault.url}" in warning
+
+
+@pytest.mark.parametrize("tool", ["close", "garbage", "wrong_type", "half_stream"])
+async def test_a_broken_answer_is_an_error_and_the_next_call_works(tool: str) -> None:
+    async with http_fault_server() as fault, opened(remote(fault)) as tools:
+        with anyio.fail_after(15):
+            result = await tools.call(f"remote.{tool}")
+        assert result.is_error
+        assert not result.is_timeout
+        assert "hunter2" not in result.content
+        assert fault.calls.count(tool) == 1
+        assert (await tools.call("remote.echo", "after")).content == "after"
+
+
+async def test_a_forgotten_session_is_opened_again_and_the_call_made() -> None:
+    async with http_fault_server() as fault, opened(remote(fault)) as tools:
+        assert (await tools.call("remote.forget_session")).content == "done"
+        assert fault.calls == ["forget_session", "forget_session"]
+
+
+async def test_a_flood_is_clipped_and_a_hang_is_abandoned() -> None:
+    async with http_fault_server() as fault, opened(remote(fault), call_timeout=20) as tools:
+        assert "characters omitted" in (await tools.call("remote.flood")).content
+    async with http_fault_server() as fault, opened(remote(fault, timeout=0.5), call_timeout=20) as tools:
+        assert (await tools.call("remote.hang")).is_timeout
+
+
+async def test_headers_carry_the_token_and_the_execution_and_the_end_is_announced() -> None:
+    async with http_fault_server() as fault:
+        config = remote(
+            fault,
+            bearer_token="{{.KEY}}",
+            custom_headers={"X-Execution": "{{.SESSION_ID}}", "X-Team": "{{.TEAM}}"},
+            session_cleanup_url=fault.url.replace("/mcp", "/cleanup") + "?execution={{.SESSION_ID}}",
+        )
+        async with opened(config, env={"KEY": "credential-of-ours", "TEAM": "sre"}) as tools:
+            await tools.call("remote.echo", "x")
+        methods = [(method, path) for method, path, _ in fault.requests]
+        assert methods[-1] == ("DELETE", "/cleanup")
+        assert methods.count(("DELETE", "/cleanup")) == 1
+        for _, _, headers in fault.requests:
+            assert headers["authorization"] == "Bearer credential-of-ours"
+            assert headers["x-execution"] == EXECUTION_ID
+            assert headers["x-team"] == "sre"
+
+
+async def test_a_certificate_nobody_vouches_for_is_refused_unless_told_otherwise(tmp_path: Path) -> None:
+    certificate = tmp_path / "server.pem"
+    trustme.CA().issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(certificate))
+    async with http_fault_server(certificate) as fault:
+        async with opened(remote(fault)) as tools:
+            (warning,) = (await tools.list()).warnings
+            assert "CERTIFICATE_VERIFY_FAILED" in warning
+        async with opened(remote(fault, verify_ssl=False)) as tools:
+            assert (await tools.call("remote.echo", "over TLS")).content == "over TLS"

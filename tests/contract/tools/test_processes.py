@@ -1,0 +1,165 @@
+"""No process outlives its execution: not after a clean end, not after a cancelled one, and not after we are killed."""
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+
+from contract.tools.http_fault_server import http_fault_server
+from contract.tools.opening import HERE, Tools, fault, npm_program, opened, server, stdio
+from tarsy.config.resolved import ResolvedMcpServer, ResolvedTransport
+
+# An execution in a process of its own, so that it can be killed.
+VICTIM = """
+import anyio, sys
+sys.path.insert(0, sys.argv[1])
+from contract.tools.opening import fault, npm_program, opened, stdio
+
+async def main():
+    npx = stdio("npm", "sh", "-c", "exec " + npm_program("mcp-server-everything"))
+    async with opened(fault("stubborn"), npx) as tools:
+        await tools.list()
+        await tools.call("fault.spawn", sys.argv[2])
+        print("ready", flush=True)
+        await anyio.sleep_forever()
+
+anyio.run(main)
+"""
+
+
+def alive(pids: Iterable[int]) -> list[int]:
+    """Those that still run; a zombie of somebody else's is not ours to collect."""
+    found: list[int] = []
+    for pid in pids:
+        try:
+            if psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                found.append(pid)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def family(pid: int) -> list[int]:
+    return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+
+
+async def gone(pids: list[int]) -> None:
+    with anyio.fail_after(15):
+        while alive(pids):  # noqa: ASYNC110 - a stranger's process has no event for us
+            await anyio.sleep(0.02)
+
+
+async def test_killing_us_ends_every_server_with_all_its_descendants(tmp_path: Path) -> None:
+    pids_file = tmp_path / "pids"
+    command = [sys.executable, "-c", VICTIM, str(HERE.parents[1]), str(pids_file)]
+    async with await anyio.open_process(command, stderr=None) as victim:
+        assert victim.stdout is not None
+        with anyio.fail_after(60):
+            said = await victim.stdout.receive()
+            while b"ready" not in said:
+                said += await victim.stdout.receive()
+        spawned = [int(pid) for pid in pids_file.read_text().split()]
+        below = family(victim.pid)
+        assert len(alive(spawned)) == 3
+        assert set(spawned) <= set(below)
+        os.kill(victim.pid, signal.SIGKILL)
+        await gone([*below, *spawned])
+
+
+async def test_a_clean_end_leaves_no_process_and_no_zombie_even_of_a_stubborn_server(tmp_path: Path) -> None:
+    pids_file = tmp_path / "pids"
+    async with opened(fault("stubborn")) as tools:
+        await tools.call("fault.spawn", str(pids_file))
+        below = family(os.getpid())
+        assert len(below) >= 4
+    assert alive(below) == []
+    assert psutil.Process().children() == []
+
+
+async def test_a_cancelled_execution_leaves_nothing_behind() -> None:
+    below: list[int] = []
+    with anyio.move_on_after(30) as scope:
+        async with opened(fault(), fault("stubborn", name="second")) as tools:
+            await tools.list()
+            below += family(os.getpid())
+            scope.cancel()
+            await tools.call("fault.hang")
+    assert scope.cancelled_caught
+    assert below
+    assert alive(below) == []
+
+
+async def test_cancelling_while_connecting_leaves_nothing_behind() -> None:
+    with anyio.move_on_after(0.3) as scope:
+        async with opened(fault("mute")) as tools:
+            await tools.list()
+    assert scope.cancelled_caught
+    assert psutil.Process().children() == []
+
+
+@pytest.mark.timeout(300)
+async def test_fifty_executions_with_four_servers_each_leak_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    me = psutil.Process()
+    async with http_fault_server() as remote:
+        url = remote.url
+        four = (
+            fault(name="one"),
+            fault(name="two"),
+            server("three", ResolvedTransport(type="http", url=url)),
+            server("four", ResolvedTransport(type="http", url=url, custom_headers={"X-Execution": "{{.SESSION_ID}}"})),
+        )
+        # The first round shows how much memory fifty need; only what a second one adds to that is a leak.
+        await _fifty_at_once(four)
+        gc.collect()
+        before = (me.num_fds(), me.memory_info().rss)
+        await _fifty_at_once(four)
+        gc.collect()
+        after = (me.num_fds(), me.memory_info().rss)
+        grown = (after[1] - before[1]) / 1024 / 1024
+        children = me.children(recursive=True)
+        with capsys.disabled():
+            print(f"\n50 executions with 4 servers: {len(children)} processes left, fds {before[0]} to {after[0]}, {grown:+.1f} MB")  # noqa: T201 - the figures are the point
+        assert children == []
+        assert after[0] <= before[0] + 5
+        assert grown < 20
+
+
+async def _fifty_at_once(servers: Sequence[ResolvedMcpServer]) -> None:
+    present = 0
+    everybody = anyio.Event()
+
+    async def execution(number: int) -> None:
+        nonlocal present
+        async with opened(*servers, call_timeout=60) as tools:
+            assert (await tools.list()).warnings == ()
+            present += 1
+            if present == 50:
+                everybody.set()
+            # Nobody leaves before all are there.
+            await everybody.wait()
+            await _use(tools, number)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(50):
+            tasks.start_soon(execution, number)
+
+
+async def _use(tools: Tools, count: int) -> None:
+    for name in ("one", "two", "three", "four"):
+        assert (await tools.call(f"{name}.echo", f"number {count}")).content == f"number {count}"
+
+
+async def test_a_server_started_through_npx_ends_with_its_execution() -> None:
+    wrapped = stdio("npm", "sh", "-c", f"{npm_program('mcp-server-everything')}; true")
+    async with opened(wrapped) as tools:
+        assert (await tools.list()).warnings == ()
+        below = family(os.getpid())
+        # Supervisor, shell, node.
+        assert len(below) >= 3
+    assert alive(below) == []
