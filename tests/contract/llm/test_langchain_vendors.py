@@ -1,5 +1,6 @@
 """Where the vendors behind LangChain differ: sealed thinking, servers of one's own, errors inside a stream."""
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -7,10 +8,14 @@ import pytest
 
 from contract.llm.asking import PODS, QUESTION, Asking, results_of, without_words
 from contract.llm.vendor_server import Reply, VendorServer
-from contract.llm.vendors import USAGE, Anthropic, Call, ChatCompletions, GeminiThroughLangChain, Responses, Said, Vendor, sse
+from contract.llm.vendors import USAGE, XAI, Anthropic, Call, ChatCompletions, GeminiThroughLangChain, Responses, Said, Vendor, sse
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.tool import ToolDefinition
+from tarsy.llm.access import resolve_access
 from tarsy.llm.client import ErrorChunk, ErrorCode, LLMClient, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.llm.client_cache import ClientCache
+from tarsy.llm.in_process import in_process_client
+from tarsy.llm.providers.langchain_models import ChatModel, ModelKey, close_model, make_model
 
 LOOK = Call("call_1", "k8s__pods_list", '{"ns": "a"}')
 ELSEWHERE = (
@@ -80,6 +85,18 @@ async def test_a_failed_response_is_asked_for_again(client: LLMClient, server: V
     asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
 
     assert await asking.hear() == [TextChunk("Because."), USAGE]
+
+
+async def test_an_organization_that_may_not_see_thoughts_gets_its_answer_without(client: LLMClient, server: VendorServer) -> None:
+    asking = Asking(client, server, Responses())
+    refusal = "Your organization must be verified to generate reasoning summaries."
+    asking.server.replies.append(asking.vendor.error(400, refusal))
+    asking.server.replies.extend([asking.vendor.reply(Said(text=("Because.",)))] * 2)
+
+    assert await asking.hear() == [TextChunk("Because."), USAGE]
+    assert await asking.hear() == [TextChunk("Because."), USAGE]
+
+    assert ["reasoning" in body for body in asking.server.bodies] == [True, False, False]
 
 
 async def test_gemini_signatures_go_back_through_langchain_too(client: LLMClient, server: VendorServer) -> None:
@@ -162,3 +179,34 @@ async def test_an_address_with_an_unknown_variable_names_it(client: LLMClient, s
 
     assert without_words(chunks) == [ErrorChunk("", ErrorCode.CREDENTIALS)]
     assert "NO_SUCH_ADDRESS" in str(chunks)
+
+
+async def test_a_package_that_is_not_installed_is_named_with_the_command(server: VendorServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain_xai", None)
+    client = in_process_client(env={})
+
+    chunks = await Asking(client, server, XAI()).hear()
+
+    message = "xAI needs a package that is not installed: pip install 'tarsy[xai]'"
+    assert chunks == [ErrorChunk(message, ErrorCode.INVALID_REQUEST)]
+    await client.aclose()
+
+
+async def test_one_client_serves_all_who_reach_a_model_the_same_way(server: VendorServer) -> None:
+    made: list[ModelKey] = []
+
+    def make(key: ModelKey) -> ChatModel:
+        made.append(key)
+        return make_model(key)
+
+    cache = ClientCache[ModelKey, ChatModel](make, close_model)
+    env = {"KEY_1": "one", "KEY_2": "two"}
+    settings = [{"api_key_env": "KEY_1"}, {"api_key_env": "KEY_1", "stall_timeout": 5}, {"api_key_env": "KEY_2"}]
+    keys = [ModelKey(resolve_access(ChatCompletions().provider(server.url, **setting), env), "m") for setting in settings]
+
+    models = [await cache.get(key) for key in keys]
+
+    assert models[0] is models[1]
+    assert models[0] is not models[2]
+    assert len(made) == 2
+    await cache.aclose()

@@ -2,7 +2,10 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
+
+import structlog
 
 from tarsy.llm.access import Access
 from tarsy.llm.attempts import RetryPolicy, Signal, TimeLimits, answer
@@ -11,10 +14,23 @@ from tarsy.llm.client_cache import ClientCache
 from tarsy.llm.memory import TurnMemory
 from tarsy.llm.providers import langchain_request
 from tarsy.llm.providers.langchain_answer import LangChainAnswer
-from tarsy.llm.providers.langchain_models import ChatModel, ModelKey, close_model, make_model
+from tarsy.llm.providers.langchain_models import ChatModel, Dialect, ModelKey, close_model, make_model
 from tarsy.llm.providers.langchain_request import Remembered
 from tarsy.llm.tool_names import ToolNames
 from tarsy.llm.vendor_stream import vendor_stream
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One call, ready to be sent as often as it takes."""
+
+    key: ModelKey
+    dialect: Dialect
+    execution_id: str
+    names: ToolNames
+    send: Callable[[], AsyncGenerator[Any]]
 
 
 class LangChainProvider:
@@ -24,38 +40,64 @@ class LangChainProvider:
         self._policy = policy
         self._memory = memory or TurnMemory[Remembered]()
         self._models = ClientCache[ModelKey, ChatModel](make_model, close_model)
+        # Models whose vendor shows their thoughts only to organizations it has verified.
+        self._without_summaries: set[ModelKey] = set()
 
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
         if request.clear_cache:
             self._memory.forget(request.execution_id)
-        model = await self._models.get(ModelKey(access, request.provider.model))
-        names = ToolNames(tool.name for tool in request.tools)
-        ask = self._question(model, request)
+        key = ModelKey(access, request.provider.model)
+        question = self._question(key, await self._models.get(key), request)
         limits = TimeLimits(first_chunk=request.provider.first_chunk_timeout, stall=request.provider.stall_timeout)
-
-        async def attempt() -> AsyncGenerator[Signal]:
-            heard = LangChainAnswer(names, model.dialect)
-            async with vendor_stream(ask()) as stream:
-                async for chunk in stream:
-                    for signal in heard.signals(chunk):
-                        yield signal
-            for signal in heard.ending():
-                yield signal
-            turn = heard.turn()
-            if turn is not None:
-                self._memory.keep(request.execution_id, *turn)
-
-        async with aclosing(answer(attempt, limits=limits, policy=self._policy, censor=access.censor)) as chunks:
+        chunks = answer(lambda: self._attempt(question), limits=limits, policy=self._policy, censor=access.censor)
+        async with aclosing(chunks):
             async for chunk in chunks:
                 yield chunk
 
     async def aclose(self) -> None:
         await self._models.aclose()
 
-    def _question(self, model: ChatModel, request: GenerateInput) -> Callable[[], AsyncGenerator[Any]]:
-        """Put the whole call together, so that each attempt only has to send it."""
+    def _question(self, key: ModelKey, model: ChatModel, request: GenerateInput) -> Question:
+        """Put the call together, so that each attempt only has to send it."""
         built = langchain_request.messages(request, model.dialect, self._memory)
-        options = langchain_request.options(request, model.dialect, model.chat, self._memory)
         tools = langchain_request.tools(request.tools)
         chat: Any = model.chat.bind_tools(tools) if tools else model.chat  # pyright: ignore[reportUnknownMemberType] - untyped in the library
-        return lambda: chat.astream(built, **options)
+
+        def send() -> AsyncGenerator[Any]:
+            summaries = key not in self._without_summaries
+            return chat.astream(built, **langchain_request.options(request, model.dialect, model.chat, self._memory, summaries=summaries))
+
+        return Question(key, model.dialect, request.execution_id, ToolNames(tool.name for tool in request.tools), send)
+
+    async def _attempt(self, question: Question) -> AsyncGenerator[Signal]:
+        try:
+            async with aclosing(self._listen(question)) as signals:
+                async for signal in signals:
+                    yield signal
+        except Exception as error:
+            if question.key in self._without_summaries or not refuses_summaries(error):
+                raise
+            self._without_summaries.add(question.key)
+            log.warning("llm.reasoning_summary.refused", model=question.key.model, reason=str(error))
+        else:
+            return
+        async with aclosing(self._listen(question)) as signals:
+            async for signal in signals:
+                yield signal
+
+    async def _listen(self, question: Question) -> AsyncGenerator[Signal]:
+        heard = LangChainAnswer(question.names, question.dialect)
+        async with vendor_stream(question.send()) as stream:
+            async for chunk in stream:
+                for signal in heard.signals(chunk):
+                    yield signal
+        for signal in heard.ending():
+            yield signal
+        turn = heard.turn()
+        if turn is not None:
+            self._memory.keep(question.execution_id, *turn)
+
+
+def refuses_summaries(error: Exception) -> bool:
+    """Whether the vendor will not show this organization what the model thinks."""
+    return "reasoning summar" in str(error).lower() or "reasoning.summary" in str(error)

@@ -86,9 +86,7 @@ def _openai(key: ModelKey) -> ChatModel:
     responses = _RESPONSES.match(key.model) is not None
     extra: dict[str, Any] = (
         # Nothing is stored at the vendor: what it thought comes back to us encrypted, and we return it with the next turn.
-        {"output_version": "responses/v1", "store": False, "include": ["reasoning.encrypted_content"], "reasoning": {"summary": "auto"}}
-        if responses
-        else {}
+        {"output_version": "responses/v1", "store": False, "include": ["reasoning.encrypted_content"]} if responses else {}
     )
     chat = ReasoningChatOpenAI(
         model=key.model,

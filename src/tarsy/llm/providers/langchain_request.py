@@ -117,15 +117,18 @@ def tools(definitions: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
     ]
 
 
-def options(request: GenerateInput, dialect: Dialect, chat: BaseChatModel, memory: TurnMemory[Remembered]) -> dict[str, Any]:
-    """What goes along with this call only."""
+def options(
+    request: GenerateInput, dialect: Dialect, chat: BaseChatModel, memory: TurnMemory[Remembered], *, summaries: bool = True
+) -> dict[str, Any]:
+    """What goes along with this call only. Without `summaries`, a model behind the Responses API keeps its thoughts to itself."""
     match dialect:
         case Dialect.ANTHROPIC:
             profile = cast("Mapping[str, Any]", chat.profile or {})
             thinking = anthropic_thinking(request.provider.model, profile, complete=_thinking_is_complete(request, memory))
             return {"thinking": thinking} if thinking else {}
         case Dialect.RESPONSES:
-            return {"prompt_cache_key": request.execution_id}
+            reasoning = {"reasoning": {"summary": "auto"}} if summaries else {}
+            return {"prompt_cache_key": request.execution_id, **reasoning}
         case Dialect.CHAT_COMPLETIONS | Dialect.GOOGLE:
             return {}
         case _:
