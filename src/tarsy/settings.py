@@ -37,17 +37,28 @@ class Settings:
 
 
 def settings_from(env: Mapping[str, str], **overrides: object) -> Settings:
-    """Read the TARSY_ variables; what the command line says wins."""
+    """Read the TARSY_ variables; what the command line says wins.
+
+    Raises:
+        CannotServeError: a variable has a value that means nothing.
+    """
     values: dict[str, object] = {
         "data_dir": _path(env.get("TARSY_DATA_DIR")),
         "database_url": env.get("DATABASE_URL") or None,
         "config_dir": _path(env.get("TARSY_CONFIG_DIR")),
         "api_tokens": env.get("TARSY_API_TOKENS") or None,
         "llm_service_addr": env.get("TARSY_LLM_SERVICE_ADDR") or None,
-        "replay_speed": float(env.get("TARSY_REPLAY_SPEED") or 1.0),
+        "replay_speed": _speed(env.get("TARSY_REPLAY_SPEED") or "1"),
     }
     given = {name: value for name, value in overrides.items() if value is not None}
     return Settings(env=env, **{**values, **given})  # pyright: ignore[reportArgumentType] - names are those of the fields
+
+
+def _speed(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise CannotServeError(f'TARSY_REPLAY_SPEED is "{text}"; write a number: 1 for the pace of a real model, 0 for no pauses.') from error
 
 
 def _path(text: str | None) -> Path | None:

@@ -5,6 +5,7 @@ import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -31,11 +32,12 @@ from tarsy.api.services import (
     WorkerState,
 )
 from tarsy.api.tokens import read_tokens
-from tarsy.config.configuration import NoProviderError
+from tarsy.config.configuration import Config, NoProviderError
 from tarsy.config.default_tools import default_tools
 from tarsy.config.loader import LoadedConfig, load_config
 from tarsy.config.redaction import redacted
-from tarsy.config.resolved import ResolvedChain
+from tarsy.config.resolved import ResolvedChain, ResolvedProvider
+from tarsy.config.resolved_entries import resolved_provider
 from tarsy.config.resolver import resolve_chain
 from tarsy.config.selection import McpSelection
 from tarsy.db.audit import AuditLog
@@ -55,6 +57,7 @@ from tarsy.db.sessions import SessionRepository
 from tarsy.db.signals import CANCEL, WORK
 from tarsy.db.timeline import TimelineRepository
 from tarsy.demo.samples import list_samples, recording_loader
+from tarsy.domain.agent import ProviderType
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.client import LLMClient
@@ -214,7 +217,7 @@ def _services(
 ) -> Services:
     config, mask = loaded.config, _mask(loaded)
     intake = Intake(
-        chains=SeveralSources((ConfiguredChains(config), SampleChains(loaded))),
+        chains=SeveralSources((ConfiguredChains(config), SampleChains(config))),
         store=sessions,
         mask_alert=mask,
         default_alert_type=config.defaults.alert_type,
@@ -240,7 +243,7 @@ def _services(
         ),
         probes=_probes(engine, llm, pool),
         mask=mask,
-        samples=sample_incidents,
+        samples=partial(sample_incidents, config),
         hub=live.hub,
     )
 
@@ -273,9 +276,9 @@ def _probes(engine: AsyncEngine, llm: LLMClient, pool: WorkerPool | None) -> Map
 
 @dataclass(frozen=True, slots=True)
 class SampleChains:
-    """Sample incidents as alert types: on the recorded model, or on a real one when a key is there."""
+    """Sample incidents as alert types: on the model that other alerts would get, on the recorded one where there is none."""
 
-    loaded: LoadedConfig
+    config: Config
 
     def alert_types(self) -> Sequence[AlertType]:
         return tuple(AlertType(sample.alert_type, sample.chain.chain_id, sample.title, is_sample=True) for sample in list_samples())
@@ -284,11 +287,21 @@ class SampleChains:
         del selection  # a sample has one tool server, its simulated cluster
         for sample in list_samples():
             if sample.alert_type == alert_type:
-                return sample.chain
+                provider = sample_model(self.config)
+                return sample.live(provider) if provider else sample.chain
         raise UnknownAlertTypeError(alert_type, [sample.alert_type for sample in list_samples()])
 
 
-def sample_incidents() -> Sequence[SampleIncident]:
+def sample_model(config: Config) -> ResolvedProvider | None:
+    """The real model that investigates the samples; None: they are played from their recordings."""
+    name = config.defaults.llm_provider or config.default_provider
+    if name is None or config.llm_providers[name].type is ProviderType.REPLAY:
+        return None
+    return resolved_provider(name, config.llm_providers[name])
+
+
+def sample_incidents(config: Config) -> Sequence[SampleIncident]:
+    recorded = sample_model(config) is None
     return tuple(
         SampleIncident(
             name=sample.name,
@@ -297,6 +310,7 @@ def sample_incidents() -> Sequence[SampleIncident]:
             alert_type=sample.alert_type,
             alert_data=sample.alert_data,
             questions=sample.questions,
+            recorded=recorded,
         )
         for sample in list_samples()
     )

@@ -121,6 +121,8 @@ class SampleIncident:
     alert_type: str
     alert_data: str
     questions: tuple[str, ...] = ()
+    # Whether a recording plays the model, because there is none to ask.
+    recorded: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import anyio
 import typer
 
+from tarsy.cli.process import process_settings
+
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -48,12 +50,11 @@ def _with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | 
     """Run `work` on the database and let go of it again."""
     from tarsy.db.connection import create_engine  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.db.embedded import open_database  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
 
-    configure_logs()
+    settings = process_settings(database_url=url, data_dir=data_dir)
 
     async def run() -> Result:
-        async with open_database(url, data_dir) as address:
+        async with open_database(settings.database_url, settings.data_dir) as address:
             engine = create_engine(address)
             try:
                 return await work(engine)

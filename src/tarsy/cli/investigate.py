@@ -1,11 +1,12 @@
 """`tarsy investigate`: submit an alert and watch its investigation in the terminal."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from tarsy.cli.process import process_settings
 
 
 def investigate(
@@ -25,10 +26,7 @@ def investigate(
     if url:
         succeeded = anyio.run(investigate_there, url, token, text, alert_type, runbook)
     else:
-        from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
-
-        settings = settings_from(os.environ, config_dir=config)
-        succeeded = anyio.run(investigate_here, settings, text, alert_type, runbook)
+        succeeded = anyio.run(investigate_here, process_settings(config), text, alert_type, runbook)
     raise typer.Exit(0 if succeeded else 1)
 
 

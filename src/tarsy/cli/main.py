@@ -11,6 +11,7 @@ from tarsy.cli.investigate import investigate
 from tarsy.cli.llm_service import llm_service
 from tarsy.cli.recordings import export, replay
 from tarsy.cli.serve import serve
+from tarsy.cli.watch import watch
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False, help="TARSy investigates alerts with LLM agents."
@@ -21,6 +22,7 @@ app.add_typer(samples.app, name="samples")
 app.add_typer(tools.app, name="tools")
 app.command()(serve)
 app.command()(investigate)
+app.command()(watch)
 app.command()(samples.demo)
 app.command()(export)
 app.command()(replay)
@@ -38,6 +40,13 @@ def root(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")] = False,  # noqa: FBT002 - a flag
 ) -> None:
     """TARSy takes an alert, investigates it with LLM agents and real tools, and hands you a root-cause analysis."""
+    del version  # its callback has answered
+    import logging  # noqa: PLC0415 - only when a command runs
+
+    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
+
+    # A command's output is its answer: logs only where something is wrong. Servers turn theirs up.
+    configure_logs(level=logging.WARNING)
 
 
 def main() -> None:

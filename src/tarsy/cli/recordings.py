@@ -1,11 +1,12 @@
 """`tarsy export` and `tarsy replay`: sessions as files, and files as sessions."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from tarsy.cli.process import process_settings
 
 
 def export(
@@ -16,9 +17,8 @@ def export(
     import anyio  # noqa: PLC0415 - heavy, imported on first use
 
     from tarsy.replay import read_session  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
 
-    recording = anyio.run(read_session, settings_from(os.environ), session_id)
+    recording = anyio.run(read_session, process_settings(), session_id)
     if recording is None:
         typer.echo(f"There is no session {session_id} in this database.", err=True)
         raise typer.Exit(1)
@@ -43,7 +43,6 @@ def replay(
     import anyio  # noqa: PLC0415 - heavy, imported on first use
 
     from tarsy.replay import ReplayOptions, replay_all  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
 
     if from_step is not None and live_model is None:
         raise typer.BadParameter("--from-step needs --live-model: what should go on from there?")
@@ -52,7 +51,7 @@ def replay(
     ]
     options = ReplayOptions(live_model=live_model, live_tools=live_tools, from_step=from_step or 0)
     same = True
-    for outcome in anyio.run(replay_all, settings_from(os.environ), files, options):
+    for outcome in anyio.run(replay_all, process_settings(), files, options):
         same = same and not outcome.differences
         typer.echo(f"{outcome.file}: {'identical' if not outcome.differences else f'{len(outcome.differences)} differences'}")
         if not check:

@@ -1,9 +1,10 @@
 """`tarsy samples` and `tarsy demo`: incidents to try without a key, a cluster or a configuration."""
 
-import os
 from typing import Annotated
 
 import typer
+
+from tarsy.cli.process import process_settings
 
 app = typer.Typer(no_args_is_help=True, help="Sample incidents that need no key and no cluster.")
 
@@ -23,20 +24,23 @@ def demo(
     fast: Annotated[bool, typer.Option("--fast", help="Do not wait for the recorded model to think.")] = False,
     ask: Annotated[bool, typer.Option("--ask", help="Afterwards, ask the questions that come with the sample.")] = False,
 ) -> None:
-    """Watch a sample incident being investigated. The model is recorded, the tools are a simulated cluster, the rest is real."""
+    """Watch a sample incident being investigated. The tools are a simulated cluster; without a vendor's key the model is recorded; the rest is real."""
     import anyio  # noqa: PLC0415 - heavy, imported on first use
 
     from tarsy.cli.live_view import run_sample  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.demo.samples import UnknownSampleError, list_samples, load_sample  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
+    from tarsy.wiring import sample_model  # noqa: PLC0415 - heavy, imported on first use
 
     try:
         sample = load_sample(name) if name else list_samples()[0]
     except UnknownSampleError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from error
-    settings = settings_from(os.environ, replay_speed=0.0 if fast else None)
-    typer.echo(f"{sample.title}\n{sample.description}\nThe model is recorded; the cluster is simulated.\n")
+    settings = process_settings(replay_speed=0.0 if fast else None)
+    model = sample_model(load_config(settings.config_dir, settings.env).config)
+    told = f"The model is {model.model} ({model.name})" if model else "The model is recorded"
+    typer.echo(f"{sample.title}\n{sample.description}\n{told}; the cluster is simulated.\n")
     questions = sample.questions if ask else ()
     succeeded = anyio.run(run_sample, settings, sample.alert_data, sample.alert_type, questions)
     raise typer.Exit(0 if succeeded else 1)

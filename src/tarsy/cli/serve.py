@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tarsy.cli.process import process_settings
 from tarsy.settings import Role
 
 
@@ -19,14 +20,10 @@ def serve(
     insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond loopback without a login.")] = False,
 ) -> None:
     """Start TARSy. The address to open is printed when it is ready."""
-    import os  # noqa: PLC0415 - the environment is read when the command runs
-
     import anyio  # noqa: PLC0415 - heavy, imported on first use
 
     from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.server import run_server  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
 
     configure_logs()
-    settings = settings_from(os.environ, host=host, port=port, role=role, config_dir=config, insecure=insecure)
-    anyio.run(run_server, settings)
+    anyio.run(run_server, process_settings(config, host=host, port=port, role=role, insecure=insecure))

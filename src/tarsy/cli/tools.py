@@ -66,10 +66,8 @@ def call(
 async def _opened(directory: Path | None, names: tuple[str, ...], call_timeout: float = 60.0) -> "AsyncGenerator[McpToolExecutor]":
     from tarsy.config.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.config.resolved_entries import resolved_server  # noqa: PLC0415 - same
-    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - same
     from tarsy.tools.servers import McpToolServers  # noqa: PLC0415 - same
 
-    configure_logs()
     loaded = load_config(directory, os.environ)
     known = loaded.config.mcp_servers
     unknown = [name for name in names if name not in known]

@@ -1,5 +1,6 @@
 """Sessions, their stages and executions, and the list of them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,6 +10,7 @@ from tarsy.config.selection import McpSelection
 from tarsy.db.interactions import SessionRun
 from tarsy.db.session_list import SessionPage, SessionSummary
 from tarsy.db.sessions import CancelAnswer
+from tarsy.domain.agent import ProviderType
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
@@ -141,6 +143,8 @@ class SessionDetail(View):
     queue_position: int | None
     chat_enabled: bool
     scoring_enabled: bool
+    # The models' words come from a recording: a sample without a key, or a replay.
+    recorded: bool
     planned_stages: list[PlannedStage]
     stages: list[StageView]
     usage: Usage
@@ -154,10 +158,16 @@ class SessionDetail(View):
             queue_position=queue_position,
             chat_enabled=snapshot.get("chat") is not None,
             scoring_enabled=snapshot.get("scoring") is not None,
+            recorded=_is_recorded(snapshot),
             planned_stages=[_planned(stage) for stage in snapshot.get("stages", ())],
             stages=[StageView.of(stage, run) for stage in run.stages],
             usage=Usage.of(run.total_usage),
         )
+
+
+def _is_recorded(snapshot: Mapping[str, Any]) -> bool:
+    agents = (agent for stage in snapshot.get("stages", ()) for agent in stage["agents"])
+    return any(agent.get("provider", {}).get("type") == ProviderType.REPLAY for agent in agents)
 
 
 def _planned(stage: dict[str, Any]) -> PlannedStage:

@@ -110,6 +110,8 @@ class Sample(View):
     alert_type: str
     alert_data: str
     questions: list[str]
+    # Nothing else is there to ask: the model's words come from a recording. The tools are simulated either way.
+    recorded: bool
 
 
 class Samples(View):

@@ -1,0 +1,25 @@
+"""What this process runs with: the environment, the `.env` files, the command line."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tarsy.settings import Settings
+
+
+def process_settings(config_dir: Path | None = None, **overrides: object) -> "Settings":
+    """Settings from the environment and from `.env`, here or beside the configuration; what the command line says wins.
+
+    Raises:
+        ConfigError: a configuration directory was named that holds none, or a `.env` cannot be read.
+        CannotServeError: a variable has a value that means nothing.
+    """
+    from tarsy.config.environment import find_directory, with_dotenv  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
+
+    directory = find_directory(config_dir, with_dotenv(os.environ, None))
+    settings = settings_from(with_dotenv(os.environ, directory), config_dir=config_dir, **overrides)
+    # The configuration adds the files by itself, by its own order of precedence.
+    return replace(settings, env=os.environ)
