@@ -20,6 +20,8 @@ from tarsy.events.ports import EventStore
 MAX_UNREAD_ANSWERS = 64
 # Topics told in one turn, so that stored events never wait behind a long row of texts.
 TOPICS_PER_TURN = 32
+# Positions in texts that have ended are thrown away now and then, since a connection may last for days.
+MAX_REMEMBERED_TOPICS = 1_000
 
 
 @dataclass(slots=True)
@@ -122,6 +124,8 @@ class Connection:
         return CatchupOverflow(channel=subscription.feed.channel, last_event_id=subscription.cursor).model_dump_json()
 
     def _read_board(self) -> list[str]:
+        if len(self._seen) > MAX_REMEMBERED_TOPICS:
+            self._seen = {key: seen for key, seen in self._seen.items() if self._board.get(key)}
         messages: list[str] = []
         for key in tuple(self._unsaid):
             topic = self._board.get(key)

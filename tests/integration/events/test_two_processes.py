@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 
+import anyio
 import pytest
 
 from integration.events.live_node import (
@@ -15,7 +16,10 @@ from integration.events.live_node import (
     read_until,
     text_of,
 )
+from tarsy.db.listen import NotificationListener
 from tarsy.domain.live import session_channel
+from tarsy.events.relay import INTERVAL_SECONDS
+from tarsy.events.relay_wire import TEXT_NOTIFICATION, Bulletin, read_bulletin
 
 
 @pytest.fixture
@@ -68,3 +72,47 @@ async def test_a_reader_elsewhere_that_joins_in_mid_stream_gets_the_text_so_far_
         await here.write([completed_event(session, event, "Hello world, bye")])
         seen += await read_until(connection, lambda messages: any(message["type"] == "timeline_event.completed" for message in messages))
         assert seen[-1]["type"] == "timeline_event.completed"
+
+
+async def test_a_stream_that_starts_over_does_so_on_the_other_process_too(here: LiveNode, there: LiveNode) -> None:
+    session, event = new_id(), new_id()
+    with there.live.hub.connect() as connection:
+        await there.live.hub.subscribe(connection, session_channel(session), None)
+        await here.write([created_event(session, event)])
+        here.live.publisher.publish(delta(session, event, 0, "a first attempt"))
+        seen = await read_until(connection, lambda messages: text_of(messages, event) == "a first attempt")
+        here.live.publisher.publish(delta(session, event, 0, "another"))
+        await read_until(connection, lambda messages: text_of([*seen, *messages], event) == "another")
+
+
+async def test_progress_reaches_the_list_of_the_other_process(here: LiveNode, there: LiveNode) -> None:
+    session = new_id()
+    here.live.publisher.progress(session, stage_name="look", stage_index=0, stage_count=2, iteration=1)
+    with there.live.hub.connect() as connection:
+        await there.live.hub.subscribe(connection, "sessions", None)
+        await read_until(connection, lambda messages: any(message.get("iteration") == 1 for message in messages))
+        here.live.publisher.progress(session, stage_name="look", stage_index=0, stage_count=2, iteration=2)
+        await read_until(connection, lambda messages: any(message.get("iteration") == 2 for message in messages))
+
+
+async def test_text_crosses_in_few_notifications_and_only_while_somebody_watches(
+    here: LiveNode, there: LiveNode, database_url: str
+) -> None:
+    unwatched, watched, event = new_id(), new_id(), new_id()
+    bulletins: list[Bulletin] = []
+    listener = NotificationListener(database_url)
+    listener.subscribe(TEXT_NOTIFICATION, lambda payload: bulletins.append(read_bulletin(payload)))
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(listener.run)
+        with there.live.hub.connect() as connection:
+            await there.live.hub.subscribe(connection, session_channel(watched), None)
+            await here.write([created_event(watched, event)])
+            begin = anyio.current_time()
+            for number in range(300):
+                here.live.publisher.publish(delta(unwatched, "elsewhere", number, "x"))
+                here.live.publisher.publish(delta(watched, event, number, "y"))
+                await anyio.sleep(0.001)
+            await read_until(connection, lambda messages: text_of(messages, event) == "y" * 300)
+            assert {text.session_id for bulletin in bulletins for text in bulletin.texts} == {watched}
+            assert len(bulletins) <= (anyio.current_time() - begin) / INTERVAL_SECONDS + 2
+        tasks.cancel_scope.cancel()
