@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import anyio
+import httpx2
 import mcp_types as types
 import structlog
 from mcp.client._transport import ReadStream, TransportStreams
@@ -261,8 +262,8 @@ class Connection:
             try:
                 async with http_client(endpoint.headers, verify_ssl=endpoint.verify_ssl, timeout=endpoint.timeout) as client:
                     await client.delete(url)
-            except OSError as error:
-                seen.append(HttpFailure(method="DELETE", url=url, status=None, detail=str(error)))
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+                seen.append(HttpFailure(method="DELETE", url=url.partition("?")[0], status=None, detail=str(error)))
         if seen or patience.cancelled_caught:
             problem = self._mask_line(str(seen[-1]) if seen else f"no answer within {CLEANUP_SECONDS:.0f} s")
             log.warning("tool_server.cleanup_failed", server=self.server, problem=problem)

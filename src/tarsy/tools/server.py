@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+# As long as a server may take to come up.
+LIST_SECONDS = 30.0
+
 
 @dataclass(frozen=True, slots=True)
 class Lost:
@@ -70,6 +73,7 @@ class ToolServer:
     def forget_listing(self) -> None:
         """List the tools anew when they are next needed."""
         self.listing = None
+        self.tools = ()
 
     async def ensure_listed(self) -> None:
         """Connect and list the tools, once; again when the server says that they changed. Trouble ends up in `problem`."""
@@ -124,14 +128,13 @@ class ToolServer:
         started_at, started = self._clock.now(), self._clock.monotonic()
         error: str | None = None
         try:
-            connection = await self._connect()
-            self.tools = tuple(
-                _definition(self.name, tool, self.masker) for tool in await connection.list_tools() if self._offers(tool.name)
-            )
+            self.tools = await self._listed()
         except ToolServerError as trouble:
             error = self.masker.mask(str(trouble))
-            self.tools = ()
             log.warning("tool_server.unavailable", server=self.name, problem=error)
+            if self.tools:
+                # It only failed to say what has changed: the tools it had are still worth trying.
+                return
         self.listing = ToolListing(
             server=self.name,
             tools=tuple(tool.name for tool in self.tools),
@@ -139,6 +142,16 @@ class ToolServer:
             started_at=started_at,
             duration_ms=milliseconds_since(started, self._clock),
         )
+
+    async def _listed(self) -> tuple[ToolDefinition, ...]:
+        connection = await self._connect()
+        try:
+            with anyio.fail_after(LIST_SECONDS):
+                tools = await connection.list_tools()
+        except TimeoutError:
+            text = f"Tool server '{self.name}' is not available: it did not list its tools within {LIST_SECONDS:.0f} s"
+            raise Unreachable(self.name, text) from None
+        return tuple(_definition(self.name, tool, self.masker) for tool in tools if self._offers(tool.name))
 
     def _offers(self, tool: str) -> bool:
         configured = self._config.tools

@@ -1,0 +1,57 @@
+"""`tarsy tools`, as a person uses it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from contract.tools.opening import HERE
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    transport = {"type": "stdio", "command": sys.executable, "args": ["-S", str(HERE / "fault_server.py")]}
+    server = {"transport": transport, "data_masking": {"pattern_groups": ["all"]}}
+    missing = {"transport": {"type": "stdio", "command": "no-such-program"}}
+    (tmp_path / "tarsy.yaml").write_text(yaml.safe_dump({"mcp_servers": {"fault": server, "missing": missing}}))
+    return str(tmp_path)
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    # In a process of its own: the command sets up logging for the whole process it runs in.
+    tarsy = Path(sys.executable).with_name("tarsy")
+    done = subprocess.run([tarsy, "tools", *arguments], capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_tools_of_a_server_are_listed_with_what_they_promise(config: str) -> None:
+    code, out, _ = run("list", "fault", "--config", config)
+    assert code == 0
+    assert "fault.echo  [read-only]  does echo" in out.splitlines()
+
+
+def test_a_server_that_cannot_be_used_is_told_and_fails_the_command(config: str) -> None:
+    code, out, error = run("list", "fault", "missing", "--config", config)
+    assert code == 1
+    assert "fault.echo" in out
+    assert "Tool server 'missing' is not available" in error
+
+
+def test_a_call_prints_the_masked_result(config: str) -> None:
+    code, out, _ = run("call", "fault.echo", json.dumps({"text": "password=hunter2"}), "--config", config)
+    assert (code, out) == (0, "password=[MASKED_PASSWORD]\n")
+
+
+def test_a_failed_call_fails_the_command(config: str) -> None:
+    code, out, error = run("call", "fault.say_error", "--config", config)
+    assert (code, out) == (1, "")
+    assert "pod not found" in error
+
+
+def test_an_unknown_server_is_a_mistake_that_names_the_known_ones(config: str) -> None:
+    code, _, error = run("call", "nope.echo", "--config", config)
+    assert code == 2
+    assert "fault" in error
