@@ -1,0 +1,89 @@
+/** Sessions: lists, details, timelines, and what can be done to them. */
+import type { QueryClient } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import type { SessionStatus, TimelineEvent } from "@/wire/types";
+import { api, expectData } from "./client";
+
+export interface SessionFilter {
+  status?: SessionStatus[] | undefined;
+  alert_type?: string | undefined;
+  chain_id?: string | undefined;
+  text?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+export const ACTIVE: SessionStatus[] = ["pending", "in_progress", "cancelling"];
+export const ENDED: SessionStatus[] = ["completed", "failed", "timed_out", "cancelled"];
+const PAGE = 50;
+// More than can run at once anywhere; the queue behind them is counted, not listed.
+const ACTIVE_LIMIT = 100;
+
+export const sessionKeys = {
+  all: ["sessions"] as const,
+  active: (filter: SessionFilter) => ["sessions", "active", filter] as const,
+  list: (filter: SessionFilter) => ["sessions", "list", filter] as const,
+  detail: (id: string) => ["session", id] as const,
+};
+
+export function activeSessions(filter: SessionFilter) {
+  return queryOptions({
+    queryKey: sessionKeys.active(filter),
+    queryFn: ({ signal }) =>
+      expectData(
+        api.GET("/api/v1/sessions", { params: { query: { ...filter, status: ACTIVE, limit: ACTIVE_LIMIT } }, signal }),
+      ),
+  });
+}
+
+export function sessionPages(filter: SessionFilter) {
+  return infiniteQueryOptions({
+    queryKey: sessionKeys.list(filter),
+    queryFn: ({ pageParam, signal }) =>
+      expectData(
+        api.GET("/api/v1/sessions", { params: { query: { ...filter, limit: PAGE, cursor: pageParam } }, signal }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+}
+
+export function sessionDetail(id: string) {
+  return queryOptions({
+    queryKey: sessionKeys.detail(id),
+    queryFn: ({ signal }) =>
+      expectData(api.GET("/api/v1/sessions/{session_id}", { params: { path: { session_id: id } }, signal })),
+  });
+}
+
+/** All pages of a timeline. What changed while they were read is told after `lastEventId`. */
+export async function loadTimeline(id: string): Promise<{ events: TimelineEvent[]; lastEventId: number }> {
+  const events: TimelineEvent[] = [];
+  let lastEventId: number | null = null;
+  let after: number | null = 0;
+  while (after !== null) {
+    const page: { events: TimelineEvent[]; last_event_id: number; next_after: number | null } = await expectData(
+      api.GET("/api/v1/sessions/{session_id}/timeline", { params: { path: { session_id: id }, query: { after } } }),
+    );
+    events.push(...page.events);
+    lastEventId ??= page.last_event_id;
+    after = page.next_after;
+  }
+  return { events, lastEventId: lastEventId ?? 0 };
+}
+
+export function cancelSession(id: string) {
+  return expectData(api.POST("/api/v1/sessions/{session_id}/cancel", { params: { path: { session_id: id } } }));
+}
+
+export function cancelExecution(id: string, executionId: string) {
+  return expectData(
+    api.POST("/api/v1/sessions/{session_id}/executions/{execution_id}/cancel", {
+      params: { path: { session_id: id, execution_id: executionId } },
+    }),
+  );
+}
+
+export function refreshSession(client: QueryClient, id: string): Promise<void> {
+  return client.invalidateQueries({ queryKey: sessionKeys.detail(id) });
+}

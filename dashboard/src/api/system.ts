@@ -1,0 +1,47 @@
+/** The state of the server. */
+import { queryOptions } from "@tanstack/react-query";
+import { api, expectData } from "./client";
+
+const OFTEN = { refetchInterval: 10_000 };
+
+export const version = queryOptions({
+  queryKey: ["system", "version"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/version", { signal })),
+  staleTime: 60_000,
+});
+
+export const mcpServers = queryOptions({
+  queryKey: ["system", "mcp-servers"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/mcp-servers", { signal })),
+  ...OFTEN,
+});
+
+export const warnings = queryOptions({
+  queryKey: ["system", "warnings"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/warnings", { signal })),
+  refetchInterval: 60_000,
+});
+
+export const queue = queryOptions({
+  queryKey: ["system", "queue"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/queue", { signal })),
+  refetchInterval: 5_000,
+});
+
+export const config = queryOptions({
+  queryKey: ["system", "config"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/config", { signal })),
+  staleTime: 60_000,
+});
+
+/** An unhealthy server says so with status 503 and the same report. */
+export const health = queryOptions({
+  queryKey: ["system", "health"],
+  queryFn: async ({ signal }) => {
+    const { data, error } = await api.GET("/health", { signal });
+    const report = data ?? error;
+    if (!report || !("checks" in report)) throw new Error("The server does not answer.");
+    return report;
+  },
+  ...OFTEN,
+});

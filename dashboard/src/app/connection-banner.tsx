@@ -1,0 +1,24 @@
+/** Says so when what the page shows may be out of date. */
+import Alert from "@mui/material/Alert";
+import { useEffect, useState } from "react";
+import { useConnectionState } from "@/live/connection";
+
+// A blink of the connection is nobody's business.
+const PATIENCE_MS = 1_200;
+
+export function ConnectionBanner() {
+  const state = useConnectionState();
+  const [shown, setShown] = useState(false);
+  if (state === "open" && shown) setShown(false);
+  useEffect(() => {
+    if (state === "open") return;
+    const timer = setTimeout(() => setShown(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [state]);
+  if (!shown || state !== "lost") return null;
+  return (
+    <Alert severity="warning" square role="status" sx={{ justifyContent: "center", py: 0, position: "sticky", top: 0, zIndex: 6 }}>
+      Connection lost. Reconnecting… What you see may be out of date.
+    </Alert>
+  );
+}

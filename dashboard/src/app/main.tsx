@@ -1,0 +1,50 @@
+/** The entry: everything that exists once per page is made here. */
+import createCache from "@emotion/cache";
+import { CacheProvider } from "@emotion/react";
+import CssBaseline from "@mui/material/CssBaseline";
+import { ThemeProvider } from "@mui/material/styles";
+import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { me } from "@/api/account";
+import { ApiError, worthRetrying } from "@/api/client";
+import { LiveProvider, liveAddress } from "@/live/connection";
+import { LiveSocket } from "@/live/socket";
+import { Gate } from "./gate";
+import { router } from "./router";
+import { theme } from "./theme";
+
+// The server accepts style elements with the nonce of this page only.
+const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "";
+const styles = createCache({ key: "t", nonce });
+
+const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error) => {
+      if (error instanceof ApiError && error.status === 401) void queries.invalidateQueries({ queryKey: me.queryKey });
+    },
+  }),
+  defaultOptions: { queries: { retry: worthRetrying, staleTime: 2_000, refetchOnWindowFocus: true } },
+});
+
+const socket = new LiveSocket(liveAddress(window.location));
+const root = document.getElementById("root");
+if (!root) throw new Error("index.html has no #root.");
+
+createRoot(root).render(
+  <StrictMode>
+    <CacheProvider value={styles}>
+      <ThemeProvider theme={theme} defaultMode="system" noSsr>
+        <CssBaseline enableColorScheme />
+        <QueryClientProvider client={queries}>
+          <Gate>
+            <LiveProvider socket={socket}>
+              <RouterProvider router={router} />
+            </LiveProvider>
+          </Gate>
+        </QueryClientProvider>
+      </ThemeProvider>
+    </CacheProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,72 @@
+/** Addresses and the pages behind them. All but the list are loaded when they are first visited. */
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { Loading, Nothing } from "@/components/states";
+import type { SessionSearch } from "@/features/sessions/search";
+import { readSearch } from "@/features/sessions/search";
+import { SessionsRoute } from "./sessions-route";
+import { Shell } from "./shell";
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: () => <Nothing title="There is no such page" />,
+});
+
+function optional(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+const sessions = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  validateSearch: (raw: Record<string, unknown>): SessionSearch => readSearch(raw),
+  component: SessionsRoute,
+});
+
+const session = createRoute({
+  getParentRoute: () => root,
+  path: "/sessions/$sessionId",
+  validateSearch: (raw: Record<string, unknown>): { event?: string } => {
+    const event = optional(raw["event"]);
+    return event ? { event } : {};
+  },
+  component: lazyRouteComponent(() => import("./session-route"), "SessionRoute"),
+});
+
+const trace = createRoute({
+  getParentRoute: () => root,
+  path: "/sessions/$sessionId/trace",
+  validateSearch: (raw: Record<string, unknown>): { call?: string } => {
+    const call = optional(raw["call"]);
+    return call ? { call } : {};
+  },
+  component: lazyRouteComponent(() => import("./trace-route"), "TraceRoute"),
+});
+
+const newAlert = createRoute({
+  getParentRoute: () => root,
+  path: "/alerts/new",
+  validateSearch: (raw: Record<string, unknown>): { from?: string } => {
+    const from = optional(raw["from"]);
+    return from ? { from } : {};
+  },
+  component: lazyRouteComponent(() => import("./new-alert-route"), "NewAlertRoute"),
+});
+
+const system = createRoute({
+  getParentRoute: () => root,
+  path: "/system",
+  component: lazyRouteComponent(() => import("./system-route"), "SystemRoute"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([sessions, session, trace, newAlert, system]),
+  defaultPreload: "intent",
+  defaultPendingComponent: () => <Loading what="the page" />,
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

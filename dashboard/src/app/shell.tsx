@@ -1,0 +1,85 @@
+/** What every page has around it. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import IconButton from "@mui/material/IconButton";
+import { useColorScheme } from "@mui/material/styles";
+import Tooltip from "@mui/material/Tooltip";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Outlet } from "@tanstack/react-router";
+import { Activity, LogOut, Moon, Plus, Sun } from "lucide-react";
+import { logout, me } from "@/api/account";
+import { BareLink, LinkButton } from "@/components/links";
+import { ConnectionBanner } from "./connection-banner";
+
+const NAV = {
+  color: "text.secondary",
+  textDecoration: "none",
+  fontWeight: 600,
+  fontSize: "0.9rem",
+  px: 1,
+  py: 0.5,
+  borderRadius: 1,
+  "&:hover": { color: "text.primary" },
+  "&[data-status=active]": { color: "text.primary", bgcolor: "action.selected" },
+} as const;
+
+export function Shell() {
+  return (
+    <>
+      <BareLink to="." hash="content" sx={{ position: "absolute", left: -9999, "&:focus": { left: 8, top: 8, zIndex: 10, bgcolor: "background.paper", p: 1 } }}>
+        Skip to the content
+      </BareLink>
+      <Box component="header" sx={{ borderBottom: 1, borderColor: "divider", bgcolor: "background.paper" }}>
+        <Box component="nav" aria-label="Main" sx={{ display: "flex", alignItems: "center", gap: { xs: 0.5, sm: 1 }, px: { xs: 1.5, sm: 3 }, height: 52, maxWidth: 1680, mx: "auto" }}>
+          <BareLink to="/" search={{}} sx={{ display: "inline-flex", alignItems: "center", gap: 0.75, fontWeight: 700, fontSize: "1.05rem", color: "text.primary", textDecoration: "none", mr: { xs: 0.5, sm: 2 } }}>
+            <Box component="span" sx={{ color: "primary.main", display: "inline-flex" }}>
+              <Activity size={20} aria-hidden />
+            </Box>
+            TARSy
+          </BareLink>
+          <BareLink to="/" search={{}} activeOptions={{ exact: true, includeSearch: false }} sx={NAV}>
+            Sessions
+          </BareLink>
+          <BareLink to="/system" sx={NAV}>
+            System
+          </BareLink>
+          <Box sx={{ flex: 1 }} />
+          <LinkButton to="/alerts/new" variant="contained" size="small" startIcon={<Plus size={16} />}>
+            New alert
+          </LinkButton>
+          <ThemeToggle />
+          <Account />
+        </Box>
+      </Box>
+      <ConnectionBanner />
+      <Box component="main" id="content" tabIndex={-1} sx={{ maxWidth: 1680, mx: "auto", px: { xs: 1.5, sm: 3 }, py: 2, outline: "none" }}>
+        <Outlet />
+      </Box>
+    </>
+  );
+}
+
+function ThemeToggle() {
+  const { mode, systemMode, setMode } = useColorScheme();
+  const dark = (mode === "system" ? systemMode : mode) === "dark";
+  const label = dark ? "Switch to the light theme" : "Switch to the dark theme";
+  return (
+    <Tooltip title={label}>
+      <IconButton size="small" aria-label={label} onClick={() => setMode(dark ? "light" : "dark")}>
+        {dark ? <Sun size={18} /> : <Moon size={18} />}
+      </IconButton>
+    </Tooltip>
+  );
+}
+
+function Account() {
+  const client = useQueryClient();
+  const { data } = useQuery(me);
+  const leave = useMutation({ mutationFn: logout, onSuccess: () => client.invalidateQueries() });
+  if (data?.identified_by !== "cookie") return null;
+  return (
+    <Button size="small" color="inherit" startIcon={<LogOut size={15} />} onClick={() => leave.mutate()}>
+      Log out
+    </Button>
+  );
+}

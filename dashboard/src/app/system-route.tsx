@@ -1,0 +1,1 @@
+export { SystemPage as SystemRoute } from "@/features/system/system-page";

@@ -1,0 +1,74 @@
+/** Colours, type and the looks of MUI's parts. Both schemes keep a contrast of 4.5 for every text. */
+import { createTheme } from "@mui/material/styles";
+import { MONO, SANS } from "@/components/fonts";
+
+interface CodeColors {
+  inline: string;
+  block: string;
+  name: string;
+  string: string;
+  number: string;
+  keyword: string;
+}
+
+declare module "@mui/material/styles" {
+  interface Palette {
+    code: CodeColors;
+  }
+  interface PaletteOptions {
+    code?: CodeColors;
+  }
+}
+
+
+const light = {
+  primary: { main: "#1d5bb8" },
+  success: { main: "#00694f" },
+  info: { main: "#1d5bb8" },
+  warning: { main: "#8a5200" },
+  error: { main: "#b3261e" },
+  background: { default: "#f6f7f9", paper: "#ffffff" },
+  text: { primary: "#1b2430", secondary: "#55606f" },
+  divider: "#dfe3e8",
+  code: { inline: "#eef1f4", block: "#f9fafb", name: "#1d5bb8", string: "#00694f", number: "#8a3ea8", keyword: "#b3261e" },
+};
+
+const dark = {
+  primary: { main: "#86b7ff" },
+  success: { main: "#5fd0ad" },
+  info: { main: "#86b7ff" },
+  warning: { main: "#f0b257" },
+  error: { main: "#ff8f85" },
+  background: { default: "#0f1319", paper: "#161b23" },
+  text: { primary: "#dde4ed", secondary: "#9aa7b6" },
+  divider: "#2a323d",
+  code: { inline: "#232b36", block: "#11161d", name: "#86b7ff", string: "#5fd0ad", number: "#d3a6f0", keyword: "#ff9d94" },
+};
+
+export const theme = createTheme({
+  cssVariables: { colorSchemeSelector: "data-theme" },
+  colorSchemes: { light: { palette: light }, dark: { palette: dark } },
+  shape: { borderRadius: 6 },
+  typography: {
+    fontFamily: SANS,
+    fontSize: 14,
+    h1: { fontSize: "1.35rem", fontWeight: 650, lineHeight: 1.3 },
+    h2: { fontSize: "0.95rem", fontWeight: 650, lineHeight: 1.4 },
+    h3: { fontSize: "0.9rem", fontWeight: 650, lineHeight: 1.4 },
+    button: { textTransform: "none", fontWeight: 600 },
+    caption: { fontSize: "0.78rem" },
+  },
+  transitions: { create: () => "none" },
+  components: {
+    MuiButtonBase: { defaultProps: { disableRipple: true } },
+    MuiButton: { defaultProps: { disableElevation: true } },
+    MuiPaper: { styleOverrides: { root: { backgroundImage: "none" } } },
+    MuiCssBaseline: {
+      styleOverrides: {
+        body: { overflowY: "scroll" },
+        "code, pre, kbd": { fontFamily: MONO },
+        ":focus-visible": { outline: "2px solid var(--mui-palette-primary-main)", outlineOffset: 1 },
+      },
+    },
+  },
+});

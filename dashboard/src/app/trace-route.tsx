@@ -1,0 +1,11 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { TracePage } from "@/features/trace/trace-page";
+
+const route = getRouteApi("/sessions/$sessionId/trace");
+
+export function TraceRoute() {
+  const { sessionId } = route.useParams();
+  const { call } = route.useSearch();
+  const navigate = route.useNavigate();
+  return <TracePage sessionId={sessionId} selected={call} onSelect={(next) => void navigate({ search: next === undefined ? {} : { call: next }, replace: true, resetScroll: false })} />;
+}

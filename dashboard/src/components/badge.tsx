@@ -1,0 +1,40 @@
+/** An icon and a word in the colour of a tone. */
+import Box from "@mui/material/Box";
+import type { LucideIcon } from "lucide-react";
+import type { Tone } from "./tone";
+import { toneColor } from "./tone";
+
+export interface Face {
+  label: string;
+  tone: Tone;
+  icon: LucideIcon;
+  /** Something is going on: the icon turns, unless the reader asked for less motion. */
+  busy?: boolean;
+}
+
+const TURN = {
+  "@keyframes turn": { to: { transform: "rotate(360deg)" } },
+  animation: "turn 1.6s linear infinite",
+  "@media (prefers-reduced-motion: reduce)": { animation: "none" },
+};
+
+export function FaceIcon({ face, size = 16 }: { face: Face; size?: number }) {
+  const Icon = face.icon;
+  return (
+    <Box component="span" sx={{ display: "inline-flex", color: toneColor(face.tone), ...(face.busy ? TURN : {}) }}>
+      <Icon size={size} aria-hidden />
+    </Box>
+  );
+}
+
+export function Badge({ face, label = face.label }: { face: Face; label?: string }) {
+  return (
+    <Box
+      component="span"
+      sx={{ display: "inline-flex", alignItems: "center", gap: 0.75, whiteSpace: "nowrap", fontWeight: 600, color: toneColor(face.tone) }}
+    >
+      <FaceIcon face={face} />
+      {label}
+    </Box>
+  );
+}

@@ -1,0 +1,53 @@
+/** Pure module: numbers and times as people read them. */
+
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} m ${seconds % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
+}
+
+const STEPS: readonly (readonly [limit: number, seconds: number, unit: string])[] = [
+  [60, 1, "s"],
+  [3_600, 60, "m"],
+  [86_400, 3_600, "h"],
+  [30 * 86_400, 86_400, "d"],
+];
+
+/** "12 s ago", "in 3 m"; beyond a month the date says more. */
+export function formatRelative(at: Date, now: Date): string {
+  const seconds = Math.round((now.getTime() - at.getTime()) / 1_000);
+  const distance = Math.abs(seconds);
+  if (distance < 5) return "just now";
+  const step = STEPS.find(([limit]) => distance < limit);
+  if (!step) return at.toISOString().slice(0, 10);
+  const amount = `${Math.floor(distance / step[1])} ${step[2]}`;
+  return seconds < 0 ? `in ${amount}` : `${amount} ago`;
+}
+
+export function formatExact(at: Date): string {
+  const local = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return `${local} (${at.toISOString().replace("T", " ").slice(0, 19)} UTC)`;
+}
+
+export function formatClock(at: Date): string {
+  return at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+}
+
+export function formatCount(value: number): string {
+  if (value < 1_000) return String(value);
+  if (value < 10_000) return `${(value / 1_000).toFixed(1)}k`;
+  if (value < 1_000_000) return `${Math.round(value / 1_000)}k`;
+  return `${(value / 1_000_000).toFixed(1)}M`;
+}
+
+export function formatBytes(characters: number): string {
+  return characters < 1_024 ? `${characters} B` : `${(characters / 1_024).toFixed(characters < 10_240 ? 1 : 0)} kB`;
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

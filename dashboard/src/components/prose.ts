@@ -1,0 +1,32 @@
+/** How running text looks: room to breathe in the analysis, code and tables that stand out quietly. */
+import { MONO } from "./fonts";
+
+export const PROSE = {
+  lineHeight: 1.65,
+  overflowWrap: "anywhere",
+  "& > :first-of-type, & > div > :first-of-type": { mt: 0 },
+  "& p": { my: 1.25 },
+  "& h1, & h2, & h3, & h4": { lineHeight: 1.3, mt: 3, mb: 1, fontWeight: 650 },
+  "& h1": { fontSize: "1.35rem" },
+  "& h2": { fontSize: "1.15rem" },
+  "& h3, & h4": { fontSize: "1rem" },
+  "& ul, & ol": { pl: 3, my: 1.25 },
+  "& li": { my: 0.5 },
+  "& li > p": { my: 0.5 },
+  "& a": { color: "primary.main" },
+  "& blockquote": { m: 0, my: 1.5, pl: 2, borderLeft: 3, borderColor: "divider", color: "text.secondary" },
+  "& code": { fontFamily: MONO, fontSize: "0.875em", bgcolor: "code.inline", borderRadius: 0.75, px: 0.5, py: 0.25 },
+  "& pre": { bgcolor: "code.block", border: 1, borderColor: "divider", borderRadius: 1, p: 1.5, my: 1.5, overflowX: "auto", lineHeight: 1.5 },
+  "& pre code": { bgcolor: "transparent", p: 0, fontSize: "0.8125rem", overflowWrap: "normal" },
+  "& table": { display: "block", width: "max-content", maxWidth: "100%", overflowX: "auto", borderCollapse: "collapse", my: 1.5, fontSize: "0.925em" },
+  "& th, & td": { border: 1, borderColor: "divider", px: 1.25, py: 0.75, textAlign: "left", verticalAlign: "top" },
+  "& th": { bgcolor: "code.inline", fontWeight: 600 },
+  "& hr": { border: 0, borderTop: 1, borderColor: "divider", my: 3 },
+  "& img": { display: "none" },
+  "& .hljs-comment, & .hljs-quote, & .hljs-meta": { color: "text.secondary" },
+  "& .hljs-keyword, & .hljs-literal, & .hljs-selector-tag": { color: "code.keyword" },
+  "& .hljs-string, & .hljs-addition, & .hljs-regexp": { color: "code.string" },
+  "& .hljs-number, & .hljs-symbol, & .hljs-bullet": { color: "code.number" },
+  "& .hljs-attr, & .hljs-attribute, & .hljs-name, & .hljs-title, & .hljs-section": { color: "code.name" },
+  "& .hljs-deletion": { color: "error.main" },
+} as const;

@@ -1,0 +1,36 @@
+/** A titled panel. */
+import Box from "@mui/material/Box";
+import Paper from "@mui/material/Paper";
+import Stack from "@mui/material/Stack";
+import Typography from "@mui/material/Typography";
+import type { ReactNode } from "react";
+import { useId } from "react";
+
+export function Section({ title, actions, children, flush = false }: { title: string; actions?: ReactNode; children: ReactNode; flush?: boolean }) {
+  const id = useId();
+  return (
+    <Paper component="section" aria-labelledby={id} variant="outlined" sx={{ overflow: "hidden" }}>
+      <Stack direction="row" sx={{ alignItems: "center", flexWrap: "wrap", gap: 1, px: 2, py: 1, borderBottom: 1, borderColor: "divider", minHeight: 45 }}>
+        <Typography id={id} variant="h2" sx={{ flex: 1 }}>
+          {title}
+        </Typography>
+        {actions}
+      </Stack>
+      <Box sx={flush ? {} : { p: 2 }}>{children}</Box>
+    </Paper>
+  );
+}
+
+/** A name and its value, for the many small facts of a page. */
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <Box sx={{ minWidth: 0 }}>
+      <Typography component="dt" variant="caption" color="text.secondary" sx={{ display: "block" }}>
+        {name}
+      </Typography>
+      <Typography component="dd" variant="body2" sx={{ m: 0, overflowWrap: "anywhere" }}>
+        {children}
+      </Typography>
+    </Box>
+  );
+}

@@ -1,0 +1,134 @@
+/** The entries of a timeline, one look per kind. */
+import Box from "@mui/material/Box";
+import Stack from "@mui/material/Stack";
+import Typography from "@mui/material/Typography";
+import type { ReactNode } from "react";
+import { memo } from "react";
+import type { Face } from "@/components/badge";
+import { DataView } from "@/components/data-view";
+import { formatDuration, plural } from "@/components/format";
+import { Markdown } from "@/components/markdown";
+import { Elapsed } from "@/components/times";
+import type { TimelineEvent, TimelineEventType } from "@/wire/types";
+import { EntryFrame, useFolding } from "./entry-frame";
+import { EVENT_FACES } from "./events";
+import { TIMELINE_FACES } from "./statuses";
+import type { EntryRow } from "./timeline-rows";
+import { ToolEntry } from "./tool-entry";
+
+export interface EntryProps {
+  row: EntryRow;
+  highlighted?: boolean;
+  /** Asked for when the reader wants an address for this event. */
+  onLink?: ((eventId: string) => void) | undefined;
+}
+
+export const Entry = memo(
+  function Entry({ row, highlighted = false, onLink }: EntryProps) {
+    if (row.kind === "tool") return <ToolEntry row={row} highlighted={highlighted} onLink={onLink} />;
+    const Look = LOOKS[row.event.event_type];
+    return <Look event={row.event} highlighted={highlighted} onLink={onLink && (() => onLink(row.event.id))} />;
+  },
+  (before, after) => before.highlighted === after.highlighted && before.onLink === after.onLink && sameRow(before.row, after.row),
+);
+
+/** Rows are made anew with every frame; their events are not. */
+function sameRow(a: EntryRow, b: EntryRow): boolean {
+  if (a.kind === "tool" && b.kind === "tool") return a.call === b.call && a.result === b.result && a.summary === b.summary;
+  return a.kind === "event" && b.kind === "event" && a.event === b.event;
+}
+
+interface LookProps {
+  event: TimelineEvent;
+  highlighted: boolean;
+  onLink: (() => void) | undefined;
+}
+
+export function stateNote(event: TimelineEvent): ReactNode {
+  switch (event.status) {
+    case "streaming":
+      return <Elapsed since={event.created_at} until={null} />;
+    case "completed":
+      return null;
+    case "failed":
+    case "cancelled":
+    case "timed_out":
+    case "interrupted":
+      return TIMELINE_FACES[event.status].label.toLowerCase();
+  }
+}
+
+function faceOf(event: TimelineEvent): Face {
+  return event.status === "streaming" ? { ...EVENT_FACES[event.event_type], ...busy } : EVENT_FACES[event.event_type];
+}
+const busy = { tone: TIMELINE_FACES.streaming.tone, icon: TIMELINE_FACES.streaming.icon, busy: true };
+
+function Thinking({ event, highlighted, onLink }: LookProps) {
+  const growing = event.status === "streaming";
+  const folding = useFolding(growing || highlighted);
+  const note = growing ? stateNote(event) : (stateNote(event) ?? thinkingNote(event));
+  return (
+    <EntryFrame face={faceOf(event)} title="Thinking" note={note} at={event.created_at} onLink={onLink} highlighted={highlighted} folding={folding}>
+      <Box sx={{ color: "text.secondary", fontSize: "0.85rem", borderLeft: 2, borderColor: "divider", pl: 1.5, mt: 0.5, whiteSpace: "pre-wrap", overflowWrap: "anywhere", lineHeight: 1.55 }}>{event.content}</Box>
+    </EntryFrame>
+  );
+}
+
+function thinkingNote(event: TimelineEvent): string {
+  const words = plural(event.content.split(/\s+/).filter(Boolean).length, "word");
+  return event.completed_at ? `${formatDuration(Date.parse(event.completed_at) - Date.parse(event.created_at))} · ${words}` : words;
+}
+
+function Prose({ event, highlighted, onLink }: LookProps) {
+  const strong = event.event_type === "final_analysis" || event.event_type === "executive_summary";
+  const forced = event.metadata["forced_conclusion"] === true;
+  const note = forced ? "concluded at the iteration limit" : stateNote(event);
+  return (
+    <EntryFrame face={faceOf(event)} title={EVENT_FACES[event.event_type].label} note={note} at={event.created_at} onLink={onLink} highlighted={highlighted}>
+      <Box sx={strong ? { borderLeft: 2, borderColor: "success.main", pl: 1.5, mt: 0.5 } : { mt: 0.25 }}>
+        <Markdown text={event.content} growing={event.status === "streaming"} />
+      </Box>
+    </EntryFrame>
+  );
+}
+
+function Notice({ event, highlighted, onLink }: LookProps) {
+  const tone = EVENT_FACES[event.event_type].tone === "bad" ? "error.main" : "warning.main";
+  return (
+    <EntryFrame face={faceOf(event)} title={EVENT_FACES[event.event_type].label} note={stateNote(event)} at={event.created_at} onLink={onLink} highlighted={highlighted}>
+      <Typography variant="body2" sx={{ borderLeft: 2, borderColor: tone, pl: 1.5, mt: 0.25, whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
+        {event.content}
+      </Typography>
+    </EntryFrame>
+  );
+}
+
+function Data({ event, highlighted, onLink }: LookProps) {
+  const folding = useFolding(highlighted);
+  const name = event.metadata["tool_name"];
+  const title = typeof name === "string" ? `${EVENT_FACES[event.event_type].label}: ${name}` : EVENT_FACES[event.event_type].label;
+  return (
+    <EntryFrame face={faceOf(event)} title={title} note={stateNote(event)} at={event.created_at} onLink={onLink} highlighted={highlighted} folding={folding}>
+      <Stack sx={{ mt: 0.75 }}>
+        <DataView text={event.content} label={EVENT_FACES[event.event_type].label} />
+      </Stack>
+    </EntryFrame>
+  );
+}
+
+const LOOKS = {
+  llm_thinking: Thinking,
+  llm_response: Prose,
+  final_analysis: Prose,
+  executive_summary: Prose,
+  mcp_tool_summary: Prose,
+  user_question: Notice,
+  error: Notice,
+  warning: Notice,
+  provider_fallback: Notice,
+  llm_tool_call: Data,
+  tool_result: Data,
+  code_execution: Data,
+  google_search_result: Data,
+  url_context_result: Data,
+} satisfies Record<TimelineEventType, (props: LookProps) => ReactNode>;

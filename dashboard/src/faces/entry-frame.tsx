@@ -1,0 +1,96 @@
+/** The frame of every timeline entry: what it is, when it was, a link to it, and a body that may be folded. */
+import Box from "@mui/material/Box";
+import ButtonBase from "@mui/material/ButtonBase";
+import IconButton from "@mui/material/IconButton";
+import Tooltip from "@mui/material/Tooltip";
+import Typography from "@mui/material/Typography";
+import { ChevronRight, Link2 } from "lucide-react";
+import type { ReactNode } from "react";
+import { useId, useState } from "react";
+import type { Face } from "@/components/badge";
+import { FaceIcon } from "@/components/badge";
+import { formatClock, formatExact } from "@/components/format";
+
+interface EntryFrameProps {
+  face: Face;
+  title: ReactNode;
+  /** Beside the title, in small: durations, states, sizes. */
+  note?: ReactNode;
+  at: string;
+  /** The address of this entry, copied by the link button. */
+  onLink?: (() => void) | undefined;
+  highlighted?: boolean;
+  folding?: { open: boolean; onToggle: () => void };
+  children?: ReactNode;
+}
+
+const FRAME = {
+  display: "grid",
+  gridTemplateColumns: "26px minmax(0, 1fr)",
+  columnGap: 0.5,
+  pl: { xs: 1, sm: 2 },
+  pr: { xs: 1, sm: 1.5 },
+  py: 0.6,
+  "&:hover .entry-link, &:focus-within .entry-link": { opacity: 1 },
+} as const;
+
+export function EntryFrame({ face, title, note, at, onLink, highlighted = false, folding, children }: EntryFrameProps) {
+  const body = useId();
+  const moment = new Date(at);
+  const head = (
+    <Box component="span" sx={{ display: "flex", alignItems: "baseline", gap: 1, minWidth: 0, flexWrap: "wrap" }}>
+      <Box component="span" sx={{ fontWeight: 600, minWidth: 0, overflowWrap: "anywhere", textAlign: "left" }}>
+        {title}
+      </Box>
+      {note && (
+        <Typography component="span" variant="caption" color="text.secondary">
+          {note}
+        </Typography>
+      )}
+    </Box>
+  );
+  return (
+    <Box sx={{ ...FRAME, ...(highlighted ? { bgcolor: "action.selected", boxShadow: "inset 3px 0 0 var(--mui-palette-primary-main)" } : {}) }}>
+      <Box sx={{ pt: "3px" }}>
+        <FaceIcon face={face} />
+      </Box>
+      <Box sx={{ minWidth: 0 }}>
+        <Box sx={{ display: "flex", alignItems: "baseline", gap: 1, fontSize: "0.875rem" }}>
+          {folding ? (
+            <ButtonBase
+              onClick={folding.onToggle}
+              aria-expanded={folding.open}
+              aria-controls={body}
+              sx={{ flex: 1, minWidth: 0, justifyContent: "flex-start", font: "inherit", alignItems: "baseline", borderRadius: 0.5 }}
+            >
+              {head}
+              <Box component="span" sx={{ alignSelf: "center", display: "inline-flex", ml: 0.5, color: "text.secondary", transform: folding.open ? "rotate(90deg)" : "none" }}>
+                <ChevronRight size={15} aria-hidden />
+              </Box>
+            </ButtonBase>
+          ) : (
+            <Box sx={{ flex: 1, minWidth: 0 }}>{head}</Box>
+          )}
+          {onLink && (
+            <Tooltip title="Copy a link to this entry">
+              <IconButton className="entry-link" size="small" aria-label="Copy a link to this entry" onClick={onLink} sx={{ opacity: 0, p: 0.25, alignSelf: "center", "@media (hover: none)": { opacity: 1 } }}>
+                <Link2 size={14} />
+              </IconButton>
+            </Tooltip>
+          )}
+          <Typography component="time" dateTime={at} title={formatExact(moment)} variant="caption" color="text.secondary" sx={{ fontVariantNumeric: "tabular-nums", display: { xs: "none", sm: "inline" } }}>
+            {formatClock(moment)}
+          </Typography>
+        </Box>
+        <Box id={body}>{(!folding || folding.open) && children}</Box>
+      </Box>
+    </Box>
+  );
+}
+
+/** Open as told until the reader decides otherwise. */
+export function useFolding(openByItself: boolean): { open: boolean; onToggle: () => void } {
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const open = chosen ?? openByItself;
+  return { open, onToggle: () => setChosen(!open) };
+}

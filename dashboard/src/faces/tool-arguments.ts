@@ -1,0 +1,20 @@
+/** Pure module: the arguments of a call on one line. */
+const LONGEST = 120;
+
+/** `{"namespace": "shop"}` becomes `namespace=shop`; what is no object is shown as it is. */
+export function argumentsLine(json: string): string {
+  const line = pairs(json) ?? json.replace(/\s+/g, " ").trim();
+  return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
+}
+
+function pairs(json: string): string | null {
+  try {
+    const value: unknown = JSON.parse(json);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+    return Object.entries(value)
+      .map(([name, argument]) => `${name}=${typeof argument === "string" ? argument : JSON.stringify(argument)}`)
+      .join(" ");
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,92 @@
+/** A text field that knows JSON and YAML: colours them, says what is wrong and where, and lays JSON out. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Stack from "@mui/material/Stack";
+import Typography from "@mui/material/Typography";
+import { useDeferredValue, useEffect, useMemo, useState } from "react";
+import { MONO } from "@/components/fonts";
+import { formatBytes } from "@/components/format";
+import { prettyJson, tokensOf } from "@/components/structured-text";
+import type { TextCheck } from "./text-check";
+import { checkText } from "./text-check";
+
+const LINE = "20px";
+// Beyond this, colouring every line on every key would be felt.
+const COLOURED_UP_TO = 60_000;
+const SHARED = { fontFamily: MONO, fontSize: "0.8rem", lineHeight: LINE, whiteSpace: "pre-wrap", overflowWrap: "anywhere", p: 1.5, m: 0, tabSize: 2 } as const;
+
+export function AlertEditor({ value, onChange, invalid }: { value: string; onChange: (value: string) => void; invalid: boolean }) {
+  const check = useCheck(value);
+  return (
+    <Box>
+      <Box sx={{ position: "relative", border: 1, borderColor: invalid ? "error.main" : "divider", borderRadius: 1, bgcolor: "code.block", maxHeight: 460, overflow: "auto", "&:focus-within": { outline: "2px solid", outlineColor: "primary.main" } }}>
+        <Coloured text={value} check={check} />
+        <Box
+          component="textarea"
+          aria-label="Alert text"
+          aria-invalid={invalid}
+          aria-describedby="alert-check"
+          spellCheck={false}
+          value={value}
+          placeholder={"Paste the alert here: plain text, JSON or YAML."}
+          onChange={(event: React.ChangeEvent<HTMLTextAreaElement>) => onChange(event.target.value)}
+          sx={{ ...SHARED, position: "absolute", inset: 0, width: "100%", height: "100%", border: 0, outline: "none", resize: "none", bgcolor: "transparent", color: value.length > COLOURED_UP_TO ? "text.primary" : "transparent", caretColor: "var(--mui-palette-text-primary)", overflow: "hidden", "&::placeholder": { color: "text.secondary", opacity: 1 } }}
+        />
+      </Box>
+      <Stack direction="row" sx={{ alignItems: "center", gap: 1, minHeight: 34 }}>
+        <Typography id="alert-check" variant="caption" color={check.problem ? "warning.main" : "text.secondary"} sx={{ flex: 1 }} role="status">
+          {describe(check, value)}
+        </Typography>
+        {check.format === "json" && !check.problem && (
+          <Button size="small" onClick={() => onChange(prettyJson(value) ?? value)}>
+            Format
+          </Button>
+        )}
+      </Stack>
+    </Box>
+  );
+}
+
+function describe(check: TextCheck, value: string): string {
+  if (value.trim() === "") return "Anything your monitoring sends. It is passed on as it is.";
+  const name = { json: "JSON", yaml: "YAML", text: "Plain text" }[check.format];
+  return check.problem ? `Looks like ${name}, but ${check.problem}. It can be submitted all the same.` : `${name} · ${formatBytes(value.length)}`;
+}
+
+function Coloured({ text, check }: { text: string; check: TextCheck }) {
+  const shown = useDeferredValue(text);
+  const lines = useMemo(() => (shown.length > COLOURED_UP_TO ? null : shown.split("\n").map((line) => tokensOf(line, check.format))), [shown, check.format]);
+  const colors = Object.fromEntries(["name", "string", "number", "keyword"].map((kind) => [`& .t-${kind}`, { color: `code.${kind}` }]));
+  return (
+    <Box component="pre" aria-hidden sx={{ ...SHARED, minHeight: 260, pointerEvents: "none", ...colors, "& .t-comment": { color: "text.secondary" } }}>
+      {lines === null
+        ? text
+        : lines.map((tokens, index) => (
+            <span key={index}>
+              {tokens.map((token, at) => (
+                <span key={at} className={`t-${token.kind}`}>
+                  {token.text}
+                </span>
+              ))}
+              {"\n"}
+            </span>
+          ))}
+    </Box>
+  );
+}
+
+/** The parser for YAML is loaded when there is something to check. */
+function useCheck(text: string): TextCheck {
+  const settled = useDeferredValue(text);
+  const [check, setCheck] = useState<TextCheck>({ format: "text", problem: null });
+  useEffect(() => {
+    let current = true;
+    void checkText(settled).then((result) => {
+      if (current) setCheck(result);
+    });
+    return () => {
+      current = false;
+    };
+  }, [settled]);
+  return check;
+}

@@ -1,0 +1,39 @@
+/** Pure module: an alert that is being written. */
+import type { AlertRequest, McpSelection, SessionDetail } from "@/wire/types";
+
+export interface Draft {
+  text: string;
+  alertType: string;
+  runbook: string;
+  /** Null: the chain's own tools. */
+  servers: McpSelection | null;
+}
+
+export const EMPTY_DRAFT: Draft = { text: "", alertType: "", runbook: "", servers: null };
+
+export function draftOf(session: SessionDetail): Draft {
+  return {
+    text: session.alert_data,
+    alertType: session.alert_type,
+    runbook: session.runbook_url ?? "",
+    servers: session.mcp_selection,
+  };
+}
+
+export function problemsOf(draft: Draft): { text?: string; runbook?: string } {
+  const runbook = draft.runbook.trim();
+  return {
+    ...(draft.text.trim() === "" ? { text: "An alert needs some text." } : {}),
+    ...(runbook !== "" && !/^https?:\/\/\S+$/.test(runbook) ? { runbook: "A runbook is an http or https address." } : {}),
+  };
+}
+
+export function requestOf(draft: Draft): AlertRequest {
+  const runbook = draft.runbook.trim();
+  return {
+    data: draft.text,
+    alert_type: draft.alertType === "" ? null : draft.alertType,
+    runbook: runbook === "" ? null : runbook,
+    mcp: draft.servers,
+  };
+}

@@ -1,0 +1,111 @@
+/** Submitting an alert: one's own, a sample, or one that was investigated before. */
+import Alert from "@mui/material/Alert";
+import Autocomplete from "@mui/material/Autocomplete";
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Stack from "@mui/material/Stack";
+import TextField from "@mui/material/TextField";
+import Typography from "@mui/material/Typography";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Send } from "lucide-react";
+import { useState } from "react";
+import { alertTypes, submitAlert } from "@/api/alerts";
+import { sessionDetail } from "@/api/sessions";
+import { Section } from "@/components/section";
+import { Failure, Loading } from "@/components/states";
+import { AlertEditor } from "./alert-editor";
+import type { Draft } from "./draft";
+import { draftOf, EMPTY_DRAFT, problemsOf, requestOf } from "./draft";
+import { Samples } from "./samples";
+import { ToolSelection } from "./tool-selection";
+
+/** `from` is a session to submit again. */
+export function NewAlertPage({ from, onSubmitted }: { from: string | undefined; onSubmitted: (sessionId: string) => void }) {
+  const original = useQuery({ ...sessionDetail(from ?? ""), enabled: from !== undefined });
+  if (from !== undefined && original.isPending) return <Loading what="the session to submit again" />;
+  if (original.error) return <Failure what="The session to submit again could not be loaded." error={original.error} />;
+  return <Form key={from} start={original.data ? draftOf(original.data) : EMPTY_DRAFT} again={from !== undefined} onSubmitted={onSubmitted} />;
+}
+
+function Form({ start, again, onSubmitted }: { start: Draft; again: boolean; onSubmitted: (sessionId: string) => void }) {
+  const [draft, setDraft] = useState(start);
+  const [sample, setSample] = useState<string | null>(null);
+  const submit = useMutation({
+    mutationFn: (alert: Draft) => submitAlert(requestOf(alert)),
+    onSuccess: (accepted) => onSubmitted(accepted.session_id),
+    onError: () => setSample(null),
+  });
+  return (
+    <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 380px" }, gap: 2.5, alignItems: "start" }}>
+      <Stack spacing={2}>
+        <Typography variant="h1">{again ? "Submit again" : "New alert"}</Typography>
+        {submit.error && <Failure what="The alert was not accepted." error={submit.error} />}
+        <Fields draft={draft} onDraft={setDraft} onSubmit={() => submit.mutate(draft)} busy={submit.isPending} />
+      </Stack>
+      <Section title="Try a sample incident">
+        <Typography variant="body2" color="text.secondary" sx={{ mb: 1.5 }}>
+          A simulated cluster and recorded models: no API key, no Kubernetes.
+        </Typography>
+        <Samples
+          busy={submit.isPending ? sample : null}
+          onRun={(chosen) => {
+            setSample(chosen.name);
+            submit.mutate({ ...EMPTY_DRAFT, text: chosen.alert_data, alertType: chosen.alert_type });
+          }}
+          onEdit={(chosen) => {
+            setDraft({ ...EMPTY_DRAFT, text: chosen.alert_data, alertType: chosen.alert_type });
+            window.scrollTo({ top: 0 });
+          }}
+        />
+      </Section>
+    </Box>
+  );
+}
+
+interface FieldsProps {
+  draft: Draft;
+  onDraft: (draft: Draft) => void;
+  onSubmit: () => void;
+  busy: boolean;
+}
+
+function Fields({ draft, onDraft, onSubmit, busy }: FieldsProps) {
+  const [tried, setTried] = useState(false);
+  const types = useQuery(alertTypes);
+  const known = types.data?.alert_types ?? [];
+  const type = draft.alertType === "" ? (types.data?.default_alert_type ?? "") : draft.alertType;
+  const problems = tried ? problemsOf(draft) : {};
+  const send = (event: React.FormEvent) => {
+    event.preventDefault();
+    setTried(true);
+    if (Object.keys(problemsOf(draft)).length === 0) onSubmit();
+  };
+  return (
+    <Stack component="form" spacing={2} onSubmit={send} noValidate>
+      <Autocomplete
+        freeSolo
+        options={known.map((item) => item.name)}
+        inputValue={type}
+        onInputChange={(_, name, reason) => reason !== "reset" || name !== "" ? onDraft({ ...draft, alertType: name }) : undefined}
+        renderInput={(props) => <TextField {...props} label="Alert type" helperText={known.find((item) => item.name === type)?.description ?? "Decides which chain investigates."} size="small" />}
+      />
+      <Box>
+        <AlertEditor value={draft.text} onChange={(text) => onDraft({ ...draft, text })} invalid={problems.text !== undefined} />
+        {problems.text && <Alert severity="error">{problems.text}</Alert>}
+      </Box>
+      <TextField
+        size="small"
+        type="url"
+        label="Runbook address (optional)"
+        value={draft.runbook}
+        error={problems.runbook !== undefined}
+        helperText={problems.runbook ?? "Given to the agents as guidance."}
+        onChange={(event) => onDraft({ ...draft, runbook: event.target.value })}
+      />
+      <ToolSelection alertType={type} value={draft.servers} onChange={(servers) => onDraft({ ...draft, servers })} />
+      <Button type="submit" variant="contained" startIcon={<Send size={16} />} loading={busy} sx={{ alignSelf: "flex-start" }}>
+        Submit alert
+      </Button>
+    </Stack>
+  );
+}

@@ -1,0 +1,40 @@
+/** Sample incidents: a first result without a cluster or a key. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Paper from "@mui/material/Paper";
+import Typography from "@mui/material/Typography";
+import { useQuery } from "@tanstack/react-query";
+import { Play } from "lucide-react";
+import { samples } from "@/api/alerts";
+import { Failure, Loading } from "@/components/states";
+import type { Sample } from "@/wire/types";
+
+interface SamplesProps {
+  onRun: (sample: Sample) => void;
+  onEdit: (sample: Sample) => void;
+  busy: string | null;
+}
+
+export function Samples({ onRun, onEdit, busy }: SamplesProps) {
+  const { data, error, isPending } = useQuery(samples);
+  if (isPending) return <Loading what="sample incidents" />;
+  if (error) return <Failure what="The samples could not be loaded." error={error} />;
+  return (
+    <Box sx={{ display: "grid", gap: 1.5 }}>
+      {data.samples.map((sample) => (
+        <Paper key={sample.name} variant="outlined" sx={{ p: 1.5 }}>
+          <Typography variant="h3">{sample.title}</Typography>
+          <Typography variant="body2" color="text.secondary" sx={{ my: 0.75 }}>
+            {sample.description}
+          </Typography>
+          <Button size="small" variant="outlined" startIcon={<Play size={14} />} loading={busy === sample.name} disabled={busy !== null} onClick={() => onRun(sample)} aria-label={`Investigate: ${sample.title}`}>
+            Investigate
+          </Button>
+          <Button size="small" color="inherit" onClick={() => onEdit(sample)} aria-label={`Edit first: ${sample.title}`} sx={{ ml: 0.5 }}>
+            Edit first
+          </Button>
+        </Paper>
+      ))}
+    </Box>
+  );
+}

@@ -1,0 +1,116 @@
+/** The agents of a parallel stage: one at a time in tabs, or all of them side by side. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Tab from "@mui/material/Tab";
+import Tabs from "@mui/material/Tabs";
+import Typography from "@mui/material/Typography";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { Columns2, Rows2 } from "lucide-react";
+import { useLayoutEffect, useMemo, useRef } from "react";
+import { Badge, FaceIcon } from "@/components/badge";
+import { Elapsed } from "@/components/times";
+import { Entry } from "@/faces/entries";
+import { RUN_FACES } from "@/faces/statuses";
+import { entryRows } from "@/faces/timeline-rows";
+import type { ExecutionView, StageView, TimelineEvent } from "@/wire/types";
+import { CancelAgent } from "./cancel-agent";
+
+interface AgentTabsProps {
+  stage: StageView;
+  selected: string;
+  columns: boolean;
+  onSelect: (executionId: string) => void;
+  onColumns: () => void;
+  onCancelAgent: (executionId: string) => void;
+}
+
+export function AgentTabs({ stage, selected, columns, onSelect, onColumns, onCancelAgent }: AgentTabsProps) {
+  const current = stage.executions.find((execution) => execution.id === selected);
+  return (
+    <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", borderBottom: 1, borderColor: "divider", px: 1, mb: 0.5 }}>
+      {columns ? (
+        <Box sx={{ flex: 1 }} />
+      ) : (
+        <Tabs value={selected} onChange={(_, id: string) => onSelect(id)} variant="scrollable" aria-label="Agents of this stage" sx={{ flex: 1, minHeight: 40 }}>
+          {stage.executions.map((execution) => (
+            <Tab
+              key={execution.id}
+              value={execution.id}
+              icon={<FaceIcon face={RUN_FACES[execution.status]} size={14} />}
+              iconPosition="start"
+              label={execution.agent_name}
+              sx={{ minHeight: 40, py: 0 }}
+            />
+          ))}
+        </Tabs>
+      )}
+      {current && !columns && <CancelAgent execution={current} onCancel={onCancelAgent} />}
+      <Button size="small" color="inherit" onClick={onColumns} startIcon={columns ? <Rows2 size={14} /> : <Columns2 size={14} />} sx={{ display: { xs: "none", md: "inline-flex" } }}>
+        {columns ? "One at a time" : "Side by side"}
+      </Button>
+    </Box>
+  );
+}
+
+export function AgentColumns({ stage, events, onLink }: { stage: StageView; events: readonly TimelineEvent[]; onLink: (eventId: string) => void }) {
+  return (
+    <Box sx={{ display: "grid", gridAutoFlow: "column", gridAutoColumns: "minmax(320px, 1fr)", overflowX: "auto", mb: 1 }}>
+      {stage.executions.map((execution) => (
+        <Column key={execution.id} execution={execution} events={events} onLink={onLink} />
+      ))}
+    </Box>
+  );
+}
+
+function Column({ execution, events, onLink }: { execution: ExecutionView; events: readonly TimelineEvent[]; onLink: (eventId: string) => void }) {
+  const rows = useMemo(() => entryRows(events.filter((event) => event.execution_id === execution.id)), [events, execution.id]);
+  const container = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(true);
+  // eslint-disable-next-line react-hooks/incompatible-library -- its functions are used here and nowhere else
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => container.current,
+    estimateSize: () => 44,
+    getItemKey: (index) => rows[index]?.key ?? index,
+    overscan: 6,
+  });
+  useLayoutEffect(() => {
+    const box = container.current;
+    if (box && atEnd.current && execution.status === "active") box.scrollTop = box.scrollHeight;
+  });
+  return (
+    <Box sx={{ borderRight: 1, borderColor: "divider", minWidth: 0 }}>
+      <Typography variant="body2" component="div" sx={{ display: "flex", gap: 1, px: 2, py: 0.75, alignItems: "baseline" }}>
+        <strong>{execution.agent_name}</strong>
+        <Badge face={RUN_FACES[execution.status]} />
+        <Typography variant="caption" color="text.secondary">
+          {execution.started_at && <Elapsed since={execution.started_at} until={execution.completed_at} />}
+        </Typography>
+      </Typography>
+      <Box
+        ref={container}
+        role="region"
+        aria-label={`Timeline of ${execution.agent_name}`}
+        tabIndex={0}
+        onScroll={(event) => {
+          const box = event.currentTarget;
+          atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+        }}
+        sx={{ height: "65vh", overflowY: "auto" }}
+      >
+        <Box sx={{ position: "relative" }} style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map((item) => {
+            const row = rows[item.index];
+            return (
+              row && (
+                <Box key={item.key} ref={virtual.measureElement} data-index={item.index} sx={{ position: "absolute", top: 0, left: 0, right: 0 }} style={{ transform: `translateY(${item.start}px)` }}>
+                  <Entry row={row} onLink={onLink} />
+                </Box>
+              )
+            );
+          })}
+        </Box>
+      </Box>
+    </Box>
+  );
+}

@@ -1,0 +1,48 @@
+/** What the reader came for: the summary and the analysis. */
+import Alert from "@mui/material/Alert";
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Typography from "@mui/material/Typography";
+import { Download } from "lucide-react";
+import { CopyButton } from "@/components/copy-button";
+import { downloadText } from "@/components/download";
+import { Markdown } from "@/components/markdown";
+import { Section } from "@/components/section";
+import type { SessionDetail } from "@/wire/types";
+import { reportOf } from "./report";
+
+export function Analysis({ session }: { session: SessionDetail }) {
+  const { executive_summary: summary, final_analysis: analysis } = session;
+  if (!summary && !analysis) return null;
+  const report = reportOf(session);
+  const actions = (
+    <>
+      <CopyButton text={report} label="Copy" />
+      <Button size="small" startIcon={<Download size={15} />} onClick={() => downloadText(`tarsy-${session.id.slice(0, 8)}.md`, report)}>
+        Download .md
+      </Button>
+    </>
+  );
+  return (
+    <Section title="Analysis" actions={actions}>
+      <Box sx={{ maxWidth: 860, px: { sm: 1 }, py: { sm: 0.5 } }}>
+        {session.analysis_is_partial && (
+          <Alert severity="warning" variant="outlined" sx={{ mb: 2 }}>
+            This analysis is partial: the session ended before all stages were done.
+          </Alert>
+        )}
+        {summary && (
+          <Box sx={{ fontSize: "1.02rem", borderLeft: 3, borderColor: "primary.main", pl: 2, mb: analysis ? 3 : 0 }}>
+            <Markdown text={summary} />
+          </Box>
+        )}
+        {!summary && session.executive_summary_error && (
+          <Typography variant="body2" color="text.secondary" sx={{ mb: 2 }}>
+            There is no executive summary: {session.executive_summary_error}
+          </Typography>
+        )}
+        {analysis && <Markdown text={analysis} />}
+      </Box>
+    </Section>
+  );
+}

@@ -1,0 +1,116 @@
+/** One investigation: its result, its way there, and its alert. */
+import Alert from "@mui/material/Alert";
+import Box from "@mui/material/Box";
+import Stack from "@mui/material/Stack";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { cancelExecution, cancelSession, refreshSession } from "@/api/sessions";
+import { Section } from "@/components/section";
+import { Failure, Loading } from "@/components/states";
+import { hasEnded, SESSION_FACES } from "@/faces/statuses";
+import type { SessionDetail, TimelineEvent } from "@/wire/types";
+import { AlertPanel } from "./alert-panel";
+import { Analysis } from "./analysis";
+import { Header } from "./header";
+import { stageGraph } from "./stage-graph";
+import { StageGraphView } from "./stage-graph-view";
+import { Timeline } from "./timeline";
+import { useLiveSession } from "./use-live-session";
+
+interface SessionPageProps {
+  sessionId: string;
+  /** The event of a deep link. */
+  target: string | undefined;
+  onLink: (eventId: string) => void;
+  /** What stands below the timeline, fed by the same events. */
+  chat: (session: SessionDetail, events: readonly TimelineEvent[]) => ReactNode;
+}
+
+export function SessionPage({ sessionId, target, onLink, chat }: SessionPageProps) {
+  const { session, feed } = useLiveSession(sessionId);
+  if (session.isPending) return <Loading what="the session" />;
+  if (!session.data) return <Failure what="The session could not be loaded." error={session.error} onRetry={() => void session.refetch()} />;
+  return <Loaded session={session.data} {...{ feed, target, onLink, chat }} />;
+}
+
+interface LoadedProps extends Omit<SessionPageProps, "sessionId"> {
+  session: SessionDetail;
+  feed: ReturnType<typeof useLiveSession>["feed"];
+}
+
+function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
+  const client = useQueryClient();
+  const refresh = () => refreshSession(client, session.id);
+  const cancel = useMutation({ mutationFn: () => cancelSession(session.id), onSettled: refresh });
+  const cancelAgent = useMutation({ mutationFn: (executionId: string) => cancelExecution(session.id, executionId), onSettled: refresh });
+  const [stageTarget, setStageTarget] = useState<{ id: string } | null>(null);
+  const ended = hasEnded(session.status);
+  useTitle(session);
+  useShowResult(ended && session.final_analysis !== null);
+
+  const events = feed.buffer.events;
+  const chatStages = useMemo(() => new Set(session.stages.filter((stage) => stage.stage_type === "chat").map((stage) => stage.id)), [session.stages]);
+  const stages = useMemo(() => session.stages.filter((stage) => !chatStages.has(stage.id)), [session.stages, chatStages]);
+  const shown = useMemo(() => events.filter((event) => event.stage_id === null || !chatStages.has(event.stage_id)), [events, chatStages]);
+  return (
+    <Stack spacing={2}>
+      <Header session={session} onCancel={() => cancel.mutate()} />
+      {(cancel.error ?? cancelAgent.error) && <Failure what="It could not be cancelled." error={cancel.error ?? cancelAgent.error} />}
+      {session.error_message && (
+        <Alert severity={session.status === "failed" ? "error" : "warning"} variant="outlined">
+          {session.error_message}
+        </Alert>
+      )}
+      <StageGraphView nodes={stageGraph(session)} ended={ended} onStage={(id) => setStageTarget({ id })} />
+      <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 400px" }, gap: 2, alignItems: "start" }}>
+        <Stack spacing={2} sx={{ minWidth: 0 }}>
+          {ended && <Analysis session={session} />}
+          <Section title="Timeline" flush>
+            <TimelineBody {...{ feed, stages, ended, target, stageTarget, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} />
+          </Section>
+          {chat(session, events)}
+        </Stack>
+        <Box sx={{ position: { lg: "sticky" }, top: { lg: 64 }, order: { xs: ended ? 1 : -1, lg: 0 }, minWidth: 0 }}>
+          <AlertPanel session={session} />
+        </Box>
+      </Box>
+    </Stack>
+  );
+}
+
+interface TimelineBodyProps {
+  feed: LoadedProps["feed"];
+  stages: SessionDetail["stages"];
+  events: readonly TimelineEvent[];
+  ended: boolean;
+  target: string | undefined;
+  stageTarget: { id: string } | null;
+  onLink: (eventId: string) => void;
+  onCancelAgent: (executionId: string) => void;
+}
+
+function TimelineBody({ feed, ended, ...rest }: TimelineBodyProps) {
+  if (feed.phase === "loading") return <Loading what="the timeline" />;
+  if (feed.phase === "failed") return <Failure what="The timeline could not be loaded; trying again." error={feed.error} />;
+  return <Timeline {...rest} growing={!ended} />;
+}
+
+function useTitle(session: SessionDetail): void {
+  const label = SESSION_FACES[session.status].label;
+  useEffect(() => {
+    document.title = `${label}: ${session.alert_type} · TARSy`;
+    return () => {
+      document.title = "TARSy";
+    };
+  }, [label, session.alert_type]);
+}
+
+/** When the analysis arrives while somebody watches, it is what they have been waiting for. */
+function useShowResult(ready: boolean): void {
+  const wasReady = useRef(ready);
+  useEffect(() => {
+    if (ready && !wasReady.current) window.scrollTo({ top: 0, behavior: "smooth" });
+    wasReady.current = ready;
+  }, [ready]);
+}

@@ -1,0 +1,52 @@
+/** Pure module: what a live message says about a session at once; the rest is asked for. */
+import type { LiveMessage } from "@/wire/live-messages";
+import type { SessionDetail } from "@/wire/types";
+
+export function withMessage(session: SessionDetail, message: LiveMessage): SessionDetail {
+  switch (message.type) {
+    case "session.status":
+      return { ...session, status: message.status };
+    case "session.completed":
+      return {
+        ...session,
+        status: message.status,
+        completed_at: message.at,
+        error_message: message.error_message,
+        analysis_is_partial: message.analysis_is_partial,
+        final_analysis: message.final_analysis ?? session.final_analysis,
+        executive_summary: message.executive_summary ?? session.executive_summary,
+      };
+    case "stage.completed":
+      return {
+        ...session,
+        stages: session.stages.map((stage) => (stage.id === message.stage_id ? { ...stage, status: message.status } : stage)),
+      };
+    default:
+      return session;
+  }
+}
+
+/** Whether the session has to be asked for again. Text that streams does not change it. */
+export function changesSession(message: LiveMessage): boolean {
+  switch (message.type) {
+    case "session.status":
+    case "session.completed":
+    case "stage.started":
+    case "stage.completed":
+    case "execution.status":
+    case "interaction.created":
+    case "chat.message":
+    case "subscription.confirmed":
+    case "catchup.overflow":
+      return true;
+    case "timeline_event.created":
+    case "timeline_event.completed":
+    case "stream.chunk":
+    case "session.progress":
+    case "connection.established":
+    case "subscription.error":
+    case "error":
+    case "pong":
+      return false;
+  }
+}

@@ -1,0 +1,40 @@
+/** Where a stage begins in the timeline. */
+import Box from "@mui/material/Box";
+import Typography from "@mui/material/Typography";
+import { Badge } from "@/components/badge";
+import { MONO } from "@/components/fonts";
+import { formatCount } from "@/components/format";
+import { Elapsed } from "@/components/times";
+import { RUN_FACES } from "@/faces/statuses";
+import type { StageView } from "@/wire/types";
+
+export function StageHeader({ stage }: { stage: StageView }) {
+  const alone = stage.executions.length === 1 ? stage.executions[0] : undefined;
+  return (
+    <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 1.5, px: 2, py: 1, mt: 0.5, borderTop: 1, borderBottom: 1, borderColor: "divider", bgcolor: "code.block" }}>
+      <Typography variant="h3">{stage.stage_name}</Typography>
+      <Typography variant="body2" component="span">
+        <Badge face={RUN_FACES[stage.status]} />
+      </Typography>
+      <Typography variant="caption" color="text.secondary" sx={{ flex: 1 }}>
+        {stage.started_at && <Elapsed since={stage.started_at} until={stage.completed_at} />}
+        {alone && (
+          <>
+            {" · "}
+            {alone.agent_name}
+            {" · "}
+            <Box component="span" sx={{ fontFamily: MONO, fontSize: "0.72rem" }}>
+              {alone.model_name}
+            </Box>
+            {alone.usage.total_tokens > 0 && ` · ${formatCount(alone.usage.total_tokens)} tokens`}
+          </>
+        )}
+      </Typography>
+      {stage.error_message && (
+        <Typography variant="body2" color="error" sx={{ width: "100%" }}>
+          {stage.error_message}
+        </Typography>
+      )}
+    </Box>
+  );
+}

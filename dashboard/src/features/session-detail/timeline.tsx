@@ -1,0 +1,164 @@
+/** The timeline: thousands of rows of which only the visible ones are in the page, following the end while it grows. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown } from "lucide-react";
+import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { Nothing } from "@/components/states";
+import { Entry } from "@/faces/entries";
+import type { TimelineRow } from "@/faces/timeline-rows";
+import { eventsOfRow, timelineRows } from "@/faces/timeline-rows";
+import type { StageView, TimelineEvent } from "@/wire/types";
+import { AgentColumns, AgentTabs } from "./agents";
+import { StageHeader } from "./stage-header";
+import { useFollowEnd } from "./use-follow-end";
+
+interface TimelineProps {
+  stages: readonly StageView[];
+  events: readonly TimelineEvent[];
+  /** More is to come: follow the end. */
+  growing: boolean;
+  /** Scroll to this event. */
+  target: string | undefined;
+  /** Scroll to this stage; a new object each time it is asked for. */
+  stageTarget: { id: string } | null;
+  onLink: (eventId: string) => void;
+  onCancelAgent: (executionId: string) => void;
+}
+
+const ESTIMATED_PX = 44;
+
+export function Timeline({ stages, events, growing, target, stageTarget, onLink, onCancelAgent }: TimelineProps) {
+  const [selected, setSelected] = useState<ReadonlyMap<string, string>>(new Map());
+  const [sideBySide, setSideBySide] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => timelineRows(stages, events, selected, sideBySide), [stages, events, selected, sideBySide]);
+  const list = useRef<HTMLDivElement>(null);
+  const end = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const { following, grew, follow, stop } = useFollowEnd(end, growing && target === undefined);
+
+  // eslint-disable-next-line react-hooks/incompatible-library -- its functions are used here and nowhere else
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => ESTIMATED_PX,
+    getItemKey: (index) => rows[index]?.key ?? index,
+    overscan: 8,
+    scrollMargin: top,
+  });
+
+  useLayoutEffect(() => {
+    const place = list.current ? list.current.getBoundingClientRect().top + window.scrollY : 0;
+    if (Math.abs(place - top) > 1) setTop(place);
+    grew();
+  });
+
+  const select = useCallback((stageId: string, executionId: string) => setSelected((before) => new Map(before).set(stageId, executionId)), []);
+  const toggleSideBySide = useCallback((stageId: string) => {
+    setSideBySide((before) => {
+      const after = new Set(before);
+      if (!after.delete(stageId)) after.add(stageId);
+      return after;
+    });
+  }, []);
+
+  const reveal = useEffectEvent((index: number) => {
+    stop();
+    virtual.scrollToIndex(index, { align: "start" });
+  });
+  useEffect(() => {
+    if (!stageTarget) return;
+    const index = rows.findIndex((row) => row.kind === "stage" && row.stage.id === stageTarget.id);
+    if (index >= 0) reveal(index);
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- only when it is asked for, not when rows come
+  }, [stageTarget]);
+  useTarget(target, events, rows, select, reveal);
+
+  if (rows.length === 0) {
+    return <Nothing title={growing ? "Nothing has happened yet" : "Nothing was recorded"}>{growing ? "The first steps appear here as they happen." : ""}</Nothing>;
+  }
+  return (
+    <Box sx={{ position: "relative" }}>
+      <Box ref={list} role="feed" aria-label="Timeline" aria-busy={growing} sx={{ position: "relative" }} style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map((item) => {
+          const row = rows[item.index];
+          if (!row) return null;
+          return (
+            <Box
+              key={item.key}
+              ref={virtual.measureElement}
+              data-index={item.index}
+              role="article"
+              aria-posinset={item.index + 1}
+              aria-setsize={growing ? -1 : rows.length}
+              sx={{ position: "absolute", top: 0, left: 0, right: 0 }}
+              style={{ transform: `translateY(${item.start - top}px)` }}
+            >
+              <Row {...{ row, target, onLink, onCancelAgent, events }} onSelect={select} sideBySide={sideBySide} onSideBySide={toggleSideBySide} />
+            </Box>
+          );
+        })}
+      </Box>
+      <div ref={end} />
+      {growing && !following && (
+        <Button variant="contained" size="small" startIcon={<ArrowDown size={15} />} onClick={follow} sx={{ position: "fixed", bottom: 20, left: "50%", transform: "translateX(-50%)", zIndex: 5 }}>
+          Follow live
+        </Button>
+      )}
+    </Box>
+  );
+}
+
+/** Shows the event of a deep link once: in its agent's tab, and in view. */
+function useTarget(
+  target: string | undefined,
+  events: readonly TimelineEvent[],
+  rows: readonly TimelineRow[],
+  select: (stageId: string, executionId: string) => void,
+  reveal: (index: number) => void,
+): void {
+  const shown = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    if (target === undefined || shown.current === target) return;
+    const index = rows.findIndex((row) => eventsOfRow(row).some((event) => event.id === target));
+    if (index >= 0) {
+      shown.current = target;
+      reveal(index);
+      return;
+    }
+    const event = events.find((known) => known.id === target);
+    if (event?.stage_id && event.execution_id) select(event.stage_id, event.execution_id);
+  });
+}
+
+interface RowProps extends Pick<TimelineProps, "target" | "onLink" | "onCancelAgent" | "events"> {
+  row: TimelineRow;
+  sideBySide: ReadonlySet<string>;
+  onSelect: (stageId: string, executionId: string) => void;
+  onSideBySide: (stageId: string) => void;
+}
+
+function Row({ row, target, onLink, onCancelAgent, events, sideBySide, onSelect, onSideBySide }: RowProps) {
+  switch (row.kind) {
+    case "stage":
+      return <StageHeader stage={row.stage} />;
+    case "agents": {
+      const columns = sideBySide.has(row.stage.id);
+      return (
+        <>
+          <AgentTabs
+            stage={row.stage}
+            selected={row.selected}
+            columns={columns}
+            onSelect={(executionId) => onSelect(row.stage.id, executionId)}
+            onColumns={() => onSideBySide(row.stage.id)}
+            onCancelAgent={onCancelAgent}
+          />
+          {columns && <AgentColumns stage={row.stage} events={events} onLink={onLink} />}
+        </>
+      );
+    }
+    case "tool":
+    case "event":
+      return <Entry row={row} highlighted={eventsOfRow(row).some((event) => event.id === target)} onLink={onLink} />;
+  }
+}

@@ -1,0 +1,26 @@
+/** A session and its timeline, kept current while they are shown. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { chatKey } from "@/api/chat";
+import { loadTimeline, refreshSession, sessionDetail, sessionKeys } from "@/api/sessions";
+import { useThrottled } from "@/components/use-throttled";
+import { useSessionTimeline } from "@/live/use-session-timeline";
+import type { LiveMessage } from "@/wire/live-messages";
+import type { SessionDetail } from "@/wire/types";
+import { changesSession, withMessage } from "./session-patch";
+
+const REFRESH_EVERY_MS = 700;
+
+export function useLiveSession(id: string) {
+  const client = useQueryClient();
+  const session = useQuery(sessionDetail(id));
+  const refresh = useThrottled(() => void refreshSession(client, id), REFRESH_EVERY_MS);
+  const heard = (messages: readonly LiveMessage[]) => {
+    client.setQueryData<SessionDetail>(sessionKeys.detail(id), (known) => known && messages.reduce(withMessage, known));
+    if (messages.some(changesSession)) refresh();
+    if (messages.some((message) => message.type === "chat.message" || message.type === "subscription.confirmed")) {
+      void client.invalidateQueries({ queryKey: chatKey(id) });
+    }
+  };
+  const feed = useSessionTimeline(id, loadTimeline, heard);
+  return { session, feed };
+}

@@ -1,0 +1,105 @@
+/** One session in the list: recognisable in a glance, a link as a whole. */
+import Box from "@mui/material/Box";
+import Typography from "@mui/material/Typography";
+import { memo } from "react";
+import { Badge } from "@/components/badge";
+import { MONO } from "@/components/fonts";
+import { BareLink } from "@/components/links";
+import { formatCount } from "@/components/format";
+import { Elapsed, RelativeTime } from "@/components/times";
+import { alertTitle } from "@/faces/alert-title";
+import { hasEnded, SESSION_FACES } from "@/faces/statuses";
+import type { SessionListItem } from "@/wire/types";
+
+export const COLUMNS = { xs: "1fr auto", md: "128px minmax(0, 1fr) 190px 84px 84px 92px" };
+
+const ROW = {
+  position: "relative",
+  display: "grid",
+  gridTemplateColumns: COLUMNS,
+  columnGap: 2,
+  rowGap: 0.25,
+  alignItems: "center",
+  px: 2,
+  py: 1.1,
+  borderTop: 1,
+  borderColor: "divider",
+  "&:hover": { bgcolor: "action.hover" },
+  "&:focus-within": { bgcolor: "action.selected" },
+} as const;
+
+// The link's area is the whole row; its text is the title.
+const STRETCHED = {
+  color: "text.primary",
+  textDecoration: "none",
+  fontWeight: 600,
+  "&::after": { content: '""', position: "absolute", inset: 0 },
+  "&:focus-visible": { outline: "none" },
+  "&:focus-visible::after": { outline: "2px solid", outlineColor: "primary.main", outlineOffset: -2 },
+} as const;
+
+const ONE_LINE = { overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap" } as const;
+
+export const SessionRow = memo(function SessionRow({ session }: { session: SessionListItem }) {
+  const title = alertTitle(session.alert_excerpt) || session.alert_type;
+  return (
+    <Box component="li" sx={ROW}>
+      <Typography variant="body2" component="div" sx={{ gridRow: { xs: 1, md: "auto" } }}>
+        <Badge face={SESSION_FACES[session.status]} />
+      </Typography>
+      <Box sx={{ minWidth: 0, gridColumn: { xs: "1 / -1", md: "auto" }, gridRow: { xs: 2, md: "auto" } }}>
+        <Typography component="div" sx={{ ...ONE_LINE, fontSize: "0.92rem" }}>
+          <BareLink to="/sessions/$sessionId" params={{ sessionId: session.id }} data-row-link sx={STRETCHED}>
+            {title}
+          </BareLink>
+          <Box component="span" sx={{ ml: 1, fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
+            {session.alert_type}
+          </Box>
+        </Typography>
+        <Typography variant="body2" color="text.secondary" sx={ONE_LINE}>
+          {secondLine(session)}
+        </Typography>
+      </Box>
+      <Typography variant="body2" component="div" color="text.secondary" sx={{ minWidth: 0, display: { xs: hasEnded(session.status) ? "none" : "block", md: "block" }, gridColumn: { xs: "1 / -1", md: "auto" } }}>
+        {hasEnded(session.status) ? session.author : <Progress session={session} />}
+      </Typography>
+      <Figure>{session.total_tokens > 0 && <span title={`${session.total_tokens.toLocaleString()} tokens`}>{formatCount(session.total_tokens)}</span>}</Figure>
+      <Figure>{session.started_at && <Elapsed since={session.started_at} until={session.completed_at} />}</Figure>
+      <Typography variant="body2" component="div" color="text.secondary" sx={{ textAlign: "right", whiteSpace: "nowrap", gridRow: { xs: 1, md: "auto" }, gridColumn: { xs: 2, md: "auto" }, position: "relative", zIndex: 1 }}>
+        <RelativeTime at={session.created_at} />
+      </Typography>
+    </Box>
+  );
+});
+
+function Figure({ children }: { children: React.ReactNode }) {
+  return (
+    <Typography variant="body2" component="div" color="text.secondary" sx={{ display: { xs: "none", md: "block" }, textAlign: "right", fontVariantNumeric: "tabular-nums" }}>
+      {children}
+    </Typography>
+  );
+}
+
+function Progress({ session }: { session: SessionListItem }) {
+  if (session.status === "pending") {
+    return <>{session.queue_position === null ? "waiting" : `position ${session.queue_position} in the queue`}</>;
+  }
+  const index = session.current_stage_index ?? 0;
+  const count = Math.max(session.stage_count, index + 1);
+  return (
+    <>
+      <Box sx={ONE_LINE}>{session.current_stage_name ?? "starting"}</Box>
+      <Box sx={{ display: "flex", gap: "3px", mt: 0.5 }} role="img" aria-label={`stage ${index + 1} of ${count}`}>
+        {Array.from({ length: count }, (_, at) => (
+          <Box key={at} sx={{ height: 4, flex: 1, maxWidth: 40, borderRadius: 2, bgcolor: at <= index ? "info.main" : "divider" }} />
+        ))}
+      </Box>
+    </>
+  );
+}
+
+function secondLine(session: SessionListItem): string {
+  if (session.executive_summary) return session.executive_summary;
+  if (session.error_message) return session.error_message;
+  return session.alert_excerpt.replace(/[\s{}[\]"]+/g, " ").trim();
+}

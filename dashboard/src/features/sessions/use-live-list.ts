@@ -1,0 +1,24 @@
+/** Keeps the lists of sessions current while they are shown. */
+import type { InfiniteData } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
+import { sessionKeys } from "@/api/sessions";
+import { useThrottled } from "@/components/use-throttled";
+import { useChannel } from "@/live/use-channel";
+import type { SessionList } from "@/wire/types";
+import { changesList, withMessage } from "./live-list";
+
+// An alert storm must not become a storm of requests.
+const REFRESH_EVERY_MS = 1_000;
+
+export function useLiveList(): void {
+  const client = useQueryClient();
+  const refresh = useThrottled(() => void client.invalidateQueries({ queryKey: sessionKeys.all }), REFRESH_EVERY_MS);
+  useChannel("sessions", (message) => {
+    client.setQueriesData<SessionList>({ queryKey: ["sessions", "active"] }, (list) => list && withMessage(list, message));
+    client.setQueriesData<InfiniteData<SessionList>>(
+      { queryKey: ["sessions", "list"] },
+      (data) => data && { ...data, pages: data.pages.map((page) => withMessage(page, message)) },
+    );
+    if (changesList(message)) refresh();
+  });
+}

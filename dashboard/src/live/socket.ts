@@ -1,0 +1,129 @@
+/** The transport: one WebSocket, kept open, with every watched channel subscribed from where it was. */
+import type { LiveMessage } from "@/wire/live-messages";
+import { channelOf, parseLiveMessage } from "@/wire/live-messages";
+import { reconnectDelay } from "./backoff";
+
+export type ConnectionState = "connecting" | "open" | "lost";
+export type Listener = (message: LiveMessage) => void;
+
+interface Channel {
+  /** The newest event that was seen; null until the server has said where the channel is. */
+  lastEventId: number | null;
+  listeners: Set<Listener>;
+}
+
+// The server closes silent connections after a minute; proxies often do after less.
+const PING_EVERY_MS = 20_000;
+const PONG_WITHIN_MS = 8_000;
+
+export class LiveSocket {
+  private readonly url: string;
+  private readonly open: (url: string) => WebSocket;
+  private readonly channels = new Map<string, Channel>();
+  private readonly observers = new Set<() => void>();
+  private socket: WebSocket | null = null;
+  private failures = 0;
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  private heartbeat: ReturnType<typeof setInterval> | undefined;
+  private deadline: ReturnType<typeof setTimeout> | undefined;
+  private current: ConnectionState = "connecting";
+
+  constructor(url: string, open: (url: string) => WebSocket = (address) => new WebSocket(address)) {
+    this.url = url;
+    this.open = open;
+  }
+
+  readonly state = (): ConnectionState => this.current;
+
+  readonly observe = (observer: () => void): (() => void) => {
+    this.observers.add(observer);
+    return () => this.observers.delete(observer);
+  };
+
+  /** Listen to a channel from after `lastEventId`, or from now on. Returns how to stop. */
+  watch(name: string, listener: Listener, lastEventId: number | null = null): () => void {
+    const known = this.channels.get(name);
+    const channel = known ?? { lastEventId, listeners: new Set() };
+    channel.listeners.add(listener);
+    this.channels.set(name, channel);
+    if (!this.socket) this.connect();
+    else if (!known) this.subscribe(name, channel);
+    else if (lastEventId !== null) this.send({ action: "catchup", channel: name, last_event_id: lastEventId });
+    return () => this.unwatch(name, channel, listener);
+  }
+
+  /** Do not wait for the next attempt: the network is back, or somebody looks at the page again. */
+  readonly hurry = (): void => {
+    if (this.current === "open") this.ping();
+    else if (this.retry !== undefined) this.connect();
+  };
+
+  private unwatch(name: string, channel: Channel, listener: Listener): void {
+    channel.listeners.delete(listener);
+    if (channel.listeners.size > 0 || this.channels.get(name) !== channel) return;
+    this.channels.delete(name);
+    this.send({ action: "unsubscribe", channel: name });
+  }
+
+  private connect(): void {
+    clearTimeout(this.retry);
+    this.retry = undefined;
+    const socket = this.open(this.url);
+    this.socket = socket;
+    socket.onopen = () => this.opened();
+    socket.onmessage = (frame: MessageEvent<string>) => this.received(frame.data);
+    socket.onclose = () => this.closed(socket);
+  }
+
+  private opened(): void {
+    this.failures = 0;
+    for (const [name, channel] of this.channels) this.subscribe(name, channel);
+    this.heartbeat = setInterval(() => this.ping(), PING_EVERY_MS);
+    this.become("open");
+  }
+
+  private closed(socket: WebSocket): void {
+    if (socket !== this.socket) return;
+    clearInterval(this.heartbeat);
+    clearTimeout(this.deadline);
+    this.become("lost");
+    this.retry = setTimeout(() => this.connect(), reconnectDelay(this.failures, Math.random()));
+    this.failures += 1;
+  }
+
+  private ping(): void {
+    const socket = this.socket;
+    this.send({ action: "ping" });
+    clearTimeout(this.deadline);
+    this.deadline = setTimeout(() => {
+      socket?.close();
+      if (socket) this.closed(socket);
+    }, PONG_WITHIN_MS);
+  }
+
+  private received(text: string): void {
+    clearTimeout(this.deadline);
+    const message = parseLiveMessage(text);
+    const name = message && channelOf(message);
+    const channel = name ? this.channels.get(name) : undefined;
+    if (!message || !channel) return;
+    if (message.type === "subscription.confirmed") channel.lastEventId ??= message.last_event_id;
+    else if (message.type === "catchup.overflow") channel.lastEventId = message.last_event_id;
+    else if ("id" in message) channel.lastEventId = Math.max(channel.lastEventId ?? 0, message.id);
+    for (const listener of channel.listeners) listener(message);
+  }
+
+  private subscribe(name: string, channel: Channel): void {
+    const from = channel.lastEventId === null ? {} : { last_event_id: channel.lastEventId };
+    this.send({ action: "subscribe", channel: name, ...from });
+  }
+
+  private send(action: object): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(action));
+  }
+
+  private become(state: ConnectionState): void {
+    this.current = state;
+    for (const observer of this.observers) observer();
+  }
+}

@@ -1,0 +1,154 @@
+/** Pure module: the timeline of a session as one page knows it, and what each live message makes of it. */
+import type { LiveMessage } from "@/wire/live-messages";
+import type { TimelineEvent } from "@/wire/types";
+import { cutAtCharacter, lengthInCharacters } from "./characters";
+
+export interface TimelineBuffer {
+  /** In the order of the session. An event that did not change is the same object as before. */
+  readonly events: readonly TimelineEvent[];
+  readonly indexById: ReadonlyMap<string, number>;
+  /** How many characters of each open stream are here. */
+  readonly streamed: ReadonlyMap<string, number>;
+  /** Something is missing that only a reload can bring. */
+  readonly incomplete: boolean;
+}
+
+export const EMPTY_TIMELINE: TimelineBuffer = { events: [], indexById: new Map(), streamed: new Map(), incomplete: false };
+
+/** What the server stored, as it was read by REST. Text of open streams that is already here is kept. */
+export function loaded(events: readonly TimelineEvent[], before: TimelineBuffer = EMPTY_TIMELINE): TimelineBuffer {
+  const streamed = new Map<string, number>();
+  const kept = events.map((event) => {
+    if (event.status !== "streaming") return event;
+    const characters = before.streamed.get(event.id) ?? 0;
+    const known = eventById(before, event.id);
+    streamed.set(event.id, characters);
+    return known && characters > 0 ? { ...event, content: known.content } : event;
+  });
+  return { events: kept, indexById: new Map(kept.map((event, index) => [event.id, index])), streamed, incomplete: false };
+}
+
+export function eventById(buffer: TimelineBuffer, id: string): TimelineEvent | undefined {
+  const index = buffer.indexById.get(id);
+  return index === undefined ? undefined : buffer.events[index];
+}
+
+/** Apply messages in the order in which they came. Telling something twice changes nothing. */
+export function applyMessages(buffer: TimelineBuffer, messages: readonly LiveMessage[]): TimelineBuffer {
+  const draft = new Draft(buffer);
+  for (const message of messages) draft.apply(message);
+  return draft.result();
+}
+
+/** Copies what it changes, once per batch: a frame with hundreds of chunks costs one copy. */
+class Draft {
+  private events: TimelineEvent[] | null = null;
+  private indexById: Map<string, number> | null = null;
+  private streamed: Map<string, number> | null = null;
+  private incomplete: boolean;
+  private readonly base: TimelineBuffer;
+
+  constructor(base: TimelineBuffer) {
+    this.base = base;
+    this.incomplete = base.incomplete;
+  }
+
+  apply(message: LiveMessage): void {
+    switch (message.type) {
+      case "timeline_event.created":
+        this.create(message.event);
+        break;
+      case "timeline_event.completed":
+        this.complete(message);
+        break;
+      case "stream.chunk":
+        this.chunk(message.event_id, message.offset, message.delta);
+        break;
+      case "catchup.overflow":
+        this.incomplete = true;
+        break;
+      case "connection.established":
+      case "subscription.confirmed":
+      case "subscription.error":
+      case "error":
+      case "pong":
+      case "session.status":
+      case "session.completed":
+      case "session.progress":
+      case "stage.started":
+      case "stage.completed":
+      case "execution.status":
+      case "chat.message":
+      case "interaction.created":
+        break;
+    }
+  }
+
+  result(): TimelineBuffer {
+    const { events, indexById, streamed, incomplete } = this;
+    if (!events && !indexById && !streamed && incomplete === this.base.incomplete) return this.base;
+    return {
+      events: events ?? this.base.events,
+      indexById: indexById ?? this.base.indexById,
+      streamed: streamed ?? this.base.streamed,
+      incomplete,
+    };
+  }
+
+  private create(event: TimelineEvent): void {
+    if ((this.indexById ?? this.base.indexById).has(event.id)) return;
+    this.events ??= [...this.base.events];
+    this.indexById ??= new Map(this.base.indexById);
+    this.indexById.set(event.id, this.events.push(event) - 1);
+    if (event.status === "streaming") this.note(event.id, 0);
+  }
+
+  private complete(message: Extract<LiveMessage, { type: "timeline_event.completed" }>): void {
+    const event = this.find(message.event_id);
+    if (!event) {
+      // It was created before we began to listen and is not in what we loaded.
+      this.incomplete = true;
+      return;
+    }
+    this.replace({
+      ...event,
+      event_type: message.event_type ?? event.event_type,
+      status: message.status,
+      content: message.content,
+      metadata: { ...event.metadata, ...message.metadata },
+      completed_at: message.completed_at,
+    });
+    this.streamed ??= new Map(this.base.streamed);
+    this.streamed.delete(event.id);
+  }
+
+  private chunk(id: string, offset: number, delta: string): void {
+    const event = this.find(id);
+    if (event?.status !== "streaming") return;
+    const have = (this.streamed ?? this.base.streamed).get(id) ?? 0;
+    if (offset > have) {
+      this.incomplete = true;
+      return;
+    }
+    const kept = offset === have ? event.content : cutAtCharacter(event.content, offset);
+    this.replace({ ...event, content: offset === 0 ? delta : kept + delta });
+    this.note(id, offset + lengthInCharacters(delta));
+  }
+
+  private find(id: string): TimelineEvent | undefined {
+    const index = (this.indexById ?? this.base.indexById).get(id);
+    return index === undefined ? undefined : (this.events ?? this.base.events)[index];
+  }
+
+  private replace(event: TimelineEvent): void {
+    const index = (this.indexById ?? this.base.indexById).get(event.id);
+    if (index === undefined) return;
+    this.events ??= [...this.base.events];
+    this.events[index] = event;
+  }
+
+  private note(id: string, characters: number): void {
+    this.streamed ??= new Map(this.base.streamed);
+    this.streamed.set(id, characters);
+  }
+}

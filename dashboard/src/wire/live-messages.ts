@@ -1,0 +1,97 @@
+/** What the server says over the WebSocket. Pure module. */
+import type { RunStatus, SessionStatus, StageType, TimelineEvent, TimelineEventType, TimelineStatus } from "./types";
+
+interface OnChannel {
+  channel: string;
+}
+/** Persistent: told once, in order, and again after a reconnect if it was missed. */
+interface Stored extends OnChannel {
+  id: number;
+  session_id: string;
+}
+
+export type ControlMessage =
+  | { type: "connection.established"; connection_id: string }
+  | ({ type: "subscription.confirmed"; last_event_id: number } & OnChannel)
+  | ({ type: "subscription.error"; message: string } & OnChannel)
+  | ({ type: "catchup.overflow"; last_event_id: number } & OnChannel)
+  | { type: "error"; message: string }
+  | { type: "pong" };
+
+export type StoredMessage = Stored &
+  (
+    | { type: "timeline_event.created"; event: TimelineEvent }
+    | {
+        type: "timeline_event.completed";
+        event_id: string;
+        event_type: TimelineEventType | null;
+        status: TimelineStatus;
+        content: string;
+        metadata: Record<string, unknown>;
+        completed_at: string;
+      }
+    | { type: "session.status"; status: SessionStatus; alert_type: string; at: string }
+    | {
+        type: "session.completed";
+        status: SessionStatus;
+        alert_type: string;
+        at: string;
+        error_message: string | null;
+        analysis_is_partial: boolean;
+        final_analysis?: string | null;
+        executive_summary?: string | null;
+      }
+    | { type: "stage.started"; stage_id: string; stage_name: string; stage_index: number; stage_type: StageType }
+    | { type: "stage.completed"; stage_id: string; status: RunStatus }
+    | { type: "execution.status"; execution_id: string; status: RunStatus | null }
+    | { type: "chat.message"; message_id: string; status: RunStatus }
+    | { type: "interaction.created"; interaction_id: string; interaction_type: "llm" | "mcp" }
+  );
+
+export type TransientMessage = OnChannel &
+  (
+    | { type: "stream.chunk"; session_id: string; event_id: string; offset: number; delta: string }
+    | {
+        type: "session.progress";
+        session_id: string;
+        stage_name: string;
+        stage_index: number;
+        stage_count: number;
+        iteration: number;
+      }
+  );
+
+export type LiveMessage = ControlMessage | StoredMessage | TransientMessage;
+export type LiveMessageType = LiveMessage["type"];
+
+const TYPES = {
+  "connection.established": true,
+  "subscription.confirmed": true,
+  "subscription.error": true,
+  "catchup.overflow": true,
+  error: true,
+  pong: true,
+  "timeline_event.created": true,
+  "timeline_event.completed": true,
+  "session.status": true,
+  "session.completed": true,
+  "stage.started": true,
+  "stage.completed": true,
+  "execution.status": true,
+  "chat.message": true,
+  "interaction.created": true,
+  "stream.chunk": true,
+  "session.progress": true,
+} satisfies Record<LiveMessageType, true>;
+
+/** The message in a frame; null for one that a newer server may send and this page does not know. */
+export function parseLiveMessage(text: string): LiveMessage | null {
+  const message: unknown = JSON.parse(text);
+  if (typeof message !== "object" || message === null || !("type" in message)) return null;
+  const { type } = message;
+  return typeof type === "string" && type in TYPES ? (message as LiveMessage) : null;
+}
+
+export function channelOf(message: LiveMessage): string | null {
+  return "channel" in message ? message.channel : null;
+}

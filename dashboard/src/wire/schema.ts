@@ -1,0 +1,2289 @@
+// Generated from the OpenAPI document by `npm run types`. Do not edit.
+
+export interface paths {
+    "/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Health
+         * @description The state of every part. 503 only when the database is away: without it nothing works, without the rest something does.
+         */
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Session Events
+         * @description Follow a session: its stored events from `Last-Event-ID` (or from now) and the text that is being written.
+         */
+        get: operations["sessionEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Submit Alert
+         * @description Take an alert for investigation.
+         *
+         *     JSON, or the alert itself as `text/plain`. At most 1 MiB of alert; a larger one gets 413, an empty one or an unknown
+         *     type 400, and 429 says that the queue is full.
+         */
+        post: operations["submitAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alert-types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Alert Types
+         * @description The alert types that some chain answers.
+         */
+        get: operations["listAlertTypes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Samples
+         * @description Sample incidents, to be submitted like any alert; they need neither a cluster nor a key.
+         */
+        get: operations["listSamples"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sessions
+         * @description Sessions, newest first.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Session
+         * @description A session with its stages, their executions and what they used.
+         */
+        get: operations["getSession"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Session
+         * @description Hide a finished session or, with `hard` and `confirm`, erase it.
+         */
+        delete: operations["deleteSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Timeline
+         * @description What happened, in the order in which it happened.
+         */
+        get: operations["getTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Session
+         * @description Stop a session: at once if it waits, otherwise as soon as its worker hears of it. Asking again is harmless.
+         */
+        post: operations["cancelSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/executions/{execution_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Execution
+         * @description Stop one agent; the others of its stage go on.
+         */
+        post: operations["cancelExecution"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/chat/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Questions
+         * @description The questions asked so far, oldest first.
+         */
+        get: operations["listQuestions"];
+        put?: never;
+        /**
+         * Ask Question
+         * @description Ask about a finished session. The answer streams like an investigation; one question at a time, a second gets 409.
+         */
+        post: operations["askQuestion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/chat/messages/{message_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Question
+         * @description Withdraw a question or stop its answer.
+         */
+        post: operations["cancelQuestion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/score": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Score
+         * @description The newest score, finished or not.
+         */
+        get: operations["getScore"];
+        put?: never;
+        /**
+         * Request Score
+         * @description Have a finished session judged, again if it was before.
+         */
+        post: operations["requestScore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Trace
+         * @description All calls, without what was said in them.
+         */
+        get: operations["getTrace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/trace/llm/{interaction_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Llm Call
+         * @description One model call with the exact conversation it was made with.
+         */
+        get: operations["getLLMCall"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/trace/mcp/{interaction_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Mcp Call
+         * @description One exchange with a tool server, masked as it was stored.
+         */
+        get: operations["getMCPCall"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/system/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Config
+         * @description The configuration in force. Secrets are never shown; who looked is noted.
+         */
+        get: operations["getConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/system/default-tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Default Tools
+         * @description The tool servers that the chain of each alert type uses unless the alert chooses its own.
+         */
+        get: operations["getDefaultTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/system/mcp-servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Mcp Servers
+         * @description The tool servers as their monitor last saw them.
+         */
+        get: operations["getMCPServers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/system/warnings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Warnings
+         * @description What the operator should look at.
+         */
+        get: operations["getWarnings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/system/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Queue
+         * @description The queue of the whole installation, and the workers of the process that answers.
+         */
+        get: operations["getQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/system/version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Version */
+        get: operations["getVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Login
+         * @description Exchange an API token for a login cookie.
+         */
+        post: operations["login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Logout
+         * @description Forget the login cookie.
+         */
+        post: operations["logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Me
+         * @description Who the server takes the caller for, and whether a login is needed.
+         */
+        get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** AlertAccepted */
+        AlertAccepted: {
+            /**
+             * Session Id
+             * Format: uuid
+             */
+            session_id: string;
+            status: components["schemas"]["SessionStatus"];
+        };
+        /** AlertTypeItem */
+        AlertTypeItem: {
+            /** Name */
+            name: string;
+            /** Chain Id */
+            chain_id: string;
+            /** Description */
+            description: string;
+            /** Is Sample */
+            is_sample: boolean;
+        };
+        /** AlertTypes */
+        AlertTypes: {
+            /** Alert Types */
+            alert_types: components["schemas"]["AlertTypeItem"][];
+            /** Default Alert Type */
+            default_alert_type: string;
+        };
+        /**
+         * CancelAnswer
+         * @description What came of a wish to stop.
+         * @enum {string}
+         */
+        CancelAnswer: "cancelled" | "cancelling" | "already_ended";
+        /** CancelResult */
+        CancelResult: {
+            result: components["schemas"]["CancelAnswer"];
+        };
+        /**
+         * ChatMessage
+         * @description A question. Its answer is the chat stage `stage_id`, on the session's timeline.
+         */
+        ChatMessage: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Content */
+            content: string;
+            /** Author */
+            author: string;
+            status: components["schemas"]["RunStatus"];
+            /** Stage Id */
+            stage_id: string | null;
+            /** Error Message */
+            error_message: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Completed At */
+            completed_at: string | null;
+        };
+        /** ChatMessages */
+        ChatMessages: {
+            /** Messages */
+            messages: components["schemas"]["ChatMessage"][];
+        };
+        /** Check */
+        Check: {
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "healthy" | "unhealthy";
+            /** Message */
+            message: string;
+            /** Details */
+            details: {
+                [key: string]: unknown;
+            };
+        };
+        /** DefaultTools */
+        DefaultTools: {
+            /** Alert Type */
+            alert_type: string;
+            /** Servers */
+            servers: string[];
+            /** Native Tools */
+            native_tools: {
+                [key: string]: boolean;
+            };
+        };
+        /** DefaultToolsList */
+        DefaultToolsList: {
+            /** Defaults */
+            defaults: components["schemas"]["DefaultTools"][];
+        };
+        /**
+         * EffectiveConfig
+         * @description The configuration in force, built-ins included, secrets hidden.
+         */
+        EffectiveConfig: {
+            /** Config */
+            config: {
+                [key: string]: unknown;
+            };
+        };
+        /** ExecutionView */
+        ExecutionView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Agent Name */
+            agent_name: string;
+            /** Agent Index */
+            agent_index: number;
+            /** Llm Backend */
+            llm_backend: string;
+            /** Llm Provider */
+            llm_provider: string;
+            /** Model Name */
+            model_name: string;
+            /** Tool Calling */
+            tool_calling: string;
+            status: components["schemas"]["RunStatus"];
+            /** Cancel Requested */
+            cancel_requested: boolean;
+            /** Error Message */
+            error_message: string | null;
+            /** Started At */
+            started_at: string | null;
+            /** Completed At */
+            completed_at: string | null;
+            /** Duration Ms */
+            duration_ms: number | null;
+            usage: components["schemas"]["Usage"];
+        };
+        /** HealthReport */
+        HealthReport: {
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "healthy" | "degraded" | "unhealthy";
+            /** Version */
+            version: string;
+            /** Checks */
+            checks: {
+                [key: string]: components["schemas"]["Check"];
+            };
+        };
+        /** LLMCallDetail */
+        LLMCallDetail: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Stage Id */
+            stage_id: string | null;
+            /**
+             * Execution Id
+             * Format: uuid
+             */
+            execution_id: string;
+            kind: components["schemas"]["LLMInteractionKind"];
+            /** Turn */
+            turn: number;
+            /** Provider */
+            provider: string;
+            /** Model */
+            model: string;
+            /** Message Count */
+            message_count: number;
+            usage: components["schemas"]["Usage"];
+            /** Error Code */
+            error_code: string | null;
+            /** Error Message */
+            error_message: string | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Duration Ms */
+            duration_ms: number;
+            /** First Chunk Ms */
+            first_chunk_ms: number | null;
+            /** Request Hash */
+            request_hash: string;
+            /** Request */
+            request: {
+                [key: string]: unknown;
+            };
+            /** Response */
+            response: {
+                [key: string]: unknown;
+            } | null;
+            /** Conversation */
+            conversation: components["schemas"]["SentMessageView"][];
+        };
+        /** LLMCallItem */
+        LLMCallItem: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Stage Id */
+            stage_id: string | null;
+            /**
+             * Execution Id
+             * Format: uuid
+             */
+            execution_id: string;
+            kind: components["schemas"]["LLMInteractionKind"];
+            /** Turn */
+            turn: number;
+            /** Provider */
+            provider: string;
+            /** Model */
+            model: string;
+            /** Message Count */
+            message_count: number;
+            usage: components["schemas"]["Usage"];
+            /** Error Code */
+            error_code: string | null;
+            /** Error Message */
+            error_message: string | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Duration Ms */
+            duration_ms: number;
+            /** First Chunk Ms */
+            first_chunk_ms: number | null;
+        };
+        /**
+         * LLMInteractionKind
+         * @enum {string}
+         */
+        LLMInteractionKind: "iteration" | "forced_conclusion" | "single_shot" | "summarization";
+        /** Login */
+        Login: {
+            /** Token */
+            token: string;
+        };
+        /** MCPCallDetail */
+        MCPCallDetail: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Stage Id */
+            stage_id: string | null;
+            /**
+             * Execution Id
+             * Format: uuid
+             */
+            execution_id: string;
+            kind: components["schemas"]["MCPInteractionKind"];
+            /** Server */
+            server: string;
+            /** Tool */
+            tool: string | null;
+            /** Is Error */
+            is_error: boolean;
+            /** Error Message */
+            error_message: string | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Duration Ms */
+            duration_ms: number;
+            /** Call Id */
+            call_id: string | null;
+            /** Arguments */
+            arguments: string | null;
+            /** Result */
+            result: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** MCPCallItem */
+        MCPCallItem: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Stage Id */
+            stage_id: string | null;
+            /**
+             * Execution Id
+             * Format: uuid
+             */
+            execution_id: string;
+            kind: components["schemas"]["MCPInteractionKind"];
+            /** Server */
+            server: string;
+            /** Tool */
+            tool: string | null;
+            /** Is Error */
+            is_error: boolean;
+            /** Error Message */
+            error_message: string | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Duration Ms */
+            duration_ms: number;
+        };
+        /**
+         * MCPInteractionKind
+         * @enum {string}
+         */
+        MCPInteractionKind: "tool_call" | "tool_list";
+        /** MCPServerItem */
+        MCPServerItem: {
+            /** Name */
+            name: string;
+            /** Transport */
+            transport: string;
+            state: components["schemas"]["ServerState"];
+            /** Error */
+            error: string | null;
+            /** Checked At */
+            checked_at: string | null;
+            /** Tools */
+            tools: components["schemas"]["ServerToolItem"][];
+        };
+        /** MCPServers */
+        MCPServers: {
+            /** Servers */
+            servers: components["schemas"]["MCPServerItem"][];
+        };
+        /**
+         * McpSelection
+         * @description `{servers: [{name, tools?}], native_tools?}` as it comes with an alert.
+         */
+        McpSelection: {
+            /** Servers */
+            servers: components["schemas"]["SelectedServer"][];
+            /** @default null */
+            native_tools: components["schemas"]["NativeToolSelection"] | null;
+        };
+        /** Me */
+        Me: {
+            /** Author */
+            author: string | null;
+            /** Login Required */
+            login_required: boolean;
+            /** Identified By */
+            identified_by: ("token" | "cookie" | "proxy" | "open") | null;
+        };
+        /** NativeToolSelection */
+        NativeToolSelection: {
+            /**
+             * Google Search
+             * @default null
+             */
+            google_search: boolean | null;
+            /**
+             * Code Execution
+             * @default null
+             */
+            code_execution: boolean | null;
+            /**
+             * Url Context
+             * @default null
+             */
+            url_context: boolean | null;
+        };
+        /**
+         * ParallelType
+         * @enum {string}
+         */
+        ParallelType: "multi_agent" | "replica";
+        /**
+         * PlannedStage
+         * @description A stage as the session's chain plans it, whether it has begun or not.
+         */
+        PlannedStage: {
+            /** Name */
+            name: string;
+            /** Agents */
+            agents: string[];
+            /** Synthesis */
+            synthesis: boolean;
+        };
+        /** Question */
+        Question: {
+            /** Content */
+            content: string;
+        };
+        /** QueueReport */
+        QueueReport: {
+            /** Pending */
+            pending: number;
+            /** Running */
+            running: number;
+            /** Oldest Pending At */
+            oldest_pending_at: string | null;
+            /** Running By Pod */
+            running_by_pod: {
+                [key: string]: number;
+            };
+            /** Max Concurrent Sessions */
+            max_concurrent_sessions: number;
+            /** Max Queue Size */
+            max_queue_size: number | null;
+            /** Pod Id */
+            pod_id: string;
+            /** Worker Count */
+            worker_count: number;
+            /** Workers */
+            workers: components["schemas"]["WorkerItem"][];
+        };
+        /**
+         * Role
+         * @enum {string}
+         */
+        Role: "system" | "user" | "assistant" | "tool";
+        /**
+         * RunStatus
+         * @description Where a stage or an agent execution stands.
+         * @enum {string}
+         */
+        RunStatus: "pending" | "active" | "completed" | "failed" | "timed_out" | "cancelled";
+        /** Sample */
+        Sample: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /** Description */
+            description: string;
+            /** Alert Type */
+            alert_type: string;
+            /** Alert Data */
+            alert_data: string;
+            /** Questions */
+            questions: string[];
+        };
+        /** Samples */
+        Samples: {
+            /** Samples */
+            samples: components["schemas"]["Sample"][];
+        };
+        /** Score */
+        Score: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            status: components["schemas"]["RunStatus"];
+            /** Requested By */
+            requested_by: string;
+            /** Total Score */
+            total_score: number | null;
+            /** Analysis */
+            analysis: string | null;
+            /** Missing Tools */
+            missing_tools: string | null;
+            /** Error Message */
+            error_message: string | null;
+            /** Stage Id */
+            stage_id: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Completed At */
+            completed_at: string | null;
+        };
+        /** SelectedServer */
+        SelectedServer: {
+            /** Name */
+            name: string;
+            /**
+             * Tools
+             * @default null
+             */
+            tools: string[] | null;
+        };
+        /** SentMessageView */
+        SentMessageView: {
+            role: components["schemas"]["Role"];
+            /** Content */
+            content: string;
+            /** Tool Calls */
+            tool_calls: components["schemas"]["ToolCallView"][];
+            /** Tool Call Id */
+            tool_call_id: string | null;
+            /** Tool Name */
+            tool_name: string | null;
+            /** Compacted Later */
+            compacted_later: boolean;
+        };
+        /**
+         * ServerState
+         * @enum {string}
+         */
+        ServerState: "connected" | "failed" | "unknown";
+        /** ServerToolItem */
+        ServerToolItem: {
+            /** Name */
+            name: string;
+            /** Description */
+            description: string;
+        };
+        /** SessionDetail */
+        SessionDetail: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Alert Type */
+            alert_type: string;
+            /** Alert Data */
+            alert_data: string;
+            /** Chain Id */
+            chain_id: string;
+            /** Author */
+            author: string;
+            status: components["schemas"]["SessionStatus"];
+            /** Runbook Url */
+            runbook_url: string | null;
+            mcp_selection: components["schemas"]["McpSelection"] | null;
+            /** Final Analysis */
+            final_analysis: string | null;
+            /** Analysis Is Partial */
+            analysis_is_partial: boolean;
+            /** Executive Summary */
+            executive_summary: string | null;
+            /** Executive Summary Error */
+            executive_summary_error: string | null;
+            /** Error Message */
+            error_message: string | null;
+            /** Recoveries */
+            recoveries: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Started At */
+            started_at: string | null;
+            /** Completed At */
+            completed_at: string | null;
+            /** Duration Ms */
+            duration_ms: number | null;
+            /** Queue Position */
+            queue_position: number | null;
+            /** Chat Enabled */
+            chat_enabled: boolean;
+            /** Scoring Enabled */
+            scoring_enabled: boolean;
+            /** Planned Stages */
+            planned_stages: components["schemas"]["PlannedStage"][];
+            /** Stages */
+            stages: components["schemas"]["StageView"][];
+            usage: components["schemas"]["Usage"];
+        };
+        /** SessionList */
+        SessionList: {
+            /** Sessions */
+            sessions: components["schemas"]["SessionListItem"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /** SessionListItem */
+        SessionListItem: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Alert Type */
+            alert_type: string;
+            /** Chain Id */
+            chain_id: string;
+            /** Author */
+            author: string;
+            status: components["schemas"]["SessionStatus"];
+            /** Alert Excerpt */
+            alert_excerpt: string;
+            /** Executive Summary */
+            executive_summary: string | null;
+            /** Error Message */
+            error_message: string | null;
+            /** Analysis Is Partial */
+            analysis_is_partial: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Started At */
+            started_at: string | null;
+            /** Completed At */
+            completed_at: string | null;
+            /** Duration Ms */
+            duration_ms: number | null;
+            /** Stage Count */
+            stage_count: number;
+            /** Current Stage Name */
+            current_stage_name: string | null;
+            /** Current Stage Index */
+            current_stage_index: number | null;
+            /** Total Tokens */
+            total_tokens: number;
+            /** Queue Position */
+            queue_position: number | null;
+        };
+        /**
+         * SessionStatus
+         * @description Where an alert session stands.
+         * @enum {string}
+         */
+        SessionStatus: "pending" | "in_progress" | "cancelling" | "completed" | "failed" | "timed_out" | "cancelled";
+        /**
+         * StageType
+         * @enum {string}
+         */
+        StageType: "investigation" | "synthesis" | "exec_summary" | "chat" | "scoring" | "action";
+        /** StageView */
+        StageView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Stage Name */
+            stage_name: string;
+            /** Stage Index */
+            stage_index: number;
+            stage_type: components["schemas"]["StageType"];
+            /** Expected Agent Count */
+            expected_agent_count: number;
+            parallel_type: components["schemas"]["ParallelType"] | null;
+            success_policy: components["schemas"]["SuccessPolicy"] | null;
+            /** Referenced Stage Id */
+            referenced_stage_id: string | null;
+            status: components["schemas"]["RunStatus"];
+            /** Error Message */
+            error_message: string | null;
+            /** Started At */
+            started_at: string | null;
+            /** Completed At */
+            completed_at: string | null;
+            /** Duration Ms */
+            duration_ms: number | null;
+            /** Executions */
+            executions: components["schemas"]["ExecutionView"][];
+        };
+        /**
+         * SuccessPolicy
+         * @enum {string}
+         */
+        SuccessPolicy: "all" | "any";
+        /** SystemWarningItem */
+        SystemWarningItem: {
+            source: components["schemas"]["WarningSource"];
+            /** Message */
+            message: string;
+            /** Since */
+            since: string | null;
+        };
+        /** SystemWarnings */
+        SystemWarnings: {
+            /** Warnings */
+            warnings: components["schemas"]["SystemWarningItem"][];
+        };
+        /** Timeline */
+        Timeline: {
+            /** Events */
+            events: components["schemas"]["TimelineEventView"][];
+            /** Last Event Id */
+            last_event_id: number;
+            /** Next After */
+            next_after: number | null;
+        };
+        /**
+         * TimelineEventType
+         * @enum {string}
+         */
+        TimelineEventType: "llm_thinking" | "llm_response" | "llm_tool_call" | "tool_result" | "mcp_tool_summary" | "final_analysis" | "executive_summary" | "error" | "warning" | "user_question" | "code_execution" | "google_search_result" | "url_context_result" | "provider_fallback";
+        /** TimelineEventView */
+        TimelineEventView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Stage Id */
+            stage_id: string | null;
+            /** Execution Id */
+            execution_id: string | null;
+            /** Position */
+            position: number;
+            /** Sequence Number */
+            sequence_number: number;
+            event_type: components["schemas"]["TimelineEventType"];
+            status: components["schemas"]["TimelineStatus"];
+            /** Content */
+            content: string;
+            /** Metadata */
+            metadata: {
+                [key: string]: unknown;
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Completed At */
+            completed_at: string | null;
+        };
+        /**
+         * TimelineStatus
+         * @description Where a timeline event stands; `interrupted` is what a crash leaves behind.
+         * @enum {string}
+         */
+        TimelineStatus: "streaming" | "completed" | "failed" | "cancelled" | "timed_out" | "interrupted";
+        /** ToolCallView */
+        ToolCallView: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Arguments */
+            arguments: string;
+        };
+        /**
+         * TraceList
+         * @description Every call of a session, each kind oldest first, without bodies.
+         */
+        TraceList: {
+            /** Llm */
+            llm: components["schemas"]["LLMCallItem"][];
+            /** Mcp */
+            mcp: components["schemas"]["MCPCallItem"][];
+        };
+        /** Usage */
+        Usage: {
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Total Tokens */
+            total_tokens: number;
+            /** Thinking Tokens */
+            thinking_tokens: number;
+            /** Cached Tokens */
+            cached_tokens: number;
+        };
+        /** Version */
+        Version: {
+            /** Version */
+            version: string;
+        };
+        /**
+         * WarningSource
+         * @enum {string}
+         */
+        WarningSource: "config" | "mcp" | "llm" | "system";
+        /** WorkerItem */
+        WorkerItem: {
+            /** Name */
+            name: string;
+            /** Session Id */
+            session_id: string | null;
+            /** Busy Since */
+            busy_since: string | null;
+        };
+        /**
+         * AlertRequest
+         * @description An alert to investigate.
+         * @example {
+         *       "alert_type": "kubernetes",
+         *       "data": {
+         *         "pod": "api-7f9c",
+         *         "reason": "CrashLoopBackOff"
+         *       }
+         *     }
+         */
+        AlertRequest: {
+            data: components["schemas"]["JsonValue"];
+            /**
+             * Alert Type
+             * @default null
+             */
+            alert_type: string | null;
+            /**
+             * Runbook
+             * @default null
+             */
+            runbook: string | null;
+            /** @default null */
+            mcp: components["schemas"]["McpSelection"] | null;
+        };
+        /**
+         * FieldProblem
+         * @description One thing that is wrong with a request, and where.
+         */
+        FieldProblem: {
+            /** Location */
+            location: string;
+            /** Message */
+            message: string;
+        };
+        JsonValue: unknown;
+        /**
+         * Problem
+         * @description Problem details as in RFC 9457.
+         */
+        Problem: {
+            /** Type */
+            type: string;
+            /** Title */
+            title: string;
+            /** Status */
+            status: number;
+            /** Detail */
+            detail: string;
+            /**
+             * Errors
+             * @default null
+             */
+            errors: components["schemas"]["FieldProblem"][] | null;
+            /**
+             * Known Alert Types
+             * @default null
+             */
+            known_alert_types: string[] | null;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthReport"];
+                };
+            };
+            /** @description The database is away. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthReport"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sessionEvents: {
+        parameters: {
+            query?: {
+                /** @description The same, for clients that cannot set headers. */
+                last_event_id?: number | null;
+            };
+            header?: {
+                /** @description Continue after this event; 0 tells of everything that is kept. */
+                "last-event-id"?: number | null;
+            };
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events until the client leaves. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    submitAlert: {
+        parameters: {
+            query?: {
+                /** @description With a plain text body: which chain investigates. */
+                alert_type?: string | null;
+                /** @description With a plain text body: the runbook. */
+                runbook?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AlertRequest"];
+                "text/plain": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertAccepted"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAlertTypes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertTypes"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSamples: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Samples"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description Only these; may be given more than once. */
+                status?: components["schemas"]["SessionStatus"][];
+                alert_type?: string | null;
+                chain_id?: string | null;
+                /** @description Words of the alert or the analysis; the last may be a beginning. */
+                text?: string | null;
+                /** @description Submitted at or after. */
+                from?: string | null;
+                /** @description Submitted before. */
+                to?: string | null;
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionDetail"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteSession: {
+        parameters: {
+            query?: {
+                /** @description Erase it with everything recorded, for good. */
+                hard?: boolean;
+                /** @description With `hard`: the session's id once more. */
+                confirm?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTimeline: {
+        parameters: {
+            query?: {
+                /** @description Only events after this position. */
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Timeline"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelResult"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelExecution: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelResult"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listQuestions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatMessages"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    askQuestion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Question"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatMessage"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelQuestion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelResult"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getScore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Score"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    requestScore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Score"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTrace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TraceList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getLLMCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+                interaction_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LLMCallDetail"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMCPCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+                interaction_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MCPCallDetail"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EffectiveConfig"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getDefaultTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefaultToolsList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMCPServers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MCPServers"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getWarnings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SystemWarnings"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueReport"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Version"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Login"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    logout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+}

@@ -1,0 +1,45 @@
+/** Short names for the shapes of the API. Nothing but types may live here. */
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type SessionStatus = Schemas["SessionStatus"];
+export type RunStatus = Schemas["RunStatus"];
+export type TimelineStatus = Schemas["TimelineStatus"];
+export type TimelineEventType = Schemas["TimelineEventType"];
+export type StageType = Schemas["StageType"];
+export type ServerState = Schemas["ServerState"];
+export type WarningSource = Schemas["WarningSource"];
+export type Role = Schemas["Role"];
+export type LLMInteractionKind = Schemas["LLMInteractionKind"];
+
+export type SessionListItem = Schemas["SessionListItem"];
+export type SessionList = Schemas["SessionList"];
+export type SessionDetail = Schemas["SessionDetail"];
+export type StageView = Schemas["StageView"];
+export type ExecutionView = Schemas["ExecutionView"];
+export type PlannedStage = Schemas["PlannedStage"];
+export type Usage = Schemas["Usage"];
+
+/** A live event is not told its position: events are appended in the order in which they are told. */
+export type TimelineEvent = Omit<Schemas["TimelineEventView"], "position">;
+
+export type ChatMessage = Schemas["ChatMessage"];
+export type Sample = Schemas["Sample"];
+export type AlertTypeItem = Schemas["AlertTypeItem"];
+export type AlertRequest = Schemas["AlertRequest"];
+export type McpSelection = Schemas["McpSelection"];
+export type DefaultTools = Schemas["DefaultTools"];
+export type MCPServerItem = Schemas["MCPServerItem"];
+export type SystemWarningItem = Schemas["SystemWarningItem"];
+export type QueueReport = Schemas["QueueReport"];
+export type LLMCallItem = Schemas["LLMCallItem"];
+export type MCPCallItem = Schemas["MCPCallItem"];
+export type LLMCallDetail = Schemas["LLMCallDetail"];
+export type MCPCallDetail = Schemas["MCPCallDetail"];
+export type SentMessage = Schemas["SentMessageView"];
+export type TraceList = Schemas["TraceList"];
+export type HealthReport = Schemas["HealthReport"];
+export type Score = Schemas["Score"];
+export type Problem = Schemas["Problem"];
+export type Me = Schemas["Me"];
