@@ -3,42 +3,61 @@
 Locks are always taken in the same order: the claimed row, the session's channel, the shared channel.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+import asyncpg
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import rows, signals
 from tarsy.db.claim_tables import CLAIM_TABLES
-from tarsy.db.outbox import allocate, publish
+from tarsy.db.leftovers import interrupt_events
+from tarsy.db.outbox import allocate, numbered
 from tarsy.db.patience import patiently
-from tarsy.db.storable import storable, storable_json
-from tarsy.db.tables import (
-    agent_executions,
-    alert_sessions,
-    llm_interactions,
-    mcp_interactions,
-    messages,
-    stages,
-    timeline_events,
-)
+from tarsy.db.step_statement import statement_for
+from tarsy.db.storable import storable
+from tarsy.db.tables import alert_sessions, llm_interactions, messages, timeline_events
 from tarsy.domain import announce
 from tarsy.domain.claim import ClaimKind, ClaimLostError
-from tarsy.domain.execution import ExecutionChange
-from tarsy.domain.live import LiveEvent, StoredLiveEvent, session_channel
+from tarsy.domain.live import SESSIONS_CHANNEL, LiveEvent, StoredLiveEvent, session_channel
 from tarsy.domain.session import SessionClose, ending
-from tarsy.domain.stage import StageClose
-from tarsy.domain.status import RUN_MOVES, RunStatus, SessionStatus, sources_of
-from tarsy.domain.step import Step, StoredCall, StoredRun
-from tarsy.domain.timeline import TimelineClose, TimelineEvent
+from tarsy.domain.status import SessionStatus, sources_of
+from tarsy.domain.step import Step, StoredCall, StoredRun, WorkClose
+from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.usage import TokenUsage
 
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
-
 _STATUS = sa.text("SELECT pg_xact_status(CAST(:id AS xid8))")
+
+# Holds the claim and takes the ids of the session's channel, in this order and in one round trip.
+_FENCE = """
+    WITH held AS (
+        SELECT s.status, s.alert_type FROM {work} WHERE w.id = :id AND w.claim_token = :token FOR {lock} OF w
+    ),
+    channel AS (
+        INSERT INTO event_channels AS c (name, last_id)
+        SELECT :channel, CAST(:count AS bigint) FROM held WHERE CAST(:count AS bigint) > 0
+        ON CONFLICT (name) DO UPDATE SET last_id = c.last_id + excluded.last_id
+        RETURNING last_id
+    )
+    SELECT held.status, held.alert_type, coalesce((SELECT last_id FROM channel), 0) AS last_id,
+        CAST(pg_current_xact_id() AS text) AS xid
+    FROM held
+    """
+
+
+def _fence_of(kind: ClaimKind, lock: str) -> sa.TextClause:
+    table = CLAIM_TABLES[kind].name
+    if kind is ClaimKind.SESSION:
+        return sa.text(_FENCE.format(work="alert_sessions w JOIN alert_sessions s ON s.id = w.id", lock=lock))
+    return sa.text(_FENCE.format(work=f"{table} w JOIN alert_sessions s ON s.id = w.session_id", lock=lock))
+
+
+_SHARED: Mapping[ClaimKind, sa.TextClause] = {kind: _fence_of(kind, "SHARE") for kind in ClaimKind}
+_EXCLUSIVE: Mapping[ClaimKind, sa.TextClause] = {kind: _fence_of(kind, "NO KEY UPDATE") for kind in ClaimKind}
 
 
 @dataclass(slots=True)
@@ -54,7 +73,7 @@ class _Fenced:
 
     status: SessionStatus
     alert_type: str
-    transaction_id: str
+    ids: range
 
 
 class PostgresJournal:
@@ -74,7 +93,8 @@ class PostgresJournal:
                 transaction.id = None
                 return await _write(connection, step, transaction)
 
-        self._deliver(await patiently(attempt))
+        # Whole: half of what a step says must never be left to chance by a cancellation.
+        self._deliver(await patiently(attempt, whole=True))
 
     async def load(self, execution_id: str) -> StoredRun:
         async def attempt() -> StoredRun:
@@ -88,45 +108,74 @@ class PostgresJournal:
         if transaction.id is None:
             return False
         async with self._engine.connect() as connection:
-            status = (await connection.execute(_STATUS, {"id": transaction.id})).scalar_one()
+            try:
+                status = (await connection.execute(_STATUS, {"id": transaction.id})).scalar_one()
+            except DBAPIError as error:
+                if _is_unheard_of(error):
+                    return False
+                raise
         if status == "in progress":
             raise ConnectionError("the transaction of the lost connection has not ended yet")
         return status == "committed"
 
 
+def _is_unheard_of(error: DBAPIError) -> bool:
+    """After a failover: the server that took over never saw the transaction."""
+    return isinstance(getattr(error.orig, "__cause__", None), asyncpg.InvalidParameterValueError)
+
+
 async def _write(connection: AsyncConnection, step: Step, transaction: _Transaction) -> list[StoredLiveEvent]:
-    fenced = await _fence(connection, step)
-    transaction.id = fenced.transaction_id
+    channel = session_channel(step.session_id)
+    ends = step.session_close or step.work_close
+    if ends is None:
+        drafts = _announcements(step)
+        fenced = await _fence(connection, step, transaction, count=_on(channel, drafts))
+        return await _store(connection, step, drafts, fenced.ids)
+    fenced = await _fence(connection, step, transaction, count=0)
     if step.session_close:
         step = replace(step, session_close=ending(fenced.status, step.session_close))
-    drafts = _announcements(step, fenced)
-    channel = session_channel(step.session_id)
-    ids = await allocate(connection, channel, sum(draft.channel == channel for draft in drafts))
-    await _write_rows(connection, replace(step, opened=_positioned(step.opened, drafts, ids)))
-    return await publish(connection, drafts, session_id=step.session_id, ids={channel: ids})
+    # Whatever an agent could not close in time must not stream for ever.
+    left_open = await interrupt_events(connection, step.claim.kind, step.session_id, ends.completed_at)
+    drafts = [*left_open, *_announcements(step), *_ends(step, fenced.alert_type)]
+    await _close_work(connection, step)
+    return await _store(connection, step, drafts, await allocate(connection, channel, _on(channel, drafts)))
 
 
-async def _fence(connection: AsyncConnection, step: Step) -> _Fenced:
-    """Hold the claim for this transaction.
+async def _fence(connection: AsyncConnection, step: Step, transaction: _Transaction, *, count: int) -> _Fenced:
+    """Hold the claim for this transaction, and `count` ids of the session's channel.
 
     Raises:
         ClaimLostError: the claim's token is no longer the row's.
     """
-    table = CLAIM_TABLES[step.claim.kind]
-    held = sa.select(table.c.id).where(table.c.id == step.claim.id, table.c.claim_token == step.claim.token)
     # A step that will change the claimed row says so from the start: two readers that both want to write later would wait for each other.
-    changes_claimed_row = bool(step.session_close or step.work_close or step.runbook is not None)
-    held = held.with_for_update(key_share=True) if changes_claimed_row else held.with_for_update(read=True)
-    if (await connection.execute(held)).first() is None:
+    changes_claimed_row = step.session_close or step.work_close or step.runbook is not None
+    fence = (_EXCLUSIVE if changes_claimed_row else _SHARED)[step.claim.kind]
+    parameters = {"id": step.claim.id, "token": step.claim.token, "channel": session_channel(step.session_id), "count": count}
+    row = (await connection.execute(fence, parameters)).first()
+    if row is None:
         raise ClaimLostError(step.claim)
-    xid = sa.cast(sa.func.pg_current_xact_id(), sa.Text).label("xid")
-    session = sa.select(alert_sessions.c.status, alert_sessions.c.alert_type, xid).where(alert_sessions.c.id == step.session_id)
-    row = (await connection.execute(session)).one()
-    return _Fenced(SessionStatus(row.status), row.alert_type, row.xid)
+    transaction.id = row.xid
+    return _Fenced(SessionStatus(row.status), row.alert_type, range(row.last_id - count + 1, row.last_id + 1))
 
 
-def _announcements(step: Step, fenced: _Fenced) -> list[LiveEvent]:
-    """Everything a person should see of `step`, in the order in which it is told."""
+async def _store(connection: AsyncConnection, step: Step, drafts: Sequence[LiveEvent], ids: range) -> list[StoredLiveEvent]:
+    numbers = {session_channel(step.session_id): ids}
+    shared = _on(SESSIONS_CHANNEL, drafts)
+    if shared:
+        numbers[SESSIONS_CHANNEL] = await allocate(connection, SESSIONS_CHANNEL, shared)
+    stored = numbered(drafts, numbers)
+    statement, parameters = statement_for(replace(step, opened=_positioned(step.opened, stored)), stored)
+    await connection.execute(statement, parameters)
+    await _note_on_work(connection, step)
+    return stored
+
+
+def _on(channel: str, drafts: Sequence[LiveEvent]) -> int:
+    return sum(draft.channel == channel for draft in drafts)
+
+
+def _announcements(step: Step) -> list[LiveEvent]:
+    """Everything a person should see of `step` but its being the last, in the order in which it is told."""
     session_id = step.session_id
     drafts: list[LiveEvent] = []
     for stage in step.stages:
@@ -136,115 +185,54 @@ def _announcements(step: Step, fenced: _Fenced) -> list[LiveEvent]:
     drafts += [announce.interaction_created(interaction) for interaction in (*step.llm_interactions, *step.mcp_interactions)]
     drafts += [announce.execution_status(session_id, change) for change in step.execution_changes]
     drafts += [announce.stage_completed(session_id, close) for close in step.stage_closes]
+    return drafts
+
+
+def _ends(step: Step, alert_type: str) -> list[LiveEvent]:
+    drafts: list[LiveEvent] = []
     if step.session_close:
-        drafts += announce.session_completed(session_id, step.session_close, alert_type=fenced.alert_type)
+        drafts += announce.session_completed(step.session_id, step.session_close, alert_type=alert_type)
     if step.work_close:
         drafts.append(announce.work_completed(step.claim, step.work_close))
     return drafts
 
 
-def _positioned(opened: Sequence[TimelineEvent], drafts: Sequence[LiveEvent], ids: range) -> tuple[TimelineEvent, ...]:
+def _positioned(opened: Sequence[TimelineEvent], stored: Sequence[StoredLiveEvent]) -> tuple[TimelineEvent, ...]:
     """Give each new timeline event the id of the live event that announces it."""
-    if not opened:
-        return ()
-    channel = session_channel(opened[0].session_id)
-    numbers = dict(zip((id(draft) for draft in drafts if draft.channel == channel), ids, strict=True))
-    announced = {draft.payload["event"]["id"]: numbers[id(draft)] for draft in drafts if "event" in draft.payload}
+    announced = {event.payload["event"]["id"]: event.id for event in stored if "event" in event.payload}
     return tuple(replace(event, position=announced[event.id]) for event in opened)
 
 
-async def _write_rows(connection: AsyncConnection, step: Step) -> None:
-    inserts = (
-        (stages, [rows.stage_row(stage) for stage in step.stages]),
-        (agent_executions, [rows.execution_row(execution) for execution in step.executions]),
-        (messages, [rows.message_row(message, step.session_id) for message in step.messages]),
-        (timeline_events, [rows.timeline_row(event) for event in step.opened]),
-        (llm_interactions, [rows.llm_interaction_row(interaction) for interaction in step.llm_interactions]),
-        (mcp_interactions, [rows.mcp_interaction_row(interaction) for interaction in step.mcp_interactions]),
-    )
-    for table, values in inserts:
-        if values:
-            await connection.execute(sa.insert(table).values(values))
-    for message_id, content in step.compacted:
-        await _compact(connection, message_id, content)
-    for close in step.closed:
-        await _close_event(connection, close)
-    for change in step.execution_changes:
-        await _change_execution(connection, change)
-    for close in step.stage_closes:
-        await _close_stage(connection, close)
-    await _close_work(connection, step)
-
-
-async def _compact(connection: AsyncConnection, message_id: str, content: str) -> None:
-    kept = sa.func.coalesce(messages.c.original_content, messages.c.content)
-    await connection.execute(
-        sa.update(messages).where(messages.c.id == message_id).values(content=storable(content), original_content=kept)
-    )
-
-
-async def _close_event(connection: AsyncConnection, close: TimelineClose) -> None:
-    values: dict[str, Any] = {
-        "status": close.status.value,
-        "content": storable(close.content),
-        "completed_at": close.completed_at,
-    }
-    if close.metadata:
-        values["metadata"] = timeline_events.c.metadata.op("||")(sa.cast(storable_json(close.metadata), timeline_events.c.metadata.type))
-    if close.event_type:
-        values["event_type"] = close.event_type.value
-    still_open = (timeline_events.c.id == close.event_id) & (timeline_events.c.status == "streaming")
-    await connection.execute(sa.update(timeline_events).where(still_open).values(values))
-
-
-async def _change_execution(connection: AsyncConnection, change: ExecutionChange) -> None:
-    values = {
-        name: value
-        for name in ("status", "error_message", "llm_provider", "llm_backend", "model_name")
-        if (value := getattr(change, name)) is not None
-    }
-    statement = sa.update(agent_executions).where(agent_executions.c.id == change.execution_id)
-    if change.status:
-        statement = statement.where(agent_executions.c.status.in_(_run_sources(change.status)))
-        values["started_at" if change.status is RunStatus.ACTIVE else "completed_at"] = change.at
-    await connection.execute(statement.values(values))
-
-
-async def _close_stage(connection: AsyncConnection, close: StageClose) -> None:
-    movable = (stages.c.id == close.stage_id) & stages.c.status.in_(_run_sources(close.status))
-    await connection.execute(
-        sa.update(stages)
-        .where(movable)
-        .values(status=close.status.value, error_message=close.error_message, completed_at=close.completed_at)
-    )
-
-
-def _run_sources(target: RunStatus) -> list[str]:
-    return [source.value for source, targets in RUN_MOVES.items() if target in targets]
-
-
-async def _close_work(connection: AsyncConnection, step: Step) -> None:
-    """End what was claimed, or note on it which stage is its own and what its agents are given."""
-    table = CLAIM_TABLES[step.claim.kind]
+async def _note_on_work(connection: AsyncConnection, step: Step) -> None:
+    """Note on what was claimed which stage is its own, or what its agents are given."""
     if step.runbook is not None:
         of_session = alert_sessions.c.id == step.session_id
         await connection.execute(sa.update(alert_sessions).where(of_session).values(runbook=storable(step.runbook)))
+    if step.stages and step.claim.kind is not ClaimKind.SESSION:
+        table = CLAIM_TABLES[step.claim.kind]
+        await connection.execute(sa.update(table).where(table.c.id == step.claim.id).values(stage_id=step.stages[0].id))
+
+
+async def _close_work(connection: AsyncConnection, step: Step) -> None:
+    """End what was claimed."""
     if step.session_close:
         await _close_session(connection, step, step.session_close)
         await signals.notify(connection, signals.WORK, ClaimKind.SESSION)
     if step.work_close:
-        close = step.work_close
-        values = {
-            "status": close.status.value,
-            "completed_at": close.completed_at,
-            "error_message": close.error_message,
-            "claim_token": None,
-        }
-        if step.claim.kind is ClaimKind.SCORE:
-            values |= {"total_score": close.total_score, "analysis": close.analysis, "missing_tools": close.missing_tools}
-        await connection.execute(sa.update(table).where(table.c.id == step.claim.id).values(values))
-    if step.stages and step.claim.kind is not ClaimKind.SESSION:
-        await connection.execute(sa.update(table).where(table.c.id == step.claim.id).values(stage_id=step.stages[0].id))
+        await _close_followup(connection, step, step.work_close)
+
+
+async def _close_followup(connection: AsyncConnection, step: Step, close: WorkClose) -> None:
+    table = CLAIM_TABLES[step.claim.kind]
+    values = {
+        "status": close.status.value,
+        "completed_at": close.completed_at,
+        "error_message": close.error_message,
+        "claim_token": None,
+    }
+    if step.claim.kind is ClaimKind.SCORE:
+        values |= {"total_score": close.total_score, "analysis": close.analysis, "missing_tools": close.missing_tools}
+    await connection.execute(sa.update(table).where(table.c.id == step.claim.id).values(values))
 
 
 async def _close_session(connection: AsyncConnection, step: Step, close: SessionClose) -> None:

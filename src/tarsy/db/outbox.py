@@ -7,6 +7,7 @@ import orjson
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tarsy.db.storable import storable_json
 from tarsy.db.tables import event_channels, events
 from tarsy.domain.live import LiveEvent, StoredLiveEvent
 
@@ -39,19 +40,25 @@ async def publish(
     `ids` are those allocated before for a channel. Channels are taken in the order of first use: callers publish a session's
     own channel before the shared one, so that no two writers wait for each other.
     """
-    stored: list[StoredLiveEvent] = []
+    numbers = dict(ids or {})
     for channel in dict.fromkeys(draft.channel for draft in drafts):
-        of_channel = [draft for draft in drafts if draft.channel == channel]
-        numbers = (ids or {}).get(channel) or await allocate(connection, channel, len(of_channel))
-        stored += [
-            StoredLiveEvent(channel, number, {"type": draft.type.value, "id": number, "channel": channel, **draft.payload})
-            for number, draft in zip(numbers, of_channel, strict=True)
-        ]
+        if channel not in numbers:
+            numbers[channel] = await allocate(connection, channel, sum(draft.channel == channel for draft in drafts))
+    stored = numbered(drafts, numbers)
     if stored:
         rows = [{"channel": event.channel, "id": event.id, "session_id": session_id, "payload": event.payload} for event in stored]
         await connection.execute(sa.insert(events).values(rows))
         await connection.execute(_NOTIFY, {"name": EVENTS_NOTIFICATION, "payloads": [notification(event) for event in stored]})
     return stored
+
+
+def numbered(drafts: Sequence[LiveEvent], ids: Mapping[str, range]) -> list[StoredLiveEvent]:
+    """Events under the ids allocated for their channels, channel by channel."""
+    return [
+        StoredLiveEvent(channel, number, {"type": draft.type.value, "id": number, "channel": channel, **storable_json(draft.payload)})
+        for channel in dict.fromkeys(draft.channel for draft in drafts)
+        for number, draft in zip(ids[channel], (draft for draft in drafts if draft.channel == channel), strict=True)
+    ]
 
 
 def notification(event: StoredLiveEvent) -> str:

@@ -15,6 +15,8 @@ T = TypeVar("T")
 PATIENCE_SECONDS = 600.0
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
+# A network that swallows everything without a word would otherwise keep an attempt waiting for a quarter of an hour.
+ATTEMPT_SECONDS = 30.0
 
 log = structlog.get_logger(__name__)
 
@@ -38,8 +40,10 @@ def is_passing(error: BaseException) -> bool:
     )
 
 
-async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
+async def patiently(attempt: Callable[[], Awaitable[T]], *, whole: bool = False) -> T:
     """Repeat `attempt` while the database is away. What is attempted must bear being repeated.
+
+    With `whole`, a cancellation waits for the end of the attempt under way; between two attempts it passes through.
 
     Raises:
         Exception: what the last attempt raised, when the patience is used up or the error will not pass.
@@ -48,7 +52,8 @@ async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
     pause = FIRST_PAUSE_SECONDS
     while True:
         try:
-            return await attempt()
+            with anyio.fail_after(ATTEMPT_SECONDS, shield=whole):
+                return await attempt()
         except (DBAPIError, PoolTimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             if not is_passing(error) or anyio.current_time() + pause > deadline:
                 raise

@@ -4,6 +4,7 @@ Claims of sessions are taken one at a time (advisory lock), because only then do
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -11,9 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import signals
 from tarsy.db.claim_tables import CLAIM_TABLES
+from tarsy.db.leftovers import interrupt_events
 from tarsy.db.outbox import publish
 from tarsy.db.session_rows import chat_message_of, score_of, session_of
-from tarsy.db.tables import alert_sessions
+from tarsy.db.tables import agent_executions, alert_sessions
 from tarsy.domain import announce
 from tarsy.domain.claim import Claim, ClaimKind
 from tarsy.domain.live import StoredLiveEvent
@@ -53,14 +55,6 @@ _CLAIM_OTHER = """
     )
     RETURNING w.*
     """
-
-_HAND_BACK_SESSION = sa.text(
-    """
-    UPDATE alert_sessions SET status = 'pending', claim_token = NULL, pod_id = NULL
-    WHERE id = :id AND claim_token = :token AND status = 'in_progress'
-    RETURNING alert_type, now() AS at
-    """
-)
 
 
 class WorkQueue:
@@ -109,30 +103,43 @@ class WorkQueue:
         """Say that this process is alive and hear, per claim id, whether the claim still is."""
         pulses = {claim.id: Pulse.LOST for claim in claims}
         async with self._engine.begin() as connection:
-            for kind in {claim.kind for claim in claims}:
-                tokens = [claim.token for claim in claims if claim.kind is kind]
+            for kind in sorted({claim.kind for claim in claims}):
+                of_kind = [claim for claim in claims if claim.kind is kind]
                 table = CLAIM_TABLES[kind]
                 wants_cancel = table.c.status == "cancelling" if kind is ClaimKind.SESSION else table.c.cancel_requested
-                statement = sa.update(table).where(table.c.claim_token.in_(tokens)).values(last_interaction_at=sa.func.now())
+                # By id, which is indexed; in order, so that no two writers wait for each other.
+                held = sa.tuple_(table.c.id, table.c.claim_token).in_([(claim.id, claim.token) for claim in of_kind])
+                locked = sa.select(table.c.id).where(held).order_by(table.c.id).with_for_update(key_share=True).cte("locked")
+                statement = sa.update(table).where(table.c.id == locked.c.id).values(last_interaction_at=sa.func.now())
                 for row in await connection.execute(statement.returning(table.c.id, wants_cancel.label("cancel"))):
                     pulses[row.id] = Pulse.CANCEL if row.cancel else Pulse.ALIVE
         return pulses
 
+    async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]:
+        """Executions of these claims that somebody asked to stop: finds what a lost notification did not tell."""
+        of_claims = agent_executions.c.session_id.in_([claim.session_id for claim in claims])
+        running = agent_executions.c.cancel_requested & agent_executions.c.status.in_(["pending", "active"])
+        async with self._engine.connect() as connection:
+            return (await connection.execute(sa.select(agent_executions.c.id).where(of_claims, running))).scalars().all()
+
     async def hand_back(self, claim: Claim) -> list[StoredLiveEvent]:
         """Return unfinished work to the queue, resumable: not a recovery, nobody failed."""
+        table = CLAIM_TABLES[claim.kind]
+        held = (table.c.id == claim.id) & (table.c.claim_token == claim.token)
+        # Who is being cancelled is not handed on: recovery ends it, should its worker not have come to it.
+        if claim.kind is ClaimKind.SESSION:
+            held &= table.c.status == SessionStatus.IN_PROGRESS
+        values: dict[str, Any] = {"status": "pending", "claim_token": None, "pod_id": None}
         async with self._engine.begin() as connection:
-            if claim.kind is not ClaimKind.SESSION:
-                table = CLAIM_TABLES[claim.kind]
-                statement = sa.update(table).where(table.c.id == claim.id, table.c.claim_token == claim.token)
-                await connection.execute(statement.values(status="pending", claim_token=None, pod_id=None))
-                await signals.notify(connection, signals.WORK, claim.kind)
-                return []
-            row = (await connection.execute(_HAND_BACK_SESSION, {"id": claim.id, "token": claim.token})).first()
+            back = sa.update(table).where(held).values(values).returning(table, sa.func.now().label("now"))
+            row = (await connection.execute(back)).mappings().first()
             if row is None:
                 return []
             await signals.notify(connection, signals.WORK, claim.kind)
-            news = announce.session_status(claim.id, SessionStatus.PENDING, alert_type=row.alert_type, at=row.at)
-            return await publish(connection, news, session_id=claim.id)
+            news = await interrupt_events(connection, claim.kind, claim.session_id, row["now"])
+            if claim.kind is ClaimKind.SESSION:
+                news += announce.session_status(claim.id, SessionStatus.PENDING, alert_type=row["alert_type"], at=row["now"])
+            return await publish(connection, news, session_id=claim.session_id)
 
     async def depth(self) -> Mapping[str, int]:
         """How many sessions wait and run, over all processes."""

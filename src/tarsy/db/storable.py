@@ -1,4 +1,4 @@
-"""Pure module: what PostgreSQL cannot store, replaced. Its text and JSON hold every character but NUL."""
+"""Pure module: what PostgreSQL cannot store, replaced. Its text and JSON hold every character but NUL and half a surrogate pair."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -7,6 +7,8 @@ _SUBSTITUTE = "\ufffd"
 
 
 def storable(text: str) -> str:
+    if not text.isascii():
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.replace("\x00", _SUBSTITUTE) if "\x00" in text else text
 
 

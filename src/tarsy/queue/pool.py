@@ -24,8 +24,8 @@ from tarsy.session.workshop import RunScope
 FOLLOWUP_WORKERS = 2
 # A pause after an error that is not the database's: long enough not to spin, short enough to be back soon.
 ERROR_PAUSE_SECONDS = 1.0
-# How long runs may take to write their last words when they are told to stop.
-STOP_SECONDS = 10.0
+# How long runs may take to write their last words and to close their tools when they are told to stop.
+STOP_SECONDS = 15.0
 
 log = structlog.get_logger(__name__)
 
@@ -66,6 +66,7 @@ class WorkerPool:
         cancellations: Cancellations,
         deliver: Callable[[Sequence[StoredLiveEvent]], None],
         clock: Clock,
+        mask: Callable[[str], str] = str,
     ) -> None:
         self._settings = settings
         self._queue = queue
@@ -74,6 +75,7 @@ class WorkerPool:
         self._cancellations = cancellations
         self._deliver = deliver
         self._clock = clock
+        self._mask = mask
         self._bells = {ClaimKind.SESSION: Doorbell(), ClaimKind.CHAT: Doorbell()}
         self._draining = anyio.Event()
         # Rung whenever a worker has finished something.
@@ -183,28 +185,44 @@ class WorkerPool:
                 self._deliver(await self._queue.hand_back(work.claim))
         except ClaimLostError:
             log.warning("work.lost", kind=work.claim.kind.value, session_id=work.session.id)
-        except Exception:  # the per-session guard; orphan recovery tries again, a limited number of times
+        except Exception as error:  # the per-session guard
             log.exception("work.broke", kind=work.claim.kind.value, session_id=work.session.id)
+            await self._give_up(work.claim, error)
         finally:
             slot.claim, slot.scope, slot.busy_since = None, None, None
             self._put_down.set()
 
+    async def _give_up(self, claim: Claim, error: Exception) -> None:
+        """End what broke by itself: it would break again. Only when the database was away, recovery tries once more."""
+        if is_passing(error):
+            return
+        reason = f"internal error: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no details'}"
+        try:
+            self._deliver(await self._recovery.fail(claim, self._mask(reason)))
+        except Exception as again:  # noqa: BLE001 - recovery finds it by its silence
+            log.warning("work.not_ended", kind=claim.kind.value, session_id=claim.session_id, error=str(again))
+
     async def _heartbeats(self) -> None:
         while True:
             await anyio.sleep(self._settings.heartbeat_interval)
-            slots = {slot.claim.id: slot for slot in self.slots if slot.claim}
-            if not slots:
+            held = [(slot, slot.claim) for slot in self.slots if slot.claim]
+            if not held:
                 continue
+            claims = [claim for _, claim in held]
             try:
-                pulses = await self._queue.beat([slot.claim for slot in slots.values() if slot.claim])
+                pulses = await self._queue.beat(claims)
+                unwanted = await self._queue.unwanted(claims)
             except Exception as error:  # noqa: BLE001 - a missed beat is survivable, and the next one is near
                 log.warning("queue.heartbeat_failed", error=str(error))
                 continue
-            for claim_id, pulse in pulses.items():
-                self._act_on(pulse, slots[claim_id], claim_id)
+            for slot, claim in held:
+                self._act_on(pulses[claim.id], slot, claim)
+            for execution_id in unwanted:
+                self._cancellations.cancel(execution_id)
 
-    def _act_on(self, pulse: Pulse, slot: Slot, claim_id: str) -> None:
-        if slot.claim is None or slot.claim.id != claim_id or slot.scope is None or pulse is Pulse.ALIVE:
+    def _act_on(self, pulse: Pulse, slot: Slot, claim: Claim) -> None:
+        # The slot may have gone on to other work, or have claimed the same again, while the beat was under way.
+        if slot.claim is not claim or slot.scope is None or pulse is Pulse.ALIVE:
             return
         slot.scope.stop(StopReason.CANCELLED if pulse is Pulse.CANCEL else StopReason.LOST)
 

@@ -1,0 +1,213 @@
+"""The load of the benchmarks: a recorded model that takes no time, a tool that does nothing, and a worker pool around them."""
+
+import secrets
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import anyio
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.config.resolved import (
+    ResolvedAgentConfig,
+    ResolvedChain,
+    ResolvedMcpServer,
+    ResolvedProvider,
+    ResolvedStage,
+    ResolvedTransport,
+)
+from tarsy.db.history import SessionHistory, StoredResults
+from tarsy.db.journal import PostgresJournal
+from tarsy.db.queue import WorkQueue
+from tarsy.db.recovery import Recovery
+from tarsy.db.sessions import SessionRepository
+from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.live import StoredLiveEvent, StreamDelta
+from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, RecordedUsage, Recording
+from tarsy.domain.session import NewSession
+from tarsy.domain.step import Step
+from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolResult
+from tarsy.kit.clock import SystemClock
+from tarsy.llm.in_process import in_process_client
+from tarsy.queue.executor import WorkExecutor
+from tarsy.queue.pool import PoolSettings, WorkerPool
+from tarsy.session.cancellation import Cancellations
+from tarsy.session.runbook import RunbookSource
+from tarsy.session.workshop import Workshop
+
+# Turns of the investigation in which the model asks for a tool; one more gives the answer, another the executive summary.
+TOOL_TURNS = 8
+CALLS_PER_SESSION = TOOL_TURNS + 2
+ALERT = "HighErrorRate: service checkout answers 5xx to 12 % of requests since 09:41. " * 20
+
+_INVESTIGATION = "0.investigation/1.Investigator"
+_SUMMARY = "1.executive summary/1.Summarizer"
+
+
+def recording(pause: float = 0.0) -> Recording:
+    """What the model says; `pause` seconds pass before each answer."""
+    calls = [
+        RecordedCall(
+            track=_INVESTIGATION,
+            turn=turn,
+            chunks=(
+                RecordedChunk(text=f"Step {turn}: I look at the next thing.", after=pause),
+                RecordedChunk(tool_call=RecordedToolCallChunk(id=f"call-{turn}", name="bench.look", arguments={"at": turn})),
+                RecordedChunk(usage=RecordedUsage(input_tokens=4000, output_tokens=120, total_tokens=4120)),
+            ),
+        )
+        for turn in range(TOOL_TURNS)
+    ]
+    answer = RecordedChunk(text="The new release leaks connections; roll it back.", after=pause)
+    calls.append(RecordedCall(track=_INVESTIGATION, turn=TOOL_TURNS, chunks=(answer,)))
+    calls.append(RecordedCall(track=_SUMMARY, turn=0, chunks=(RecordedChunk(text="A leak. Roll back.", after=pause),)))
+    return Recording(calls=tuple(calls))
+
+
+def chain() -> ResolvedChain:
+    provider = ResolvedProvider(name="recorded", type=ProviderType.REPLAY, model="recorded", recording="bench")
+    investigator = ResolvedAgentConfig(
+        agent_name="Investigator",
+        type=AgentType.DEFAULT,
+        llm_backend=LLMBackend.LANGCHAIN,
+        tool_calling=ToolCalling.NATIVE,
+        provider=provider,
+        mcp_servers=("bench",),
+    )
+    summarizer = investigator.model_copy(update={"agent_name": "Summarizer", "type": AgentType.EXEC_SUMMARY, "mcp_servers": ()})
+    return ResolvedChain(
+        chain_id="bench",
+        stages=(ResolvedStage(name="investigation", agents=(investigator,)),),
+        executive_summary=summarizer,
+        mcp_servers={"bench": ResolvedMcpServer(name="bench", transport=ResolvedTransport(type="stdio", command="unused"))},
+    )
+
+
+class TrivialTools:
+    """One tool that answers at once, in this process."""
+
+    def open(
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
+    ) -> AbstractAsyncContextManager["TrivialTools"]:
+        del servers, execution_id, track
+        return self._opened() if agent.mcp_servers else NoTools().opened()
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncGenerator["TrivialTools"]:
+        yield self
+
+    async def list_tools(self) -> ToolCatalog:
+        look = ToolDefinition("bench.look", "Looks.", {"type": "object"}, read_only=True)
+        return ToolCatalog(
+            (look,), (), (ToolListing(server="bench", tools=("look",), error=None, started_at=datetime.now(UTC), duration_ms=0),)
+        )
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        del on_output
+        return ToolResult(call=call, content="pod/checkout-7d9f8b6c5-x2x4z   1/1   Running   3h\n" * 20, started_at=datetime.now(UTC))
+
+
+class NoTools(TrivialTools):
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[TrivialTools]:
+        yield self
+
+    async def list_tools(self) -> ToolCatalog:
+        return ToolCatalog()
+
+
+class Nobody:
+    """Watches nothing."""
+
+    def publish(self, delta: StreamDelta) -> None: ...
+
+    def progress(self, session_id: str, *, stage_name: str, stage_index: int, stage_count: int, iteration: int) -> None: ...
+
+    def announce(self, events: Sequence[StoredLiveEvent]) -> None: ...
+
+
+class CountingJournal(PostgresJournal):
+    steps = 0
+
+    async def commit(self, step: Step) -> None:
+        type(self).steps += 1
+        await super().commit(step)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    pool: WorkerPool
+    sessions: SessionRepository
+
+    async def submit(self, count: int) -> None:
+        """Put sessions into the queue."""
+        snapshot = chain().model_dump(mode="json")
+        for number in range(count):
+            session = NewSession(
+                id=str(uuid4()),
+                alert_data=f"#{number} {ALERT}",
+                alert_type="bench",
+                chain_id="bench",
+                chain_snapshot=snapshot,
+                author="bench",
+                nonce=secrets.token_hex(16),
+                created_at=datetime.now(UTC),
+            )
+            await self.sessions.insert(session)
+
+    async def work_off(self) -> None:
+        """Run the pool until nothing waits and nothing runs."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.pool.run)
+            open_sessions = 1
+            while open_sessions:
+                await anyio.sleep(0.02)
+                state = await self.sessions.queue_state()
+                open_sessions = state.pending + state.running
+            self.pool.drain()
+
+
+@asynccontextmanager
+async def load(engine: AsyncEngine, *, concurrency: int, pause: float = 0.0) -> AsyncGenerator[Load]:
+    """A worker pool for `concurrency` sessions at once."""
+    nobody, clock, spoken = Nobody(), SystemClock(), recording(pause)
+    llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0 if pause else 0.0)
+    workshop = Workshop(
+        journal=CountingJournal(engine, nobody.announce),
+        history=SessionHistory(engine),
+        llm=llm,
+        tools=TrivialTools(),
+        results=StoredResults(engine),
+        live=nobody,
+        progress=nobody,
+        runbooks=RunbookSource(),
+        mask=lambda text: text,
+        clock=clock,
+        cancellations=Cancellations(),
+    )
+    settings = PoolSettings(
+        worker_count=concurrency,
+        max_concurrent_sessions=concurrency,
+        poll_interval=1.0,
+        poll_interval_jitter=0.1,
+        heartbeat_interval=10.0,
+        orphan_detection_interval=30.0,
+        orphan_threshold=60.0,
+        graceful_shutdown_timeout=60.0,
+    )
+    pool = WorkerPool(
+        settings,
+        WorkQueue(engine, pod_id="bench"),
+        Recovery(engine),
+        WorkExecutor(workshop),
+        cancellations=Cancellations(),
+        deliver=nobody.announce,
+        clock=clock,
+    )
+    try:
+        yield Load(pool, SessionRepository(engine))
+    finally:
+        await llm.aclose()
