@@ -1,6 +1,6 @@
 """Live text on two processes: 200 streams of 40 pieces a second, 50 subscribers, then the same with one that never reads.
 
-Run it on a quiet machine: python benchmarks/live.py
+Figures count only on a quiet machine with two cores to spare. Goals: p99 below 50 ms on the same process, below 250 ms on the other.
 """
 
 import contextlib
