@@ -22,7 +22,9 @@ _LEADS = re.compile(
     )""",
     re.VERBOSE,
 )
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.-/$&?")
+# What a lead can begin with: a cheap look before the expression is tried.
+_LEAD_CHARS = frozenset("_-vbe0123456789\\\"'`] \t\r\n:=>,")
+_NAME_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.-/$&?"
 # How long a name can be.
 _NAME_WINDOW = 100
 _BEFORE_ENTRY = re.compile(rf"name(?:{_QUOTES})?\s{{0,4}}:\s{{0,4}}(?:{_QUOTES})?\Z")
@@ -48,7 +50,7 @@ class AssignmentMasker:
         parts: list[str] = []
         done = 0
         for end in self._stem_ends(lowered):
-            if end <= done:
+            if end <= done or lowered[end : end + 1] not in _LEAD_CHARS:
                 continue
             found = self._secret_after(text, lowered, end)
             if found is not None and found[0] >= done:
@@ -85,10 +87,8 @@ class AssignmentMasker:
 
 
 def _name_start(lowered: str, end: int) -> int:
-    start = end
-    while start > max(0, end - _NAME_WINDOW) and lowered[start - 1] in _NAME:
-        start -= 1
-    return start
+    earliest = max(0, end - _NAME_WINDOW)
+    return earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
 
 
 def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], *, certain: bool) -> tuple[Span, bool] | None:

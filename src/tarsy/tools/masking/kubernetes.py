@@ -247,7 +247,7 @@ def _payload_lines(lines: list[str]) -> list[tuple[int, int]]:
             bare = bare.lstrip("- ")
             column = len(line) - len(bare)
         group = stack[-1] if stack and stack[-1].column == column == dash_at else _enter(stack, column, dash_at)
-        key = bare.partition(":")[0].rstrip().strip("\"'")
+        key = bare.partition(":")[0].strip(" \"'")
         if key in _INTERESTING:
             _note(group, key, bare)
             candidates.append((number, group, key))
