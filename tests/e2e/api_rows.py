@@ -100,6 +100,7 @@ def _messages(owner: dict[str, str]) -> list[dict[str, Any]]:
             "role": "tool",
             "content": "[shortened]",
             "original_content": "a very long result",
+            "compacted_before_turn": 99,
             "tool_call_id": "c1",
             "tool_name": tool_call["name"],
         },

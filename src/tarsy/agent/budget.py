@@ -5,9 +5,10 @@ What is taken out is only moved out of sight: the pointer left behind says how t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from tarsy.config.resolved import ResolvedProvider
-from tarsy.domain.conversation import ConversationMessage, Message
+from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.kit.text import estimate_tokens
 
 # What a model of unknown size is taken to have.
@@ -23,6 +24,11 @@ _CHARACTERS_PER_TOKEN = 4
 _WORTH_COMPACTING = 400
 # Every message costs a few tokens beyond its text.
 _OVERHEAD = 8
+
+_LEFT_OUT = (
+    "[Your {count} oldest turns were left out here to make room. What you concluded from them is in your later messages; "
+    "do not repeat their calls unless you need the details again.]"
+)
 
 Pointer = Callable[[Message], str | None]
 
@@ -66,3 +72,24 @@ def fit(messages: Sequence[Message], *, window: int, tool_tokens: int, pointer: 
         fitted[index] = replace(message, body=replace(message.body, content=stand_in))
         replaced.append((message.id, stand_in))
     return Compaction(tuple(fitted), tuple(replaced))
+
+
+def without_oldest_turns(messages: Sequence[ConversationMessage], *, window: int, tool_tokens: int) -> tuple[ConversationMessage, ...]:
+    """Leave out the oldest turns of a conversation that is too long even with every result compacted.
+
+    A turn is an answer with everything up to the next answer, so calls and results stay together. The opening and the
+    newest turn always stay.
+    """
+    used = sum(tokens_of(message) for message in messages) + tool_tokens
+    starts = [index for index, message in enumerate(messages) if message.role is Role.ASSISTANT]
+    if used <= window * USABLE_SHARE or not starts:
+        return tuple(messages)
+    keep_from = starts[0]
+    for index, following in pairwise(starts):
+        if used <= window * TARGET_SHARE:
+            break
+        used -= sum(tokens_of(message) for message in messages[index:following])
+        keep_from = following
+    left_out = sum(start < keep_from for start in starts)
+    note = (ConversationMessage(Role.USER, _LEFT_OUT.format(count=left_out)),) if left_out else ()
+    return (*messages[: starts[0]], *note, *messages[keep_from:])

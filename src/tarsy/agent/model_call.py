@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, assert_never
 from uuid import uuid4
 
@@ -98,7 +98,9 @@ class ModelCall:
         self._shown: set[TimelineEventType] = set()
         self._first_chunk_ms: int | None = None
 
-    async def run(self, request: GenerateInput, kind: LLMInteractionKind, *, within: float, iteration: int = 0) -> CompletedCall:
+    async def run(
+        self, request: GenerateInput, kind: LLMInteractionKind, *, within: float, iteration: int = 0, own_messages: bool = False
+    ) -> CompletedCall:
         """Call the model and follow its answer to the end, an error or the time limit."""
         clock = self._context.clock
         started_at, started = clock.now(), clock.monotonic()
@@ -127,7 +129,7 @@ class ModelCall:
             model=request.provider.model,
             request_hash=request_hash(request),
             message_count=len(request.messages),
-            request=_request_record(request, iteration),
+            request=_request_record(request, iteration, own_messages=own_messages),
             response={"chunks": [chunk.model_dump(mode="json", exclude_none=True) for chunk in chunks_to_recorded(self._chunks)]},
             usage=self._answer.usage,
             error_code=self._answer.error.code.value if self._answer.error else None,
@@ -194,8 +196,10 @@ class ModelCall:
         return self._scribe.event(event_type, "\n".join(lines), metadata={"queries": list(chunk.web_search_queries), "sources": sources})
 
 
-def _request_record(request: GenerateInput, iteration: int) -> dict[str, Any]:
-    return {"iteration": iteration, "backend": request.backend.value, "tools": [tool.name for tool in request.tools]}
+def _request_record(request: GenerateInput, iteration: int, *, own_messages: bool) -> dict[str, Any]:
+    """What cannot be told from the stored conversation; all of it when the request was not that conversation."""
+    record = {"iteration": iteration, "backend": request.backend.value, "tools": [tool.name for tool in request.tools]}
+    return record | {"messages": [asdict(message) for message in request.messages]} if own_messages else record
 
 
 def failed_closes(call: CompletedCall, scribe: Scribe) -> tuple[TimelineClose, ...]:

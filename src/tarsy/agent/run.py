@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tarsy.agent.budget import DEFAULT_WINDOW, Pointer, fit
+from tarsy.agent.budget import DEFAULT_WINDOW, Pointer, fit, without_oldest_turns
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.iteration import IterationState, state_after
 from tarsy.agent.model_call import CompletedCall, ModelCall, TextRouter
@@ -13,7 +13,7 @@ from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.status import RunStatus
-from tarsy.domain.step import StoredRun
+from tarsy.domain.step import Compacted, StoredRun
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolCatalog, ToolDefinition
 from tarsy.kit.text import estimate_tokens
@@ -56,10 +56,12 @@ class Run:
         """Call the model with the conversation (and `extra` at its end)."""
         provider, backend = self._models[0]
         config = self.context.config
+        window = provider.context_window or DEFAULT_WINDOW
+        messages = without_oldest_turns((*self.conversation, *extra), window=window, tool_tokens=_tokens_of_tools(tools))
         request = GenerateInput(
             session_id=self.context.session_id,
             execution_id=self.context.execution_id,
-            messages=(*self.conversation, *extra),
+            messages=messages,
             provider=provider,
             backend=backend,
             tools=tools,
@@ -68,18 +70,24 @@ class Run:
         )
         self._turn += 1
         within = min(config.llm_call_timeout, config.iteration_timeout)
-        call = await ModelCall(self.context, self.scribe, router).run(request, kind, within=within, iteration=self.state.used + 1)
+        call = await ModelCall(self.context, self.scribe, router).run(
+            request,
+            kind,
+            within=within,
+            iteration=self.state.used + 1,
+            # What was left out is not what the stored conversation says: such a request keeps its own messages.
+            own_messages=len(messages) != len(self.messages) + len(extra),
+        )
         self.usage += call.answer.usage
         return call
 
     async def make_room(self, pointer: Pointer, tools: tuple[ToolDefinition, ...], *, share: float = 1.0) -> bool:
         """Compact the oldest tool results if the next call would burst the model's window; say whether anything changed."""
         window = int((self.provider.context_window or DEFAULT_WINDOW) * share)
-        tool_tokens = sum(estimate_tokens(f"{tool.name}{tool.description}{tool.parameters_schema}") for tool in tools)
-        compaction = fit(self.messages, window=window, tool_tokens=tool_tokens, pointer=pointer)
+        compaction = fit(self.messages, window=window, tool_tokens=_tokens_of_tools(tools), pointer=pointer)
         if compaction.replaced:
             self.messages = list(compaction.messages)
-            await self.scribe.commit(compacted=compaction.replaced)
+            await self.scribe.commit(compacted=tuple(Compacted(*replaced, self._turn) for replaced in compaction.replaced))
         return bool(compaction.replaced)
 
     def fall_back(self, error: ErrorChunk) -> tuple[ExecutionChange, TimelineEvent] | None:
@@ -105,3 +113,7 @@ class Run:
 
     def result(self, status: RunStatus, *, analysis: str = "", error: str | None = None) -> ExecutionResult:
         return ExecutionResult(status=status, final_analysis=analysis, error=error, usage=self.usage)
+
+
+def _tokens_of_tools(tools: tuple[ToolDefinition, ...]) -> int:
+    return sum(estimate_tokens(f"{tool.name}{tool.description}{tool.parameters_schema}") for tool in tools)

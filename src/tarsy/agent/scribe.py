@@ -12,7 +12,7 @@ from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.status import RunStatus, TimelineStatus
-from tarsy.domain.step import Step, StoredRun
+from tarsy.domain.step import Compacted, Step, StoredRun
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 
 
@@ -20,7 +20,7 @@ class StepParts(TypedDict, total=False):
     """What an execution may put into a step."""
 
     messages: tuple[Message, ...]
-    compacted: tuple[tuple[str, str], ...]
+    compacted: tuple[Compacted, ...]
     opened: tuple[TimelineEvent, ...]
     closed: tuple[TimelineClose, ...]
     llm_interactions: tuple[LLMInteraction, ...]

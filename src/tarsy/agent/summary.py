@@ -75,7 +75,7 @@ class Summarizer:
         )
         router = WholeText(TimelineEventType.MCP_TOOL_SUMMARY)
         call = await ModelCall(self._context, self._scribe, router).run(
-            request, LLMInteractionKind.SUMMARIZATION, within=config.llm_call_timeout
+            request, LLMInteractionKind.SUMMARIZATION, within=config.llm_call_timeout, own_messages=True
         )
         if call.answer.error or not call.answer.text.strip():
             await self._scribe.commit(closed=failed_closes(call, self._scribe), llm_interactions=(call.interaction,))

@@ -173,15 +173,16 @@ async def _stored(connection: AsyncConnection, interaction: LLMInteraction) -> t
         .order_by(messages.c.sequence_number)
         .limit(interaction.message_count)
     )
-    return tuple(_sent(row) for row in (await connection.execute(query)).mappings())
+    return tuple(_sent(row, interaction.turn) for row in (await connection.execute(query)).mappings())
 
 
-def _sent(row: sa.RowMapping) -> SentMessage:
+def _sent(row: sa.RowMapping, turn: int) -> SentMessage:
+    """A message as call number `turn` was sent it: whole, if it was compacted only afterwards."""
     calls = tuple(ToolCall(**call) for call in row["tool_calls"] or ())
-    original = row["original_content"]
-    content = row["content"] if original is None else original
+    compacted_later = row["compacted_before_turn"] is not None and turn < row["compacted_before_turn"]
+    content = row["original_content"] if compacted_later else row["content"]
     body = ConversationMessage(Role(row["role"]), content, calls, row["tool_call_id"], row["tool_name"])
-    return SentMessage(body, compacted_later=original is not None)
+    return SentMessage(body, compacted_later=compacted_later)
 
 
 def _given(own: list[dict[str, Any]]) -> tuple[SentMessage, ...]:

@@ -193,6 +193,8 @@ messages = sa.Table(
     sa.Column("content", sa.Text, nullable=False),
     # What the message said before the conversation was compacted to fit the model's window.
     sa.Column("original_content", sa.Text),
+    # The first model call of the execution that was sent the short form.
+    sa.Column("compacted_before_turn", sa.Integer),
     sa.Column("tool_calls", JSONB),
     sa.Column("tool_call_id", sa.Text),
     sa.Column("tool_name", sa.Text),

@@ -30,6 +30,15 @@ class WorkClose:
     missing_tools: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A message's new, shorter content, and the first model call that is sent it."""
+
+    message_id: str
+    content: str
+    before_turn: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     claim: Claim
@@ -37,7 +46,7 @@ class Step:
     executions: tuple[AgentExecution, ...] = ()
     messages: tuple[Message, ...] = ()
     # Messages whose content is replaced because the conversation outgrew the model's window.
-    compacted: tuple[tuple[str, str], ...] = ()
+    compacted: tuple["Compacted", ...] = ()
     opened: tuple[TimelineEvent, ...] = ()
     closed: tuple[TimelineClose, ...] = ()
     llm_interactions: tuple[LLMInteraction, ...] = ()

@@ -7,9 +7,13 @@ import structlog
 
 
 def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO) -> None:
-    """Send structured logs to standard error."""
+    """Send structured logs to standard error. Tracebacks come without the values of variables: those can be secret."""
     to_terminal = sys.stderr.isatty() if as_json is None else not as_json
-    renderer: structlog.typing.Processor = structlog.dev.ConsoleRenderer() if to_terminal else structlog.processors.JSONRenderer()
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        if to_terminal
+        else structlog.processors.JSONRenderer()
+    )
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

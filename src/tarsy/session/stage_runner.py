@@ -15,7 +15,7 @@ from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
 from tarsy.agent.read_result import ResultReader, shown_alert
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain
-from tarsy.domain.claim import Claim
+from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.recording import track_of
@@ -101,8 +101,26 @@ class StageRunner:
             with self._workshop.cancellations.registered(execution.id, stop):
                 if execution.cancel_requested:
                     stop()
-                return await self._execute(job, stage, execution, continued_with(config, execution), own)
+                return await self._guarded(job, stage, execution, continued_with(config, execution), own)
         return ExecutionResult(status=RunStatus.CANCELLED, error="cancelled")
+
+    async def _guarded(
+        self, job: StageJob, stage: Stage, execution: AgentExecution, config: ResolvedAgentConfig, stopping: Stopping
+    ) -> ExecutionResult:
+        """Turn whatever breaks around the agent into that agent's failure; only the loss of the claim concerns them all."""
+        try:
+            with single_errors():
+                return await self._execute(job, stage, execution, config, stopping)
+        except ClaimLostError:
+            raise
+        except Exception as error:
+            log.exception("agent.broke", execution_id=execution.id, agent=config.agent_name)
+            reason = self._workshop.mask(f"internal error: {type(error).__name__}: {error}")
+            change = ExecutionChange(
+                execution_id=execution.id, at=self._workshop.clock.now(), status=RunStatus.FAILED, error_message=reason
+            )
+            await self._workshop.journal.commit(Step(claim=job.claim, execution_changes=(change,)))
+            return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
     async def _execute(
         self, job: StageJob, stage: Stage, execution: AgentExecution, config: ResolvedAgentConfig, stopping: Stopping

@@ -63,9 +63,11 @@ class IteratingController:
         prompts = PromptBuilder(replace(context.prompts.context, tool_warnings=run.catalog.warnings))
         bodies = self._speech.initial_messages(prompts, run.catalog.tools, context.previous, context.chat)
         run.messages = [run.scribe.message(body) for body in bodies]
+        question = (run.scribe.event(TimelineEventType.USER_QUESTION, context.chat.question),) if context.chat else ()
+        warnings = (run.scribe.event(TimelineEventType.WARNING, warning) for warning in run.catalog.warnings)
         await run.scribe.commit(
             messages=tuple(run.messages),
-            opened=tuple(run.scribe.event(TimelineEventType.WARNING, warning) for warning in run.catalog.warnings),
+            opened=(*question, *warnings),
             mcp_interactions=_listings(context, run.catalog),
         )
 

@@ -339,6 +339,7 @@ def upgrade() -> None:
         sa.Column("role", sa.Text(), nullable=False),
         sa.Column("content", sa.Text(), nullable=False),
         sa.Column("original_content", sa.Text(), nullable=True),
+        sa.Column("compacted_before_turn", sa.Integer(), nullable=True),
         sa.Column("tool_calls", postgresql.JSONB(), nullable=True),
         sa.Column("tool_call_id", sa.Text(), nullable=True),
         sa.Column("tool_name", sa.Text(), nullable=True),

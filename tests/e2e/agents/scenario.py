@@ -1,0 +1,214 @@
+"""Runs a chain on a recorded model and recorded tools through the real pipeline on a real database, and holds the result against a golden file."""
+
+import json
+import os
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tarsy.agent.ports import ToolServers
+from tarsy.config.resolved import (
+    ResolvedAgentConfig,
+    ResolvedChain,
+    ResolvedFallback,
+    ResolvedMcpServer,
+    ResolvedProvider,
+    ResolvedStage,
+    ResolvedTransport,
+)
+from tarsy.db.recordings import RecordingSource
+from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.claim import ClaimKind
+from tarsy.domain.recording import (
+    RecordedCall,
+    RecordedCatalog,
+    RecordedChunk,
+    RecordedOutcome,
+    RecordedTool,
+    RecordedToolDefinition,
+    Recording,
+)
+from tarsy.domain.session import NewSession
+from tarsy.domain.stage import ParallelType, SuccessPolicy
+from tarsy.llm.in_process import in_process_client
+from tarsy.settings import Settings
+from tarsy.tools.recorded import RecordedToolServers
+from tarsy.wiring import Application, application
+
+GOLDEN = Path(__file__).parent / "golden"
+NONCE = "0123456789abcdef"
+SESSION_ID = "00000000-0000-4000-8000-000000000001"
+PROVIDER = ResolvedProvider(name="recorded", type=ProviderType.REPLAY, model="model-1", recording="the recording", context_window=128_000)
+OTHER = PROVIDER.model_copy(update={"name": "other", "model": "model-2"})
+SERVER = ResolvedMcpServer(
+    name="k8s", transport=ResolvedTransport(type="stdio", command="none"), instructions="Ask about one namespace at a time."
+)
+TOOLS = (
+    RecordedToolDefinition(name="k8s.pods", description="List pods.", parameters_schema={"type": "object"}, read_only=True),
+    RecordedToolDefinition(name="k8s.logs", description="Read a pod's log.", parameters_schema={"type": "object"}, read_only=True),
+)
+
+
+def agent(name: str = "Investigator", **changes: Any) -> ResolvedAgentConfig:
+    base = ResolvedAgentConfig(
+        agent_name=name,
+        type=AgentType.DEFAULT,
+        llm_backend=LLMBackend.LANGCHAIN,
+        tool_calling=ToolCalling.NATIVE,
+        provider=PROVIDER,
+        mcp_servers=("k8s",),
+        max_iterations=5,
+    )
+    return base.model_copy(update=changes)
+
+
+def helper(name: str, kind: AgentType, **changes: Any) -> ResolvedAgentConfig:
+    return agent(name, **{"type": kind, "mcp_servers": (), **changes})
+
+
+def fallback(provider: ResolvedProvider) -> ResolvedFallback:
+    return ResolvedFallback(provider=provider, backend=LLMBackend.LANGCHAIN)
+
+
+def stage(
+    *agents: ResolvedAgentConfig, name: str = "look", policy: SuccessPolicy = SuccessPolicy.ANY, replicas: bool = False
+) -> ResolvedStage:
+    several = len(agents) > 1
+    return ResolvedStage(
+        name=name,
+        agents=agents,
+        parallel_type=(ParallelType.REPLICA if replicas else ParallelType.MULTI_AGENT) if several else None,
+        success_policy=policy,
+        synthesis=helper("SynthesisAgent", AgentType.SYNTHESIS) if several else None,
+    )
+
+
+def chain(*stages: ResolvedStage, **changes: Any) -> ResolvedChain:
+    base = ResolvedChain(
+        chain_id="chain",
+        stages=stages,
+        executive_summary=helper("ExecSummaryAgent", AgentType.EXEC_SUMMARY),
+        chat=agent("ChatAgent"),
+        scoring=helper("ScoringAgent", AgentType.SCORING),
+        mcp_servers={"k8s": SERVER},
+        default_runbook="Look at the pods first.",
+        session_timeout=60.0,
+    )
+    return base.model_copy(update=changes)
+
+
+def says(track: str, turn: int, *chunks: Any) -> RecordedCall:
+    """A recorded answer: strings are text, dictionaries chunks as written in a recording."""
+    return RecordedCall(
+        track=track,
+        turn=turn,
+        chunks=tuple(
+            RecordedChunk(text=chunk) if isinstance(chunk, str) else RecordedChunk.model_validate(chunk)
+            for chunk in (*chunks, {"usage": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}})
+        ),
+    )
+
+
+def thinks(text: str) -> dict[str, Any]:
+    return {"thinking": text}
+
+
+def calls(call_id: str, name: str, /, **arguments: Any) -> dict[str, Any]:
+    return {"tool_call": {"id": call_id, "name": name, "arguments": arguments}}
+
+
+def fails(code: str, message: str = "the model failed", *, retryable: bool = False) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, "retryable": retryable}}
+
+
+def answers(track: str, call_id: str, name: str, content: str, arguments: str = "{}", **more: Any) -> RecordedTool:
+    return RecordedTool(track=track, call_id=call_id, name=name, arguments=arguments, content=content, **more)
+
+
+SUMMARY = "executive summary/1.ExecSummaryAgent"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What happens when `chain` meets an alert."""
+
+    chain: ResolvedChain
+    calls: Sequence[RecordedCall]
+    tools: Sequence[RecordedTool] = ()
+    questions: Sequence[str] = ()
+    alert: str = "CPU is at 100 % on node-1"
+    catalog: Sequence[RecordedToolDefinition] = TOOLS
+    servers: ToolServers | None = None
+    replay_speed: float = 0.0
+    extra_tracks: Sequence[str] = field(default=())
+
+    @property
+    def recording(self) -> Recording:
+        tracks = {call.track for call in self.calls} | {tool.track for tool in self.tools} | set(self.extra_tracks)
+        catalogs = tuple(RecordedCatalog(track=track, tools=tuple(self.catalog)) for track in sorted(tracks))
+        return Recording(calls=tuple(self.calls), tools=tuple(self.tools), catalogs=catalogs)
+
+    def session(self) -> NewSession:
+        return NewSession(
+            id=SESSION_ID,
+            alert_data=self.alert,
+            alert_type="test",
+            chain_id=self.chain.chain_id,
+            chain_snapshot=self.chain.model_dump(mode="json"),
+            author="tester",
+            nonce=NONCE,
+            created_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+        )
+
+    @asynccontextmanager
+    async def running(self, database_url: str) -> AsyncGenerator[Application]:
+        """The application on this scenario, its alert submitted."""
+        recording = self.recording
+        llm = in_process_client(env={}, recordings=lambda _: recording, replay_speed=self.replay_speed)
+        settings = Settings(env={}, database_url=database_url)
+        async with application(settings, tools=self.servers or RecordedToolServers(recording), llm=llm) as running:
+            await running.services.sessions.insert(self.session())
+            yield running
+
+    async def play(self, database_url: str) -> Recording:
+        """Run it all and read it back."""
+        async with self.running(database_url) as running:
+            assert running.pool is not None
+            await running.pool.work_off(ClaimKind.SESSION)
+            for question in self.questions:
+                await running.services.chats.ask(SESSION_ID, question, author="tester")
+                await running.pool.work_off(ClaimKind.CHAT)
+            return await read_back(running)
+
+
+async def read_back(running: Application) -> Recording:
+    found = await RecordingSource(running.engine).read(SESSION_ID)
+    assert found is not None
+    return found
+
+
+def kinds(outcome: RecordedOutcome, track: str) -> list[tuple[str, str]]:
+    """The timeline of a track in short: what and how it ended."""
+    return [(event["event_type"], event["status"]) for event in outcome.timeline if event["track"] == track]
+
+
+def told(outcome: RecordedOutcome, track: str) -> list[tuple[str, str]]:
+    """The conversation of a track in short, without its opening."""
+    return [(message["role"], message["content"]) for message in outcome.conversations[track][2:]]
+
+
+def agrees_with_golden(recording: Recording, name: str) -> None:
+    """Compare everything stored with `golden/NAME.json`; MAKE_GOLDEN=1 writes it for review instead."""
+    assert recording.outcome is not None
+    path = GOLDEN / f"{name}.json"
+    actual = json.loads(recording.outcome.model_dump_json())
+    if os.environ.get("MAKE_GOLDEN"):
+        path.write_text(json.dumps(actual, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert actual == json.loads(path.read_text(encoding="utf-8"))
+
+
+def with_chain(scenario: Scenario, new: ResolvedChain) -> Scenario:
+    return replace(scenario, chain=new)

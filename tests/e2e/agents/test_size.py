@@ -1,0 +1,166 @@
+"""Results, alerts and conversations larger than a model can take."""
+
+from e2e.agents.scenario import (
+    PROVIDER,
+    SERVER,
+    SESSION_ID,
+    SUMMARY,
+    Scenario,
+    agent,
+    answers,
+    calls,
+    chain,
+    fails,
+    kinds,
+    read_back,
+    says,
+    stage,
+)
+from tarsy.domain.claim import ClaimKind
+
+TRACK = "0.look/1.Investigator"
+END = f"1.{SUMMARY}"
+SMALL = PROVIDER.model_copy(update={"context_window": 16_000})
+
+
+async def test_old_results_give_way_to_pointers_and_can_be_read_again(database_url: str) -> None:
+    big = "".join(f"line {number}: all is well\n" for number in range(400)) + "line 400: NEEDLE\n"
+    turns = [says(TRACK, turn, calls(f"c{turn}", "k8s.logs", pod=str(turn))) for turn in range(6)]
+    scenario = Scenario(
+        chain(stage(agent(provider=SMALL, max_iterations=10))),
+        [
+            *turns,
+            says(TRACK, 6, calls("again", "tarsy.read_result", call_id="c0", search="NEEDLE")),
+            says(TRACK, 7, "Found it."),
+            says(END, 0, "Found."),
+        ],
+        [answers(TRACK, f"c{turn}", "k8s.logs", big, f'{{"pod": "{turn}"}}') for turn in range(6)],
+    )
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    assert recording.outcome.status == "completed"
+    conversation = recording.outcome.conversations[TRACK]
+    by_call = {message["tool_call_id"]: message["content"] for message in conversation if message["role"] == "tool"}
+    assert "tarsy.read_result" in by_call["c0"]
+    assert "NEEDLE" not in by_call["c0"]
+    assert "NEEDLE" in by_call["again"], "what was taken out is still there to be read"
+    assert "NEEDLE" in by_call["c5"], "the newest result is whole"
+
+
+async def test_a_model_that_finds_the_conversation_too_long_gets_a_shorter_one(database_url: str) -> None:
+    big = "all is well\n" * 4_000
+    scenario = Scenario(
+        chain(stage(agent(max_iterations=10))),
+        [
+            says(TRACK, 0, calls("c0", "k8s.logs")),
+            says(TRACK, 1, calls("c1", "k8s.logs", pod="b")),
+            says(TRACK, 2, calls("c2", "k8s.logs", pod="c")),
+            says(TRACK, 3, calls("c3", "k8s.logs", pod="d")),
+            says(TRACK, 4, calls("c4", "k8s.logs", pod="e")),
+            says(TRACK, 5, fails("context_too_long", "400: too many tokens")),
+            says(TRACK, 6, "It is the disk."),
+            says(END, 0, "Disk."),
+        ],
+        [answers(TRACK, f"c{turn}", "k8s.logs", big) for turn in range(5)],
+    )
+    unsummarised = scenario.chain.model_copy(
+        update={
+            "mcp_servers": {"k8s": SERVER.model_copy(update={"summarization": SERVER.summarization.model_copy(update={"enabled": False})})}
+        }
+    )
+    recording = await Scenario(unsummarised, scenario.calls, scenario.tools).play(database_url)
+    assert recording.outcome is not None
+    assert recording.outcome.status == "completed"
+    contents = [message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool"]
+    assert "tarsy.read_result" in contents[0]
+
+
+async def test_a_large_result_is_summarised_and_the_original_kept(database_url: str) -> None:
+    big = "all is well\n" * 4_000 + "NEEDLE"
+    scenario = Scenario(
+        chain(stage(agent())),
+        [
+            says(TRACK, 0, "Logs, please.", calls("c0", "k8s.logs")),
+            says(f"{TRACK}/summary/c0", 0, "Nothing unusual but a needle."),
+            says(TRACK, 1, "It is a needle."),
+            says(END, 0, "Needle."),
+        ],
+        [answers(TRACK, "c0", "k8s.logs", big)],
+    )
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    assert [kind for kind, _ in kinds(recording.outcome, TRACK)] == [
+        "llm_response",
+        "llm_tool_call",
+        "tool_result",
+        "mcp_tool_summary",
+        "final_analysis",
+    ]
+    shown = next(message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool")
+    assert "Nothing unusual but a needle." in shown
+    assert "tarsy.read_result" in shown
+    assert recording.tools[0].content.endswith("NEEDLE")
+
+
+async def test_a_summary_that_fails_leaves_the_beginning_and_a_notice(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent())),
+        [
+            says(TRACK, 0, calls("c0", "k8s.logs")),
+            says(f"{TRACK}/summary/c0", 0, fails("rate_limited", "429")),
+            says(TRACK, 1, "It is the disk."),
+            says(END, 0, "Disk."),
+        ],
+        [answers(TRACK, "c0", "k8s.logs", "all is well\n" * 4_000)],
+    )
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    assert recording.outcome.status == "completed"
+    shown = next(message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool")
+    assert "characters omitted" in shown
+    assert "tarsy.read_result" in shown
+
+
+async def test_a_huge_alert_is_told_in_part_and_can_be_read_whole(database_url: str) -> None:
+    alert = "x" * 900_000 + "NEEDLE"
+    scenario = Scenario(
+        chain(stage(agent())),
+        [
+            says(TRACK, 0, calls("a", "tarsy.read_result", call_id="alert", search="NEEDLE")),
+            says(TRACK, 1, "A needle."),
+            says(END, 0, "Needle."),
+        ],
+        alert=alert,
+        extra_tracks=(TRACK,),
+    )
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    assert len(recording.outcome.conversations[TRACK][1]["content"]) < 200_000
+    assert "NEEDLE" in recording.outcome.conversations[TRACK][3]["content"]
+
+
+async def test_three_hundred_iterations_and_two_thousand_calls_stay_within_the_window(database_url: str) -> None:
+    iterations, per_turn = 300, 7
+    turns = [
+        says(TRACK, turn, *(calls(f"c{turn}-{n}", "k8s.logs", pod=f"{turn}-{n}") for n in range(per_turn))) for turn in range(iterations)
+    ]
+    scenario = Scenario(
+        chain(stage(agent(max_iterations=iterations + 1, provider=SMALL)), session_timeout=300.0),
+        [*turns, says(TRACK, iterations, "Done."), says(END, 0, "Done.")],
+        [
+            answers(TRACK, f"c{turn}-{n}", "k8s.logs", f"result {turn} {n} " * 20, f'{{"pod": "{turn}-{n}"}}')
+            for turn in range(iterations)
+            for n in range(per_turn)
+        ],
+    )
+    async with scenario.running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.work_off(ClaimKind.SESSION)
+        sent = [call.message_count for call in (await running.services.interactions.trace(SESSION_ID)).llm]
+        recording = await read_back(running)
+    assert recording.outcome is not None
+    assert recording.outcome.status == "completed"
+    assert max(sent) < 500, "what is sent does not grow with the length of the session"
+    assert len(recording.tools) == iterations * per_turn
+    counts = [call.turn for call in recording.calls if call.track == TRACK]
+    assert counts == list(range(iterations + 1))

@@ -1,0 +1,136 @@
+"""Cancelling: in the middle of an answer, in the middle of a tool, and of one agent among several."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import anyio
+
+from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.recording import Recording
+from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from tarsy.wiring import Application
+
+TRACK = "0.look/1.Investigator"
+# Longer than any test may take: what waits for it is waiting for the cancellation.
+FOR_EVER = 10_000.0
+
+
+class StuckTools:
+    """Tools that say something and never come back."""
+
+    def __init__(self) -> None:
+        self.started = anyio.Event()
+        self.stopped = anyio.Event()
+
+    def open(self, *_: object, **__: object) -> AbstractAsyncContextManager["StuckTools"]:
+        return self._open()
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncGenerator["StuckTools"]:
+        yield self
+
+    async def list_tools(self) -> ToolCatalog:
+        return ToolCatalog((ToolDefinition("k8s.pods", "List pods.", {"type": "object"}, read_only=True),))
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        assert call.name == "k8s.pods"
+        on_output("half of ")
+        self.started.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.stopped.set()
+        raise AssertionError("nobody wakes a stuck tool")
+
+
+async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Wait for something another task brings about; the test's own time limit bounds it."""
+    while True:
+        if await condition():
+            return
+        await anyio.sleep(0.02)
+
+
+async def _until_shown(running: Application, event_type: str) -> None:
+    async def shown() -> bool:
+        return any(event.event_type == event_type for event in (await running.services.timeline.read(SESSION_ID)).events)
+
+    await _until(shown)
+
+
+async def _until_ended(running: Application) -> Recording:
+    async def ended() -> bool:
+        return (await running.services.sessions.get(SESSION_ID)).status.is_final
+
+    await _until(ended)
+    assert running.pool is not None
+    running.pool.stop_now()
+    return await read_back(running)
+
+
+async def _cancelled(running: Application) -> Recording:
+    await running.services.sessions.request_cancel(SESSION_ID, actor="tester")
+    return await _until_ended(running)
+
+
+async def test_cancelling_in_the_middle_of_an_answer_keeps_what_was_said(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent())), [says(TRACK, 0, thinks("I think"), {"text": "never said", "after": FOR_EVER})], replay_speed=1.0
+    )
+    recording: Recording | None = None
+    async with scenario.running(database_url) as running, anyio.create_task_group() as tasks:
+        assert running.pool is not None
+        tasks.start_soon(running.pool.run)
+        await _until_shown(running, "llm_thinking")
+        recording = await _cancelled(running)
+    assert recording is not None
+    assert recording.outcome is not None
+    assert recording.outcome.status == "cancelled"
+    assert kinds(recording.outcome, TRACK) == [("llm_thinking", "cancelled")]
+    assert "I think".startswith(recording.outcome.timeline[0]["content"].strip())
+    assert recording.outcome.timeline[0]["content"].startswith("I")
+
+
+async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(database_url: str) -> None:
+    tools = StuckTools()
+    scenario = Scenario(chain(stage(agent())), [says(TRACK, 0, calls("a", "k8s.pods"))], servers=tools)
+    recording: Recording | None = None
+    async with scenario.running(database_url) as running, anyio.create_task_group() as tasks:
+        assert running.pool is not None
+        tasks.start_soon(running.pool.run)
+        await tools.started.wait()
+        recording = await _cancelled(running)
+        await tools.stopped.wait()
+    assert recording is not None
+    assert recording.outcome is not None
+    assert recording.outcome.status == "cancelled"
+    assert kinds(recording.outcome, TRACK) == [("llm_tool_call", "completed"), ("tool_result", "cancelled")]
+    assert recording.outcome.timeline[1]["content"] == "half of "
+
+
+async def test_one_agent_can_be_cancelled_alone(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent("Left"), agent("Right"), name="two")),
+        [
+            says("0.two/1.Left", 0, thinks("I think"), {"text": "never said", "after": FOR_EVER}),
+            says("0.two/2.Right", 0, "It is the disk."),
+            says("1.two synthesis/1.SynthesisAgent", 0, "The disk."),
+            says(f"2.{SUMMARY}", 0, "Disk."),
+        ],
+        replay_speed=1.0,
+    )
+    recording: Recording | None = None
+    async with scenario.running(database_url) as running, anyio.create_task_group() as tasks:
+        assert running.pool is not None
+        tasks.start_soon(running.pool.run)
+        await _until_shown(running, "llm_thinking")
+        run = await running.services.interactions.run(SESSION_ID)
+        left = next(execution for execution in run.executions if execution.agent_name == "Left")
+        await running.services.sessions.request_execution_cancel(SESSION_ID, left.id, actor="tester")
+        recording = await _until_ended(running)
+    assert recording is not None
+    assert recording.outcome is not None
+    assert recording.outcome.status == "completed"
+    assert recording.outcome.final_analysis == "The disk."
+    assert kinds(recording.outcome, "0.two/1.Left") == [("llm_thinking", "cancelled")]

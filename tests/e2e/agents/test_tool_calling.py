@@ -1,0 +1,150 @@
+"""Agents that use tools, in both ways of speaking of them."""
+
+from typing import Any
+
+import pytest
+
+from e2e.agents.scenario import (
+    SUMMARY,
+    Scenario,
+    agent,
+    agrees_with_golden,
+    answers,
+    calls,
+    chain,
+    kinds,
+    says,
+    stage,
+    thinks,
+    told,
+)
+from tarsy.config.resolved import ResolvedChain
+from tarsy.domain.agent import ToolCalling
+
+TRACK = "0.look/1.Investigator"
+END = f"1.{SUMMARY}"
+
+REACT = chain(stage(agent(tool_calling=ToolCalling.REACT)))
+NATIVE = chain(stage(agent()))
+
+
+async def test_a_native_agent_thinks_speaks_calls_and_concludes(database_url: str) -> None:
+    scenario = Scenario(
+        NATIVE,
+        [
+            says(TRACK, 0, thinks("Pods first."), "I look at the pods.", calls("a", "k8s.pods", namespace="shop")),
+            says(TRACK, 1, thinks("That is it."), "The node is full."),
+            says(END, 0, "Node full."),
+        ],
+        [answers(TRACK, "a", "k8s.pods", "web-1 Evicted")],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "native")
+    assert recording.outcome is not None
+    assert kinds(recording.outcome, TRACK) == [
+        ("llm_thinking", "completed"),
+        ("llm_response", "completed"),
+        ("llm_tool_call", "completed"),
+        ("tool_result", "completed"),
+        ("llm_thinking", "completed"),
+        ("final_analysis", "completed"),
+    ]
+    assert recording.outcome.final_analysis == "The node is full."
+    assert recording.outcome.executive_summary == "Node full."
+
+
+async def test_a_react_agent_speaks_its_tools_as_text(database_url: str) -> None:
+    scenario = Scenario(
+        REACT,
+        [
+            says(TRACK, 0, "Thought: Pods first.\nAction: k8s.pods\nAction Input: namespace: shop"),
+            says(TRACK, 1, "Thought: That is it.\nFinal Answer: The node is full."),
+            says(END, 0, "Node full."),
+        ],
+        [answers(TRACK, "react-3", "k8s.pods", "web-1 Evicted")],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "react")
+    assert recording.outcome is not None
+    assert kinds(recording.outcome, TRACK) == [
+        ("llm_thinking", "completed"),
+        ("llm_tool_call", "completed"),
+        ("tool_result", "completed"),
+        ("llm_thinking", "completed"),
+        ("final_analysis", "completed"),
+    ]
+    assert recording.outcome.final_analysis == "The node is full."
+
+
+async def test_several_tools_of_one_answer_are_told_in_the_order_of_the_calls(database_url: str) -> None:
+    scenario = Scenario(
+        NATIVE,
+        [
+            says(TRACK, 0, *(calls(name, "k8s.logs", pod=name) for name in ("a", "b", "c"))),
+            says(TRACK, 1, "All three log the same."),
+            says(END, 0, "Same."),
+        ],
+        [answers(TRACK, name, "k8s.logs", f"log of {name}") for name in ("c", "a", "b")],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "several_tools")
+    assert recording.outcome is not None
+    results = [message["content"].splitlines()[1] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool"]
+    assert results == ["log of a", "log of b", "log of c"]
+
+
+@pytest.mark.parametrize(
+    ("name", "speaking", "asks", "concludes"),
+    [
+        ("unknown_tool_native", NATIVE, calls("a", "k8s.podz"), "Nothing found."),
+        ("unknown_tool_react", REACT, "Thought: Look.\nAction: k8s.podz\nAction Input: {}", "Thought: Well.\nFinal Answer: Nothing found."),
+    ],
+)
+async def test_a_tool_that_does_not_exist_is_answered_with_those_that_do(
+    database_url: str, name: str, speaking: ResolvedChain, asks: Any, concludes: str
+) -> None:
+    scenario = Scenario(speaking, [says(TRACK, 0, asks), says(TRACK, 1, concludes), says(END, 0, "Nothing.")])
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, name)
+    assert recording.outcome is not None
+    observation = told(recording.outcome, TRACK)[1][1]
+    assert "k8s.podz" in observation
+    assert "k8s.pods: List pods." in observation
+
+
+async def test_a_malformed_answer_is_explained_to_the_model_which_recovers(database_url: str) -> None:
+    scenario = Scenario(
+        REACT,
+        [
+            says(TRACK, 0, "I would like to look at the pods now."),
+            says(TRACK, 1, "Thought: As asked.\nFinal Answer: It is the disk."),
+            says(END, 0, "Disk."),
+        ],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "malformed")
+    assert recording.outcome is not None
+    assert ("error", "completed") in kinds(recording.outcome, TRACK)
+    assert recording.outcome.final_analysis == "It is the disk."
+
+
+async def test_an_empty_native_answer_is_nudged(database_url: str) -> None:
+    scenario = Scenario(NATIVE, [says(TRACK, 0, thinks("Hm.")), says(TRACK, 1, "It is the disk."), says(END, 0, "Disk.")])
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "empty_answer")
+    assert recording.outcome is not None
+    assert recording.outcome.final_analysis == "It is the disk."
+
+
+async def test_the_same_call_again_and_again_is_nudged_then_ended(database_url: str) -> None:
+    again = [says(TRACK, turn, calls(f"c{turn}", "k8s.pods", namespace="shop")) for turn in range(5)]
+    scenario = Scenario(
+        chain(stage(agent(max_iterations=20))),
+        [*again, says(TRACK, 5, "I could not find out more."), says(END, 0, "Unknown.")],
+        [answers(TRACK, f"c{turn}", "k8s.pods", "web-1 Running") for turn in range(5)],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "repeated_calls")
+    assert recording.outcome is not None
+    final = [event for event in recording.outcome.timeline if event["event_type"] == "final_analysis"][-1]
+    assert final["metadata"] == {"forced_conclusion": True, "iterations_used": 5, "max_iterations": 20}

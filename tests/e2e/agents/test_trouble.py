@@ -1,0 +1,150 @@
+"""Models and tools that fail: what is stored of it, and how the agent goes on or ends."""
+
+from e2e.agents.scenario import (
+    OTHER,
+    SUMMARY,
+    Scenario,
+    agent,
+    agrees_with_golden,
+    answers,
+    calls,
+    chain,
+    fails,
+    fallback,
+    kinds,
+    says,
+    stage,
+    thinks,
+)
+from tarsy.domain.agent import ToolCalling
+
+TRACK = "0.look/1.Investigator"
+END = f"1.{SUMMARY}"
+
+
+async def test_two_timeouts_in_a_row_end_the_agent(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent())),
+        [says(TRACK, 0, thinks("Let me"), fails("timeout")), says(TRACK, 1, fails("stalled", "the stream stalled"))],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "two_timeouts")
+    assert recording.outcome is not None
+    assert recording.outcome.status == "failed"
+    assert kinds(recording.outcome, TRACK) == [
+        ("llm_thinking", "timed_out"),
+        ("error", "failed"),
+        ("error", "failed"),
+        ("error", "failed"),
+    ]
+    assert len(recording.calls) == 2, "failed calls are recorded too"
+
+
+async def test_timeouts_of_tools_count_like_those_of_the_model(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent())),
+        [says(TRACK, turn, calls(f"c{turn}", "k8s.pods", turn=turn)) for turn in range(2)],
+        [answers(TRACK, f"c{turn}", "k8s.pods", "no answer within 60 s", is_error=True, is_timeout=True) for turn in range(2)],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "tool_timeouts")
+    assert recording.outcome is not None
+    assert recording.outcome.status == "failed"
+    assert [status for kind, status in kinds(recording.outcome, TRACK) if kind == "tool_result"] == ["timed_out", "timed_out"]
+
+
+async def test_an_error_is_told_to_the_model_and_the_loop_goes_on(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent())),
+        [
+            says(TRACK, 0, fails("provider_unavailable", "503 overloaded", retryable=True)),
+            says(TRACK, 1, "It is the disk."),
+            says(END, 0, "Disk."),
+        ],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "error_then_answer")
+    assert recording.outcome is not None
+    assert recording.outcome.status == "completed"
+    assert "503 overloaded" in recording.outcome.conversations[TRACK][2]["content"]
+
+
+async def test_the_last_iteration_forces_a_conclusion(database_url: str) -> None:
+    for speaking in (ToolCalling.NATIVE,):
+        scenario = Scenario(
+            chain(stage(agent(max_iterations=1, tool_calling=speaking))),
+            [says(TRACK, 0, calls("a", "k8s.pods")), says(TRACK, 1, "As far as I could see: the disk."), says(END, 0, "Disk.")],
+            [answers(TRACK, "a", "k8s.pods", "web-1 Evicted")],
+        )
+        recording = await scenario.play(database_url)
+        agrees_with_golden(recording, "forced_conclusion")
+        assert recording.outcome is not None
+        final = next(event for event in recording.outcome.timeline if event["event_type"] == "final_analysis")
+        assert final["metadata"] == {"forced_conclusion": True, "iterations_used": 1, "max_iterations": 1}
+
+
+async def test_the_last_iteration_of_a_react_agent_forces_a_conclusion_in_any_form(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent(max_iterations=1, tool_calling=ToolCalling.REACT))),
+        [
+            says(TRACK, 0, "Thought: Look.\nAction: k8s.pods\nAction Input: {}"),
+            says(TRACK, 1, "As far as I could see: the disk."),
+            says(END, 0, "Disk."),
+        ],
+        [answers(TRACK, "react-3", "k8s.pods", "web-1 Evicted")],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "forced_conclusion_react")
+    assert recording.outcome is not None
+    assert recording.outcome.final_analysis == "As far as I could see: the disk."
+
+
+async def test_a_last_iteration_that_failed_is_a_failure_not_a_conclusion(database_url: str) -> None:
+    scenario = Scenario(chain(stage(agent(max_iterations=1))), [says(TRACK, 0, fails("empty_response", "nothing came", retryable=True))])
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "last_iteration_failed")
+    assert recording.outcome is not None
+    assert recording.outcome.status == "failed"
+
+
+async def test_a_model_that_is_turned_away_is_replaced_for_good(database_url: str) -> None:
+    falling = agent(fallback_providers=(fallback(OTHER),))
+    scenario = Scenario(
+        chain(stage(falling)),
+        [
+            says(TRACK, 0, fails("credentials", "401: the key is wrong")),
+            says(TRACK, 1, calls("a", "k8s.pods")),
+            says(TRACK, 2, "It is the disk."),
+            says(END, 0, "Disk."),
+        ],
+        [answers(TRACK, "a", "k8s.pods", "web-1 Evicted")],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "provider_fallback")
+    assert recording.outcome is not None
+    assert [kind for kind, _ in kinds(recording.outcome, TRACK)] == [
+        "error",
+        "provider_fallback",
+        "llm_tool_call",
+        "tool_result",
+        "final_analysis",
+    ]
+
+
+async def test_without_a_fallback_a_wrong_key_ends_the_agent_at_once(database_url: str) -> None:
+    scenario = Scenario(chain(stage(agent())), [says(TRACK, 0, fails("credentials", "401: the key is wrong"))])
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "wrong_key")
+    assert recording.outcome is not None
+    assert recording.outcome.status == "failed"
+    assert len(recording.calls) == 1
+
+
+async def test_a_failing_executive_summary_does_not_fail_the_session(database_url: str) -> None:
+    scenario = Scenario(chain(stage(agent())), [says(TRACK, 0, "It is the disk."), says(END, 0, fails("rate_limited", "429"))])
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "summary_failed")
+    assert recording.outcome is not None
+    assert recording.outcome.status == "completed"
+    assert recording.outcome.final_analysis == "It is the disk."
+    assert recording.outcome.executive_summary is None

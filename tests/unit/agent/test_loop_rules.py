@@ -1,0 +1,111 @@
+"""The pure rules of the iterating loop: what comes next, when a model goes in circles, what fits its window."""
+
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarsy.agent.budget import TARGET_SHARE, USABLE_SHARE, fit, tokens_of, without_oldest_turns
+from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, IterationState, next_move, state_after
+from tarsy.agent.repetition import NUDGE_AFTER, STOP_AFTER, Repetition, judge, loops_within
+from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
+from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.step import StoredCall
+
+ERRORS = st.sampled_from([None, "timeout", "stalled", "rate_limited", "empty_response"])
+
+
+@given(st.lists(ERRORS, max_size=30), st.integers(1, 20))
+def test_a_continued_loop_stands_where_the_interrupted_one_stood(errors: list[str | None], most: int) -> None:
+    state = IterationState(max_iterations=most)
+    for error in errors:
+        state = state.succeeded() if error is None else state.failed(error, timed_out=error in {"timeout", "stalled"})
+    calls = [StoredCall(LLMInteractionKind.ITERATION, turn, error) for turn, error in enumerate(errors)]
+    assert state_after(calls, most) == state
+
+
+@given(st.lists(ERRORS, max_size=30), st.integers(1, 20))
+def test_the_loop_never_runs_longer_than_allowed_and_ends_after_two_timeouts(errors: list[str | None], most: int) -> None:
+    state = state_after([StoredCall(LLMInteractionKind.ITERATION, turn, error) for turn, error in enumerate(errors)], most)
+    move = next_move(state)
+    timeouts = errors[-2:]
+    if len(timeouts) == 2 and all(error in {"timeout", "stalled"} for error in timeouts):
+        assert isinstance(move, GiveUp)
+    elif len(errors) >= most:
+        assert isinstance(move, GiveUp if errors[-1] else ForceConclusion)
+    else:
+        assert move == Iterate(len(errors) + 1)
+
+
+def test_a_stuck_loop_concludes() -> None:
+    assert next_move(IterationState(max_iterations=9, used=3, stuck=True)) == ForceConclusion()
+
+
+def _turn(arguments: str) -> ConversationMessage:
+    return ConversationMessage(Role.ASSISTANT, "", (ToolCall("x", "k8s.pods", arguments),))
+
+
+def test_repetition_is_nudged_once_then_stopped() -> None:
+    same = [_turn("{}") for _ in range(STOP_AFTER)]
+    verdicts = [judge(same[: count + 1]) for count in range(STOP_AFTER)]
+    assert verdicts.count(Repetition.NUDGE) == 1
+    assert verdicts[NUDGE_AFTER - 1] is Repetition.NUDGE
+    assert verdicts[-1] is Repetition.STOP
+
+
+def test_different_calls_are_no_repetition() -> None:
+    assert judge([_turn(str(number)) for number in range(20)]) is Repetition.NONE
+
+
+def test_a_text_that_repeats_itself_is_noticed_and_a_table_is_not() -> None:
+    assert loops_within("Let me check the pods again. " * 400)
+    assert not loops_within("\n".join(f"pod-{number} Running {number * 7}" for number in range(1_000)))
+
+
+@given(st.text(alphabet="ab", max_size=6_000))
+def test_looking_for_loops_never_fails(text: str) -> None:
+    loops_within(text)
+
+
+TURNS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4_000)), max_size=25)
+
+
+def _conversation(turns: list[tuple[int, int]]) -> list[ConversationMessage]:
+    messages = [ConversationMessage(Role.SYSTEM, "s" * 200), ConversationMessage(Role.USER, "alert")]
+    for number, (calls, size) in enumerate(turns):
+        made = tuple(ToolCall(f"{number}-{call}", "k8s.pods", "{}") for call in range(calls))
+        messages.append(ConversationMessage(Role.ASSISTANT, "looking", made))
+        messages += [ConversationMessage(Role.TOOL, "r" * size, tool_call_id=call.id, tool_name=call.name) for call in made]
+    return messages
+
+
+@given(TURNS, st.integers(500, 20_000))
+def test_whatever_is_left_out_calls_and_results_stay_together(turns: list[tuple[int, int]], window: int) -> None:
+    messages = _conversation(turns)
+    kept = without_oldest_turns(messages, window=window, tool_tokens=0)
+    assert kept[:2] == tuple(messages[:2])
+    asked = [call.id for message in kept for call in message.tool_calls]
+    assert [message.tool_call_id for message in kept if message.role is Role.TOOL] == asked
+    if turns:
+        assert kept[-1] == messages[-1]
+
+
+@given(TURNS, st.integers(500, 20_000))
+def test_a_conversation_that_fits_is_left_alone_and_one_that_does_not_gets_smaller(turns: list[tuple[int, int]], window: int) -> None:
+    bodies = _conversation(turns)
+    stored = [
+        Message(id=str(number), execution_id="e", sequence_number=number, body=body, created_at=datetime(2026, 1, 1, tzinfo=UTC))
+        for number, body in enumerate(bodies)
+    ]
+
+    def pointer(message: Message) -> str | None:
+        return "[see above]" if message.body.role is Role.TOOL else None
+
+    before = sum(tokens_of(body) for body in bodies)
+    compaction = fit(stored, window=window, tool_tokens=0, pointer=pointer)
+    after = sum(tokens_of(message.body) for message in compaction.messages)
+    if before <= window * USABLE_SHARE:
+        assert not compaction.replaced
+    elif after > window * TARGET_SHARE:
+        assert all(len(message.body.content) <= 400 for message in compaction.messages if message.body.role is Role.TOOL)
+    assert after <= before

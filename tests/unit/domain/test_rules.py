@@ -1,0 +1,81 @@
+"""Rules of the nouns."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarsy.domain.recording import RecordedOutcome
+from tarsy.domain.replay import differences
+from tarsy.domain.session import SessionClose, ending
+from tarsy.domain.stage import SuccessPolicy, stage_status
+from tarsy.domain.status import (
+    RUN_MOVES,
+    SESSION_MOVES,
+    IllegalMoveError,
+    RunStatus,
+    SessionStatus,
+    check_run_move,
+    check_session_move,
+    sources_of,
+)
+from tarsy.domain.tool import ToolName
+
+ENDS = [status for status in RunStatus if status.is_final]
+
+
+@given(st.sampled_from(list(SessionStatus)), st.sampled_from(list(SessionStatus)))
+def test_a_session_moves_only_as_the_table_says(source: SessionStatus, target: SessionStatus) -> None:
+    if target in SESSION_MOVES[source]:
+        check_session_move("s", source, target)
+        assert source in sources_of(target)
+    else:
+        with pytest.raises(IllegalMoveError):
+            check_session_move("s", source, target)
+        assert source not in sources_of(target)
+
+
+@given(st.sampled_from(list(RunStatus)), st.sampled_from(list(RunStatus)))
+def test_a_run_moves_only_as_the_table_says(source: RunStatus, target: RunStatus) -> None:
+    if target in RUN_MOVES[source]:
+        check_run_move("stage", source, target)
+    else:
+        with pytest.raises(IllegalMoveError):
+            check_run_move("stage", source, target)
+
+
+@given(st.lists(st.sampled_from(ENDS), min_size=1, max_size=6), st.sampled_from(list(SuccessPolicy)))
+def test_a_stage_ends_as_its_policy_and_its_agents_say(statuses: list[RunStatus], policy: SuccessPolicy) -> None:
+    result = stage_status(statuses, policy)
+    succeeded = (all if policy is SuccessPolicy.ALL else any)(status is RunStatus.COMPLETED for status in statuses)
+    others = {status for status in statuses if status is not RunStatus.COMPLETED}
+    if succeeded:
+        assert result is RunStatus.COMPLETED
+    elif len(others) == 1:
+        assert result in others
+    else:
+        assert result is RunStatus.FAILED
+
+
+def test_a_session_asked_to_stop_ends_cancelled_and_keeps_its_analysis() -> None:
+    close = SessionClose(status=SessionStatus.COMPLETED, completed_at=datetime(2026, 1, 1, tzinfo=UTC), final_analysis="the disk")
+    ended = ending(SessionStatus.CANCELLING, close)
+    assert (ended.status, ended.final_analysis, ended.analysis_is_partial) == (SessionStatus.CANCELLED, "the disk", True)
+    assert ending(SessionStatus.IN_PROGRESS, close) is close
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("k8s.pods", ("k8s", "pods")), (" a.b.c ", ("a", "b.c")), ("pods", None), (".x", None), ("x.", None)]
+)
+def test_tool_names_are_split_at_the_first_dot(text: str, expected: tuple[str, str] | None) -> None:
+    parsed = ToolName.parse(text)
+    assert (parsed and (parsed.server, parsed.tool)) == expected
+
+
+def test_two_runs_that_say_the_same_do_not_differ_and_every_difference_is_named() -> None:
+    message = {"role": "user", "content": "x"}
+    one = RecordedOutcome(status="completed", final_analysis="a", conversations={"t": (message,)})
+    other = RecordedOutcome(status="failed", final_analysis="a", conversations={"t": (message, message)}, timeline=({"track": "t"},))
+    assert differences(one, one) == []
+    assert [difference.where for difference in differences(one, other)] == ["status", "conversation t, message 2", "timeline, event 1"]

@@ -1,0 +1,48 @@
+"""What a chain amounts to, and what follows what."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from e2e.agents.scenario import agent, chain, stage
+from tarsy.domain.stage import StageType
+from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.session.plan import FinishSession, RunStage, StageOutcome, best_analysis, next_step, plan
+
+SIZES = st.lists(st.integers(1, 3), min_size=1, max_size=5)
+
+
+def _chain(sizes: list[int]):  # noqa: ANN202 - the builder's own type
+    return chain(*(stage(*(agent(f"A{n}") for n in range(size)), name=f"s{index}") for index, size in enumerate(sizes)))
+
+
+@given(SIZES)
+def test_every_stage_with_several_agents_is_synthesised_and_a_summary_comes_last(sizes: list[int]) -> None:
+    stages = plan(_chain(sizes))
+    assert [one.index for one in stages] == list(range(len(stages)))
+    assert stages[-1].stage_type is StageType.EXEC_SUMMARY
+    syntheses = [one for one in stages if one.stage_type is StageType.SYNTHESIS]
+    assert len(syntheses) == sum(size > 1 for size in sizes)
+    for one in syntheses:
+        assert one.references == one.index - 1
+        assert len(stages[one.index - 1].agents) > 1
+
+
+@given(SIZES, st.data())
+def test_a_chain_runs_stage_by_stage_until_one_fails(sizes: list[int], data: st.DataObject) -> None:
+    stages = plan(_chain(sizes))
+    failing = data.draw(st.integers(0, len(stages)))
+    done: list[StageOutcome] = []
+    while isinstance(step := next_step(stages, done), RunStage):
+        assert step.planned is stages[len(done)]
+        status = RunStatus.FAILED if len(done) == failing else RunStatus.COMPLETED
+        analyses = (("A", f"analysis {len(done)}"),) if status is RunStatus.COMPLETED else ()
+        done.append(StageOutcome(planned=step.planned, stage_id=str(len(done)), status=status, analyses=analyses))
+    assert isinstance(step, FinishSession)
+    if failing >= len(stages) - 1:
+        assert step.status is SessionStatus.COMPLETED
+        assert step.final_analysis == f"analysis {len(stages) - 2}"
+        assert (step.executive_summary is None) == (failing == len(stages) - 1)
+    else:
+        assert step.status is SessionStatus.FAILED
+        assert len(done) == failing + 1, "nothing runs after a failed stage"
+        assert step.final_analysis == best_analysis(done)
