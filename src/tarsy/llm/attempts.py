@@ -131,15 +131,15 @@ async def answer(
                     if chunk is not None:
                         yield chunk
                 failure = current.verdict()
-            except SilenceError as error:
-                failure = _silence(error)
             except Exception as error:  # noqa: BLE001 - the boundary to foreign SDKs: whatever they raise becomes an error chunk
-                failure = describe(error)
+                failure = _meaning(error)
         spent = _sum(spent, current.usage)
-        delay = None if failure is None or current.emitted else delay_before_retry(policy, failure, done, random.random())  # noqa: S311 - jitter
+        if failure is None or current.emitted:
+            break
+        delay = delay_before_retry(policy, failure, done, random.random())  # noqa: S311 - jitter, not a secret
         if delay is None:
             break
-        log.info("llm.attempt.failed", code=failure and failure.code, retry_in=delay, attempt=done + 1)
+        log.info("llm.attempt.failed", code=failure.code, reason=censor(failure.message), attempt=done + 1, retry_in=delay)
         await anyio.sleep(delay)
         done += 1
     if spent is not None:
@@ -170,7 +170,12 @@ async def watched(signals: AsyncGenerator[Signal], limits: TimeLimits) -> AsyncG
             yield signal
 
 
-def _silence(error: SilenceError) -> Failure:
+def _meaning(error: Exception) -> Failure:
+    if not isinstance(error, SilenceError):
+        failure = describe(error)
+        if failure.unexpected:
+            log.warning("llm.error.unexpected", exc_info=error)
+        return failure
     return Failure(code=ErrorCode.STALLED if error.started else ErrorCode.TIMEOUT, message=str(error), retryable=True)
 
 

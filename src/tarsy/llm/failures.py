@@ -39,6 +39,8 @@ _CONNECTION = {
     "OSError",
 }
 _TIMEOUT = {"TimeoutException", "APITimeoutError", "TimeoutError"}
+# Google's credentials, asked for a token, gave none.
+_TOKENLESS = {"GoogleAuthError"}
 _UNREADABLE = {"JSONDecodeError", "UnknownApiResponseError", "APIResponseValidationError", "ValidationError", "UnicodeDecodeError"}
 
 
@@ -52,6 +54,8 @@ class Failure:
     transient: bool = False
     # What the vendor asked for, in seconds.
     retry_after: float | None = None
+    # Nobody has a name for it: the log should show where it came from.
+    unexpected: bool = False
 
 
 class UnfinishedStreamError(Exception):
@@ -103,12 +107,14 @@ def _by_words(text: str, message: str) -> Failure | None:
 
 def _by_name(chain: tuple[BaseException, ...], message: str) -> Failure:
     names = {base.__name__ for link in chain for base in type(link).__mro__}
+    if names & _TOKENLESS:
+        return Failure(code=ErrorCode.CREDENTIALS, message=message)
     if names & _TIMEOUT:
         return Failure(code=ErrorCode.TIMEOUT, message=message, retryable=True)
     if names & (_CONNECTION | _UNREADABLE) or UnfinishedStreamError.__name__ in names:
         return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, transient=True)
     # Something the SDK did not expect either: it may pass, but repeating it blindly helps nobody.
-    return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True)
+    return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, unexpected=True)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -2,13 +2,27 @@
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from contract.llm.asking import PODS, QUESTION, Asking, results_of, without_words
 from contract.llm.vendor_server import Reply, VendorServer
-from contract.llm.vendors import USAGE, XAI, Anthropic, Call, ChatCompletions, GeminiThroughLangChain, Responses, Said, Vendor, sse
+from contract.llm.vendors import (
+    USAGE,
+    XAI,
+    Anthropic,
+    Call,
+    ChatCompletions,
+    GeminiOnVertex,
+    GeminiThroughLangChain,
+    Responses,
+    Said,
+    Vendor,
+    sse,
+)
+from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.tool import ToolDefinition
 from tarsy.llm.access import resolve_access
@@ -179,6 +193,19 @@ async def test_an_address_with_an_unknown_variable_names_it(client: LLMClient, s
 
     assert without_words(chunks) == [ErrorChunk("", ErrorCode.CREDENTIALS)]
     assert "NO_SUCH_ADDRESS" in str(chunks)
+
+
+@pytest.mark.parametrize("backend", list(LLMBackend))
+async def test_a_credentials_file_that_cannot_be_used_is_named(server: VendorServer, tmp_path: Path, backend: LLMBackend) -> None:
+    missing = tmp_path / "service-account.json"
+    client = in_process_client(env={"GOOGLE_APPLICATION_CREDENTIALS": str(missing)})
+    asking = Asking(client, server, GeminiOnVertex())
+
+    chunks = await asking.hear(replace(asking.request(), backend=backend))
+
+    assert without_words(chunks) == [ErrorChunk("", ErrorCode.CREDENTIALS)]
+    assert str(missing) in str(chunks)
+    await client.aclose()
 
 
 async def test_a_package_that_is_not_installed_is_named_with_the_command(server: VendorServer, monkeypatch: pytest.MonkeyPatch) -> None:
