@@ -36,8 +36,29 @@ def secrets(encode: Callable[[object], str]) -> str:
 
 
 def yaml_secrets() -> str:
-    one = "- apiVersion: v1\n  data:\n    password: aHVudGVyMg==\n    username: YWRtaW4=\n  kind: Secret\n  metadata:\n    name: s-{}\n    namespace: prod\n"
-    return ("apiVersion: v1\nkind: List\nitems:\n" + "".join(one.format(n) for n in range(8000)))[:MEGABYTE]
+    """As `kubectl get secrets -o yaml` prints them."""
+    one = """- apiVersion: v1
+  data:
+    host: cG9zdGdyZXMtcHJpbWFyeS5wYXltZW50cy5zdmMuY2x1c3Rlci5sb2NhbA==
+    password: {password}
+    username: cGF5bWVudHMtYXBw
+  kind: Secret
+  metadata:
+    annotations:
+      reflector.v1.k8s.emberstack.com/reflection-allowed: "true"
+    creationTimestamp: "2026-01-14T09:26:33Z"
+    labels:
+      app.kubernetes.io/managed-by: Helm
+      app.kubernetes.io/name: payments
+    name: payments-db-{number}
+    namespace: payments
+    resourceVersion: "918273645"
+    uid: 0b1a2c3d-4e5f-6789-abcd-ef0123456789
+  type: Opaque
+"""
+    value = "c3VwZXItc2VjcmV0LXBhc3N3b3JkLW9mLXRoZS1kYXRhYmFzZQ=="
+    items = "".join(one.format(number=number, password=value) for number in range(2000))
+    return f"apiVersion: v1\nkind: List\nitems:\n{items}"[:MEGABYTE]
 
 
 REALISTIC: dict[str, Callable[[], str]] = {

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Make:
-    """A token format, and what to probe a text for before the format is tried: its literal beginnings."""
+    """A token format, and what to probe a text for before the format is tried: expressions that begin with a literal."""
 
-    probe: str
+    probes: tuple[str, ...]
     pattern: re.Pattern[str]
     mark: str
 
@@ -81,13 +81,13 @@ def _masked(run: str) -> str:
 
 @cache
 def _probe() -> re.Pattern[str]:
-    # Every branch begins with a literal: only then the matcher skips ahead.
-    return re.compile("|".join(make.probe for make in known_makes()))
+    # Every branch begins with a literal: only then the matcher skips ahead. Formats share literals; each is tried once.
+    return re.compile("|".join(sorted({probe for make in known_makes() for probe in make.probes})))
 
 
 @cache
 def known_makes() -> tuple[Make, ...]:
-    return (*_detectors(), *(Make(re.escape(literal), re.compile(pattern), mark) for literal, pattern, mark in _NEWER))
+    return (*_detectors(), *(Make((re.escape(literal),), re.compile(pattern), mark) for literal, pattern, mark in _NEWER))
 
 
 def _detectors() -> Iterator[Make]:
@@ -110,7 +110,7 @@ def _detectors() -> Iterator[Make]:
     token, slack_token = label("token"), label("slack_token")
     # Only the first format: the other one is a keyword search.
     access_key = _formats(aws.AWSKeyDetector())[0]
-    yield Make("AKIA|ASIA|ABIA|ACCA|A3T", access_key, label("aws_access_key"))
+    yield Make(("AKIA", "ASIA", "ABIA", "ACCA", "A3T"), access_key, label("aws_access_key"))
     yield from _makes(github_token.GitHubTokenDetector(), ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), label("github_token"))
     yield from _makes(slack.SlackDetector(), ("xox", "XOX", "hooks.slack.com"), slack_token)
     yield from _makes(azure_storage_key.AzureStorageKeyDetector(), ("AccountKey=",), token)
@@ -119,20 +119,20 @@ def _detectors() -> Iterator[Make]:
     yield from _makes(sendgrid.SendGridDetector(), ("SG.",), token)
     yield from _makes(square_oauth.SquareOAuthDetector(), ("sq0csp-",), token)
     yield from _makes(stripe.StripeDetector(), ("k_live_",), token)
-    yield from _alone(mailchimp.MailchimpDetector(), r"-us\d", token)
-    yield from _alone(telegram_token.TelegramBotTokenDetector(), r":AA[\w-]{33}", token)
-    yield from _alone(twilio.TwilioKeyDetector(), r"AC[a-z0-9]{32}|SK[a-z0-9]{32}", token)
+    yield from _alone(mailchimp.MailchimpDetector(), (r"-us\d",), token)
+    yield from _alone(telegram_token.TelegramBotTokenDetector(), (r":AA[\w-]{33}",), token)
+    yield from _alone(twilio.TwilioKeyDetector(), ("AC[a-z0-9]{32}", "SK[a-z0-9]{32}"), token)
 
 
 def _makes(detector: "RegexBasedDetector", literals: tuple[str, ...], mark: str) -> Iterator[Make]:
-    probe = "|".join(re.escape(literal) for literal in literals)
-    return (Make(probe, pattern, mark) for pattern in _formats(detector))
+    probes = tuple(re.escape(literal) for literal in literals)
+    return (Make(probes, pattern, mark) for pattern in _formats(detector))
 
 
-def _alone(detector: "RegexBasedDetector", probe: str, mark: str) -> Iterator[Make]:
+def _alone(detector: "RegexBasedDetector", probes: tuple[str, ...], mark: str) -> Iterator[Make]:
     """Formats with hardly a literal count only where they stand alone: inside a longer run they are a coincidence."""
     for pattern in _formats(detector):
-        yield Make(probe, re.compile(rf"(?<![\w./+-])(?:{pattern.pattern})(?![\w/+-])"), mark)
+        yield Make(probes, re.compile(rf"(?<![\w./+-])(?:{pattern.pattern})(?![\w/+-])"), mark)
 
 
 def _formats(detector: Any) -> tuple[re.Pattern[str], ...]:
