@@ -52,6 +52,7 @@ export const theme = createTheme({
   typography: {
     fontFamily: SANS,
     fontSize: 14,
+    body1: { fontSize: "0.92rem" },
     h1: { fontSize: "1.35rem", fontWeight: 650, lineHeight: 1.3 },
     h2: { fontSize: "0.95rem", fontWeight: 650, lineHeight: 1.4 },
     h3: { fontSize: "0.9rem", fontWeight: 650, lineHeight: 1.4 },
@@ -61,6 +62,9 @@ export const theme = createTheme({
   transitions: { create: () => "none" },
   components: {
     MuiButtonBase: { defaultProps: { disableRipple: true } },
+    MuiInputBase: { styleOverrides: { root: { fontSize: "0.875rem" } } },
+    MuiFormControlLabel: { styleOverrides: { label: { fontSize: "0.875rem" } } },
+    MuiMenuItem: { styleOverrides: { root: { fontSize: "0.875rem" } } },
     MuiButton: { defaultProps: { disableElevation: true } },
     MuiPaper: { styleOverrides: { root: { backgroundImage: "none" } } },
     MuiCssBaseline: {

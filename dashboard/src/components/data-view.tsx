@@ -54,7 +54,7 @@ export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = 
     <Box sx={{ border: 1, borderColor: "divider", borderRadius: 1, bgcolor: "code.block", overflow: "hidden" }}>
       {toolbar && (
         <Stack direction="row" sx={{ alignItems: "center", pl: 1.25, pr: 0.5, borderBottom: 1, borderColor: "divider", minHeight: 30 }}>
-          <Typography variant="caption" color="text.secondary" sx={{ flex: 1 }}>
+          <Typography variant="caption" color="textSecondary" sx={{ flex: 1 }}>
             {data.format === "text" ? label : `${label} · ${data.format.toUpperCase()}`} · {plural(lines.length, "line")} · {formatBytes(text.length)}
           </Typography>
           {!large && (

@@ -25,7 +25,7 @@ export function Section({ title, actions, children, flush = false }: { title: st
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <Box sx={{ minWidth: 0 }}>
-      <Typography component="dt" variant="caption" color="text.secondary" sx={{ display: "block" }}>
+      <Typography component="dt" variant="caption" color="textSecondary" sx={{ display: "block" }}>
         {name}
       </Typography>
       <Typography component="dd" variant="body2" sx={{ m: 0, overflowWrap: "anywhere" }}>

@@ -21,7 +21,7 @@ export function Nothing({ title, children, action }: { title: string; children?:
       <Typography variant="h3" component="p" sx={{ mb: 0.5 }}>
         {title}
       </Typography>
-      <Typography variant="body2" color="text.secondary" component="div" sx={{ maxWidth: 460, mx: "auto" }}>
+      <Typography variant="body2" color="textSecondary" component="div" sx={{ maxWidth: 460, mx: "auto" }}>
         {children}
       </Typography>
       {action && <Box sx={{ mt: 2 }}>{action}</Box>}

@@ -43,7 +43,7 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
         {title}
       </Box>
       {note && (
-        <Typography component="span" variant="caption" color="text.secondary">
+        <Typography component="span" variant="caption" color="textSecondary">
           {note}
         </Typography>
       )}
@@ -78,7 +78,7 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
               </IconButton>
             </Tooltip>
           )}
-          <Typography component="time" dateTime={at} title={formatExact(moment)} variant="caption" color="text.secondary" sx={{ fontVariantNumeric: "tabular-nums", display: { xs: "none", sm: "inline" } }}>
+          <Typography component="time" dateTime={at} title={formatExact(moment)} variant="caption" color="textSecondary" sx={{ fontVariantNumeric: "tabular-nums", display: { xs: "none", sm: "inline" } }}>
             {formatClock(moment)}
           </Typography>
         </Box>

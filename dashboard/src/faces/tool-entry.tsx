@@ -88,7 +88,7 @@ function ToolNote({ row: { result, summary } }: { row: ToolRow }) {
 function Summary({ event }: { event: TimelineEvent }) {
   return (
     <Box sx={{ borderLeft: 2, borderColor: "divider", pl: 1.5 }}>
-      <Typography variant="caption" color="text.secondary">
+      <Typography variant="caption" color="textSecondary">
         Summary given to the model
       </Typography>
       <Markdown text={event.content} growing={event.status === "streaming"} />

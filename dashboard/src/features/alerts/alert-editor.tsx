@@ -34,7 +34,7 @@ export function AlertEditor({ value, onChange, invalid }: { value: string; onCha
         />
       </Box>
       <Stack direction="row" sx={{ alignItems: "center", gap: 1, minHeight: 34 }}>
-        <Typography id="alert-check" variant="caption" color={check.problem ? "warning.main" : "text.secondary"} sx={{ flex: 1 }} role="status">
+        <Typography id="alert-check" variant="caption" sx={{ flex: 1, color: check.problem ? "warning.main" : "text.secondary" }} role="status">
           {describe(check, value)}
         </Typography>
         {check.format === "json" && !check.problem && (

@@ -43,7 +43,7 @@ function Form({ start, again, onSubmitted }: { start: Draft; again: boolean; onS
         <Fields draft={draft} onDraft={setDraft} onSubmit={() => submit.mutate(draft)} busy={submit.isPending} />
       </Stack>
       <Section title="Try a sample incident">
-        <Typography variant="body2" color="text.secondary" sx={{ mb: 1.5 }}>
+        <Typography variant="body2" color="textSecondary" sx={{ mb: 1.5 }}>
           A simulated cluster and recorded models: no API key, no Kubernetes.
         </Typography>
         <Samples

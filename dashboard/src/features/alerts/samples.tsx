@@ -24,7 +24,7 @@ export function Samples({ onRun, onEdit, busy }: SamplesProps) {
       {data.samples.map((sample) => (
         <Paper key={sample.name} variant="outlined" sx={{ p: 1.5 }}>
           <Typography variant="h3">{sample.title}</Typography>
-          <Typography variant="body2" color="text.secondary" sx={{ my: 0.75 }}>
+          <Typography variant="body2" color="textSecondary" sx={{ my: 0.75 }}>
             {sample.description}
           </Typography>
           <Button size="small" variant="outlined" startIcon={<Play size={14} />} loading={busy === sample.name} disabled={busy !== null} onClick={() => onRun(sample)} aria-label={`Investigate: ${sample.title}`}>

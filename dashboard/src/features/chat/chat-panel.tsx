@@ -1,4 +1,128 @@
+/** Questions about a session that has ended, and their answers as they are being written. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Stack from "@mui/material/Stack";
+import TextField from "@mui/material/TextField";
+import Typography from "@mui/material/Typography";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Send, Square } from "lucide-react";
+import { useMemo, useState } from "react";
+import { samples } from "@/api/alerts";
+import { ask, chatKey, chatMessages, stopAnswer } from "@/api/chat";
+import { Section } from "@/components/section";
+import { Failure } from "@/components/states";
+import { hasEnded } from "@/faces/statuses";
+import { groupBy } from "@/faces/timeline-rows";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
-export function ChatPanel(_: { session: SessionDetail; events: readonly TimelineEvent[] }) {
-  return null;
+import { Exchange, isAnswering } from "./exchange";
+
+export function ChatPanel({ session, events }: { session: SessionDetail; events: readonly TimelineEvent[] }) {
+  if (!session.chat_enabled || !hasEnded(session.status)) return null;
+  return <Chat session={session} events={events} />;
+}
+
+function Chat({ session, events }: { session: SessionDetail; events: readonly TimelineEvent[] }) {
+  const client = useQueryClient();
+  const { data, error } = useQuery(chatMessages(session.id));
+  const refresh = () => client.invalidateQueries({ queryKey: chatKey(session.id) });
+  const send = useMutation({ mutationFn: (question: string) => ask(session.id, question), onSettled: refresh });
+  const stop = useMutation({ mutationFn: (messageId: string) => stopAnswer(session.id, messageId), onSettled: refresh });
+  const byStage = useMemo(() => groupBy(events, (event) => event.stage_id), [events]);
+  const messages = data?.messages ?? [];
+  const answering = messages.find((message) => isAnswering(message.status));
+  return (
+    <Section title="Follow-up">
+      <Stack spacing={2}>
+        {messages.map((message) => (
+          <Exchange key={message.id} message={message} events={byStage.get(message.stage_id ?? "") ?? []} />
+        ))}
+        {error && <Failure what="The chat could not be loaded." error={error} />}
+        {send.error && <Failure what="The question was not accepted." error={send.error} />}
+        {messages.length === 0 && <Suggestions session={session} onPick={(question) => send.mutate(question)} />}
+        <Question busy={send.isPending} onAsk={(question) => send.mutateAsync(question)} onStop={answering ? () => stop.mutate(answering.id) : undefined} stopping={stop.isPending} />
+      </Stack>
+    </Section>
+  );
+}
+
+/** Recorded models can answer only what was recorded, so a sample says what to ask. */
+function Suggestions({ session, onPick }: { session: SessionDetail; onPick: (question: string) => void }) {
+  const { data } = useQuery(samples);
+  const questions = data?.samples.find((sample) => sample.alert_type === session.alert_type)?.questions ?? [];
+  if (questions.length === 0) {
+    return (
+      <Typography variant="body2" color="textSecondary">
+        Ask about what was found. The agent knows the whole investigation and can use its tools again.
+      </Typography>
+    );
+  }
+  return (
+    <Box>
+      <Typography variant="body2" color="textSecondary" sx={{ mb: 1 }}>
+        This is a sample with recorded answers. Ask for example:
+      </Typography>
+      <Stack direction="row" sx={{ flexWrap: "wrap", gap: 1 }}>
+        {questions.map((question) => (
+          <Button key={question} size="small" variant="outlined" onClick={() => onPick(question)} sx={{ textAlign: "left" }}>
+            {question}
+          </Button>
+        ))}
+      </Stack>
+    </Box>
+  );
+}
+
+interface QuestionProps {
+  busy: boolean;
+  stopping: boolean;
+  onAsk: (question: string) => Promise<unknown>;
+  /** There is an answer being written that can be stopped. */
+  onStop: (() => void) | undefined;
+}
+
+function Question({ busy, stopping, onAsk, onStop }: QuestionProps) {
+  const [text, setText] = useState("");
+  const ready = text.trim() !== "" && !busy && !onStop;
+  const submit = () => {
+    if (!ready) return;
+    void onAsk(text.trim()).then(
+      () => setText(""),
+      () => undefined,
+    );
+  };
+  return (
+    <Stack
+      component="form"
+      direction="row"
+      sx={{ gap: 1, alignItems: "flex-end" }}
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <TextField
+        multiline
+        maxRows={8}
+        fullWidth
+        size="small"
+        label="Ask a question"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          submit();
+        }}
+      />
+      {onStop ? (
+        <Button variant="outlined" color="error" startIcon={<Square size={15} />} onClick={onStop} disabled={stopping} sx={{ minWidth: 96, height: 38 }}>
+          Stop
+        </Button>
+      ) : (
+        <Button type="submit" variant="contained" startIcon={<Send size={15} />} disabled={!ready} loading={busy} sx={{ minWidth: 96, height: 38 }}>
+          Ask
+        </Button>
+      )}
+    </Stack>
+  );
 }

@@ -83,7 +83,7 @@ function Column({ execution, events, onLink }: { execution: ExecutionView; event
       <Typography variant="body2" component="div" sx={{ display: "flex", gap: 1, px: 2, py: 0.75, alignItems: "baseline" }}>
         <strong>{execution.agent_name}</strong>
         <Badge face={RUN_FACES[execution.status]} />
-        <Typography variant="caption" color="text.secondary">
+        <Typography variant="caption" color="textSecondary">
           {execution.started_at && <Elapsed since={execution.started_at} until={execution.completed_at} />}
         </Typography>
       </Typography>

@@ -34,7 +34,7 @@ export function AlertPanel({ session }: { session: SessionDetail }) {
           </Typography>
         )}
         {session.mcp_selection && (
-          <Typography variant="body2" color="text.secondary">
+          <Typography variant="body2" color="textSecondary">
             Tools were chosen for this session: {session.mcp_selection.servers.map((server) => server.name).join(", ") || "none"}
           </Typography>
         )}

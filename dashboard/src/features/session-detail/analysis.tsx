@@ -37,7 +37,7 @@ export function Analysis({ session }: { session: SessionDetail }) {
           </Box>
         )}
         {!summary && session.executive_summary_error && (
-          <Typography variant="body2" color="text.secondary" sx={{ mb: 2 }}>
+          <Typography variant="body2" color="textSecondary" sx={{ mb: 2 }}>
             There is no executive summary: {session.executive_summary_error}
           </Typography>
         )}

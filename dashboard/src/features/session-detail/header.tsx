@@ -23,7 +23,7 @@ export function Header({ session, onCancel }: { session: SessionDetail; onCancel
   const title = alertTitle(session.alert_data) || session.alert_type;
   return (
     <>
-      <Box sx={{ position: "sticky", top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider", mx: { xs: -1.5, sm: -3 }, px: { xs: 1.5, sm: 3 } }}>
+      <Box sx={{ position: "sticky", top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
         <Typography component="div" data-testid="session-status">
           <Badge face={SESSION_FACES[session.status]} />
         </Typography>

@@ -60,7 +60,7 @@ function Node({ node, ended, onStage }: { node: GraphNode; ended: boolean; onSta
           {node.name}
         </Typography>
         {stage?.started_at && (
-          <Typography component="span" variant="caption" color="text.secondary">
+          <Typography component="span" variant="caption" color="textSecondary">
             <Elapsed since={stage.started_at} until={stage.completed_at} />
           </Typography>
         )}
@@ -71,7 +71,7 @@ function Node({ node, ended, onStage }: { node: GraphNode; ended: boolean; onSta
             <Box component="span" key={branch.key} sx={{ display: "flex", alignItems: "center", gap: 0.75 }}>
               <Box component="span" aria-hidden sx={{ width: 8, height: "2px", bgcolor: "divider", ml: -0.75 }} />
               <FaceIcon face={faceOf(branch.status, ended)} size={13} />
-              <Typography component="span" variant="caption" color="text.secondary">
+              <Typography component="span" variant="caption" color="textSecondary">
                 {branch.name}
               </Typography>
             </Box>

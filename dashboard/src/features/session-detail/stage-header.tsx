@@ -16,7 +16,7 @@ export function StageHeader({ stage }: { stage: StageView }) {
       <Typography variant="body2" component="span">
         <Badge face={RUN_FACES[stage.status]} />
       </Typography>
-      <Typography variant="caption" color="text.secondary" sx={{ flex: 1 }}>
+      <Typography variant="caption" color="textSecondary" sx={{ flex: 1 }}>
         {stage.started_at && <Elapsed since={stage.started_at} until={stage.completed_at} />}
         {alone && (
           <>

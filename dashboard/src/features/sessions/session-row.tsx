@@ -11,7 +11,7 @@ import { alertTitle } from "@/faces/alert-title";
 import { hasEnded, SESSION_FACES } from "@/faces/statuses";
 import type { SessionListItem } from "@/wire/types";
 
-export const COLUMNS = { xs: "1fr auto", md: "128px minmax(0, 1fr) 190px 84px 84px 92px" };
+export const COLUMNS = { xs: "1fr auto", md: "124px minmax(0, 1fr) 170px 64px 80px 84px" };
 
 const ROW = {
   position: "relative",
@@ -41,7 +41,7 @@ const STRETCHED = {
 const ONE_LINE = { overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap" } as const;
 
 export const SessionRow = memo(function SessionRow({ session }: { session: SessionListItem }) {
-  const title = alertTitle(session.alert_excerpt) || session.alert_type;
+  const title = alertTitle(session.alert_excerpt);
   return (
     <Box component="li" sx={ROW}>
       <Typography variant="body2" component="div" sx={{ gridRow: { xs: 1, md: "auto" } }}>
@@ -50,22 +50,24 @@ export const SessionRow = memo(function SessionRow({ session }: { session: Sessi
       <Box sx={{ minWidth: 0, gridColumn: { xs: "1 / -1", md: "auto" }, gridRow: { xs: 2, md: "auto" } }}>
         <Typography component="div" sx={{ ...ONE_LINE, fontSize: "0.92rem" }}>
           <BareLink to="/sessions/$sessionId" params={{ sessionId: session.id }} data-row-link sx={STRETCHED}>
-            {title}
+            {title || session.alert_type}
           </BareLink>
-          <Box component="span" sx={{ ml: 1, fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
-            {session.alert_type}
-          </Box>
+          {title && (
+            <Box component="span" sx={{ ml: 1, fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
+              {session.alert_type}
+            </Box>
+          )}
         </Typography>
-        <Typography variant="body2" color="text.secondary" sx={ONE_LINE}>
+        <Typography variant="body2" color="textSecondary" sx={ONE_LINE}>
           {secondLine(session)}
         </Typography>
       </Box>
-      <Typography variant="body2" component="div" color="text.secondary" sx={{ minWidth: 0, display: { xs: hasEnded(session.status) ? "none" : "block", md: "block" }, gridColumn: { xs: "1 / -1", md: "auto" } }}>
+      <Typography variant="body2" component="div" color="textSecondary" sx={{ minWidth: 0, display: { xs: hasEnded(session.status) ? "none" : "block", md: "block" }, gridColumn: { xs: "1 / -1", md: "auto" } }}>
         {hasEnded(session.status) ? session.author : <Progress session={session} />}
       </Typography>
       <Figure>{session.total_tokens > 0 && <span title={`${session.total_tokens.toLocaleString()} tokens`}>{formatCount(session.total_tokens)}</span>}</Figure>
       <Figure>{session.started_at && <Elapsed since={session.started_at} until={session.completed_at} />}</Figure>
-      <Typography variant="body2" component="div" color="text.secondary" sx={{ textAlign: "right", whiteSpace: "nowrap", gridRow: { xs: 1, md: "auto" }, gridColumn: { xs: 2, md: "auto" }, position: "relative", zIndex: 1 }}>
+      <Typography variant="body2" component="div" color="textSecondary" sx={{ textAlign: "right", whiteSpace: "nowrap", gridRow: { xs: 1, md: "auto" }, gridColumn: { xs: 2, md: "auto" }, position: "relative", zIndex: 1 }}>
         <RelativeTime at={session.created_at} />
       </Typography>
     </Box>
@@ -74,7 +76,7 @@ export const SessionRow = memo(function SessionRow({ session }: { session: Sessi
 
 function Figure({ children }: { children: React.ReactNode }) {
   return (
-    <Typography variant="body2" component="div" color="text.secondary" sx={{ display: { xs: "none", md: "block" }, textAlign: "right", fontVariantNumeric: "tabular-nums" }}>
+    <Typography variant="body2" component="div" color="textSecondary" sx={{ display: { xs: "none", md: "block" }, textAlign: "right", fontVariantNumeric: "tabular-nums" }}>
       {children}
     </Typography>
   );

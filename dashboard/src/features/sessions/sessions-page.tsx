@@ -101,7 +101,7 @@ function List({ title, sessions }: { title: string; sessions: SessionListItem[] 
 
 function Heading({ children, right = false }: { children: string; right?: boolean }) {
   return (
-    <Typography variant="caption" color="text.secondary" aria-hidden sx={{ display: { xs: "none", md: "block" }, textAlign: right ? "right" : "left" }}>
+    <Typography variant="caption" color="textSecondary" aria-hidden sx={{ display: { xs: "none", md: "block" }, textAlign: right ? "right" : "left" }}>
       {children}
     </Typography>
   );

@@ -1,3 +1,115 @@
+/** The state of the server: what works, what does not, and what it was told. */
+import Box from "@mui/material/Box";
+import Stack from "@mui/material/Stack";
+import Typography from "@mui/material/Typography";
+import { useQuery } from "@tanstack/react-query";
+import { CircleCheck, CircleX, TriangleAlert } from "lucide-react";
+import { lazy, Suspense } from "react";
+import { config, health, version, warnings } from "@/api/system";
+import type { Face } from "@/components/badge";
+import { Badge } from "@/components/badge";
+import { Fact, Section } from "@/components/section";
+import { Failure, Loading } from "@/components/states";
+import { RelativeTime } from "@/components/times";
+import type { HealthReport, SystemWarningItem, WarningSource } from "@/wire/types";
+import { Queue } from "./queue";
+import { Servers } from "./servers";
+
+const YamlView = lazy(() => import("./yaml-view"));
+
 export function SystemPage() {
-  return null;
+  return (
+    <Stack spacing={2}>
+      <Typography variant="h1">System</Typography>
+      <Health />
+      <Warnings />
+      <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) minmax(0, 1fr)" }, gap: 2, alignItems: "start" }}>
+        <Section title="Tool servers" flush>
+          <Servers />
+        </Section>
+        <Section title="Queue and workers">
+          <Queue />
+        </Section>
+      </Box>
+      <Section title="Effective configuration">
+        <Configuration />
+      </Section>
+    </Stack>
+  );
+}
+
+const HEALTH = {
+  healthy: { label: "Healthy", tone: "good", icon: CircleCheck },
+  degraded: { label: "Degraded", tone: "warning", icon: TriangleAlert },
+  unhealthy: { label: "Unhealthy", tone: "bad", icon: CircleX },
+} satisfies Record<HealthReport["status"], Face>;
+
+function Health() {
+  const { data, error } = useQuery(health);
+  const release = useQuery(version).data?.version;
+  if (error) return <Failure what="The server's health is unknown." error={error} />;
+  if (!data) return <Loading what="the server's health" />;
+  return (
+    <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1, m: 0 }}>
+      <Fact name="TARSy">
+        <Badge face={HEALTH[data.status]} />
+      </Fact>
+      <Fact name="Version">{release ?? data.version}</Fact>
+      {Object.entries(data.checks).map(([name, check]) => (
+        <Fact key={name} name={name.replaceAll("_", " ")}>
+          <Badge face={HEALTH[check.status]} /> {check.message}
+        </Fact>
+      ))}
+    </Box>
+  );
+}
+
+const SOURCES = {
+  config: "Configuration",
+  mcp: "Tool server",
+  llm: "Model",
+  system: "System",
+} satisfies Record<WarningSource, string>;
+
+const WARNING: Face = { label: "Warning", tone: "warning", icon: TriangleAlert };
+
+function Warnings() {
+  const { data } = useQuery(warnings);
+  if (!data || data.warnings.length === 0) return null;
+  return (
+    <Section title={`Warnings (${data.warnings.length})`} flush>
+      <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+        {data.warnings.map((warning) => (
+          <Warning key={`${warning.source} ${warning.message}`} warning={warning} />
+        ))}
+      </Box>
+    </Section>
+  );
+}
+
+function Warning({ warning }: { warning: SystemWarningItem }) {
+  return (
+    <Box component="li" sx={{ display: "grid", gridTemplateColumns: { xs: "1fr", sm: "140px minmax(0, 1fr) auto" }, gap: { xs: 0.25, sm: 2 }, px: 2, py: 1, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
+      <Typography variant="body2" component="div">
+        <Badge face={WARNING} label={SOURCES[warning.source]} />
+      </Typography>
+      <Typography variant="body2" sx={{ overflowWrap: "anywhere" }}>
+        {warning.message}
+      </Typography>
+      <Typography variant="caption" color="textSecondary">
+        {warning.since && <RelativeTime at={warning.since} />}
+      </Typography>
+    </Box>
+  );
+}
+
+function Configuration() {
+  const { data, error } = useQuery(config);
+  if (error) return <Failure what="The configuration could not be loaded." error={error} />;
+  if (!data) return <Loading what="the configuration" />;
+  return (
+    <Suspense fallback={<Loading what="the configuration" />}>
+      <YamlView value={data.config} label="Configuration" />
+    </Suspense>
+  );
 }

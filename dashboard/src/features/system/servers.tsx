@@ -1,0 +1,76 @@
+/** The tool servers: whether they answer, and what they offer. */
+import Alert from "@mui/material/Alert";
+import Box from "@mui/material/Box";
+import Typography from "@mui/material/Typography";
+import { useQuery } from "@tanstack/react-query";
+import { CircleCheck, CircleDashed, CircleX } from "lucide-react";
+import { mcpServers } from "@/api/system";
+import type { Face } from "@/components/badge";
+import { Badge } from "@/components/badge";
+import { MONO } from "@/components/fonts";
+import { plural } from "@/components/format";
+import { Failure, Loading, Nothing } from "@/components/states";
+import { RelativeTime } from "@/components/times";
+import type { MCPServerItem, ServerState } from "@/wire/types";
+
+const STATES = {
+  connected: { label: "Connected", tone: "good", icon: CircleCheck },
+  failed: { label: "Failed", tone: "bad", icon: CircleX },
+  unknown: { label: "Not used yet", tone: "neutral", icon: CircleDashed },
+} satisfies Record<ServerState, Face>;
+
+export function Servers() {
+  const { data, error } = useQuery(mcpServers);
+  if (error) return <Failure what="The tool servers could not be loaded." error={error} />;
+  if (!data) return <Loading what="the tool servers" />;
+  if (data.servers.length === 0) {
+    return <Nothing title="No tool server is in use">Name MCP servers in tarsy.yaml and give them to a chain; the configuration below shows the ones that are known.</Nothing>;
+  }
+  return data.servers.map((server) => <Server key={server.name} server={server} />);
+}
+
+function Server({ server }: { server: MCPServerItem }) {
+  return (
+    <Box sx={{ px: 2, py: 1.25, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
+      <Box sx={{ display: "flex", alignItems: "baseline", gap: 1.5, flexWrap: "wrap" }}>
+        <Typography variant="h3">{server.name}</Typography>
+        <Typography variant="body2" component="span">
+          <Badge face={STATES[server.state]} />
+        </Typography>
+        <Typography variant="caption" color="textSecondary">
+          {server.transport}
+          {server.checked_at && (
+            <>
+              {" · checked "}
+              <RelativeTime at={server.checked_at} />
+            </>
+          )}
+        </Typography>
+      </Box>
+      {server.error && (
+        <Alert severity="error" variant="outlined" sx={{ mt: 1, overflowWrap: "anywhere" }}>
+          {server.error}
+        </Alert>
+      )}
+      {server.tools.length > 0 && (
+        <Box component="details" sx={{ mt: 0.5 }}>
+          <Box component="summary" sx={{ cursor: "pointer", fontSize: "0.85rem" }}>
+            {plural(server.tools.length, "tool")}
+          </Box>
+          <Box component="dl" sx={{ m: 0, mt: 0.5 }}>
+            {server.tools.map((tool) => (
+              <Box key={tool.name} sx={{ py: 0.5 }}>
+                <Typography component="dt" sx={{ fontFamily: MONO, fontSize: "0.8rem", fontWeight: 600 }}>
+                  {tool.name}
+                </Typography>
+                <Typography component="dd" variant="body2" color="textSecondary" sx={{ m: 0 }}>
+                  {tool.description}
+                </Typography>
+              </Box>
+            ))}
+          </Box>
+        </Box>
+      )}
+    </Box>
+  );
+}

@@ -1,0 +1,68 @@
+/** The calls as bars on a time axis. */
+import Box from "@mui/material/Box";
+import ButtonBase from "@mui/material/ButtonBase";
+import Typography from "@mui/material/Typography";
+import { Brain, CircleX, Wrench } from "lucide-react";
+import { FaceIcon } from "@/components/badge";
+import type { Face } from "@/components/badge";
+import { MONO } from "@/components/fonts";
+import { formatCount, formatDuration } from "@/components/format";
+import type { Call, Waterfall } from "./waterfall";
+
+const FACES = {
+  llm: { label: "Model", tone: "running", icon: Brain },
+  mcp: { label: "Tool", tone: "good", icon: Wrench },
+} satisfies Record<Call["kind"], Face>;
+const FAILED: Face = { label: "Failed", tone: "bad", icon: CircleX };
+
+const COLUMNS = { xs: "18px minmax(0, 1fr) 64px", sm: "18px minmax(120px, 230px) minmax(0, 1fr) 64px" };
+
+export function WaterfallView({ flow, selected, onSelect }: { flow: Waterfall; selected: string | undefined; onSelect: (call: string) => void }) {
+  const several = new Set(flow.calls.map((call) => call.agent)).size > 1;
+  return (
+    <Box component="ol" aria-label="Calls" sx={{ listStyle: "none", m: 0, p: 0 }}>
+      {flow.calls.map((call, index) => (
+        <Box component="li" key={call.key}>
+          {several && call.agent !== flow.calls[index - 1]?.agent && (
+            <Typography variant="caption" color="textSecondary" sx={{ display: "block", px: 1.5, pt: 1 }}>
+              {call.agent}
+            </Typography>
+          )}
+          <Row call={call} span={flow.span} selected={call.key === selected} onSelect={() => onSelect(call.key)} />
+        </Box>
+      ))}
+    </Box>
+  );
+}
+
+function Row({ call, span, selected, onSelect }: { call: Call; span: number; selected: boolean; onSelect: () => void }) {
+  const face = call.failed ? FAILED : FACES[call.kind];
+  const color = call.failed ? "error.main" : call.kind === "llm" ? "info.main" : "success.main";
+  const percent = (ms: number) => `${(100 * ms) / span}%`;
+  return (
+    <ButtonBase
+      onClick={onSelect}
+      aria-pressed={selected}
+      aria-label={`${face.label}: ${call.label}, ${formatDuration(call.duration)}`}
+      sx={{ display: "grid", gridTemplateColumns: COLUMNS, columnGap: 1, width: "100%", textAlign: "left", alignItems: "center", px: 1.5, py: 0.6, bgcolor: selected ? "action.selected" : "transparent", "&:hover": { bgcolor: "action.hover" } }}
+    >
+      <FaceIcon face={face} size={14} />
+      <Box component="span" sx={{ overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap", fontSize: "0.8rem", fontFamily: call.kind === "mcp" ? MONO : "inherit" }}>
+        {call.label}
+        {call.tokens !== null && (
+          <Typography component="span" variant="caption" color="textSecondary" sx={{ ml: 0.75 }}>
+            {formatCount(call.tokens)} tokens
+          </Typography>
+        )}
+      </Box>
+      <Box component="span" sx={{ position: "relative", height: 12, display: { xs: "none", sm: "block" }, bgcolor: "code.inline", borderRadius: 0.5 }}>
+        <Box component="span" sx={{ position: "absolute", top: 0, bottom: 0, minWidth: 3, bgcolor: color, borderRadius: 0.5, overflow: "hidden" }} style={{ left: percent(call.start), width: percent(call.duration) }}>
+          {call.firstChunk !== null && <Box component="span" title="until the first word" sx={{ position: "absolute", inset: 0, right: "auto", bgcolor: "background.paper", opacity: 0.55 }} style={{ width: `${(100 * call.firstChunk) / Math.max(1, call.duration)}%` }} />}
+        </Box>
+      </Box>
+      <Typography component="span" variant="caption" color="textSecondary" sx={{ textAlign: "right", fontVariantNumeric: "tabular-nums" }}>
+        {formatDuration(call.duration)}
+      </Typography>
+    </ButtonBase>
+  );
+}
