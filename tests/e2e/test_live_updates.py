@@ -28,7 +28,7 @@ from tarsy.db.tables import events
 from tarsy.demo.samples import list_samples
 from tarsy.domain.live import LiveEvent, LiveEventType, session_channel
 
-SERVE = "from tarsy.cli.main import main; main()"
+TARSY = "from tarsy.cli.main import main; main()"
 START_SECONDS = 60
 PATIENCE_SECONDS = 90
 # Below the catch-up limit, so that no reader may be told to reload.
@@ -52,7 +52,7 @@ def own_server() -> Generator[EmbeddedServer]:
 async def tarsy(database_url: str, *options: str, **environment: str) -> AsyncGenerator[str]:
     """A real server process; yields host and port."""
     env = {**os.environ, "DATABASE_URL": database_url, **environment}
-    command = [sys.executable, "-c", SERVE, "serve", "--port", "0", *options]
+    command = [sys.executable, "-c", TARSY, "serve", "--port", "0", *options]
     async with await anyio.open_process(command, env=env, stderr=None) as process:
         try:
             assert process.stdout is not None
@@ -197,3 +197,15 @@ async def test_text_of_one_process_is_seen_on_the_other_as_it_is_written(databas
         assert worker != other
     assert chunks > 0
     assert all(contents[event].startswith(text) for event, text in texts.items() if text and event in contents)
+
+
+@pytest.mark.timeout(240)
+async def test_a_terminal_follows_a_session_to_its_end_and_can_look_at_it_again(database_url: str) -> None:
+    command = [sys.executable, "-c", TARSY, "watch"]
+    async with tarsy(database_url, TARSY_REPLAY_SPEED="50") as address:
+        session = await submit(address)
+        with anyio.fail_after(PATIENCE_SECONDS):
+            live = await anyio.run_process([*command, session, "--url", f"http://{address}"])
+            again = await anyio.run_process([*command, session, "--url", f"http://{address}"])
+    for shown in (live.stdout.decode(), again.stdout.decode()):
+        assert f"{session} completed" in " ".join(shown.split())

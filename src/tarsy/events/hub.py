@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import orjson
-import structlog
 from anyio.abc import TaskGroup, TaskStatus
 
 from tarsy.domain.live import LiveEventType, StoredLiveEvent
@@ -22,8 +21,6 @@ from tarsy.events.feed import CATCHUP_LIMIT, Feed
 from tarsy.events.messages import SubscriptionConfirmed
 from tarsy.events.patient_store import PatientStore
 from tarsy.events.ports import EventStore, SessionExists
-
-log = structlog.stdlib.get_logger(__name__)
 
 # Two writers of one process may report their commits in the wrong order: the other is waited for before the store is asked.
 OUT_OF_ORDER_SECONDS = 0.01

@@ -4,7 +4,6 @@ from sys import maxsize
 from typing import Any
 
 import anyio
-import structlog
 from anyio.abc import TaskStatus
 
 from tarsy.domain.live import SESSIONS_CHANNEL, StreamDelta, session_channel
@@ -23,8 +22,6 @@ from tarsy.events.relay_wire import (
     read_watch,
 )
 from tarsy.kit.clock import Clock
-
-log = structlog.stdlib.get_logger(__name__)
 
 # Faster than the eye follows text, slow enough that a token does not cost a transaction.
 INTERVAL_SECONDS = 0.05
