@@ -18,12 +18,12 @@ from tarsy.db.outbox import allocate, numbered
 from tarsy.db.patience import patiently
 from tarsy.db.step_statement import statement_for
 from tarsy.db.storable import storable
-from tarsy.db.tables import alert_sessions, llm_interactions, messages, timeline_events
+from tarsy.db.tables import agent_executions, alert_sessions, llm_interactions, messages, timeline_events
 from tarsy.domain import announce
 from tarsy.domain.claim import ClaimKind, ClaimLostError
 from tarsy.domain.live import SESSIONS_CHANNEL, LiveEvent, StoredLiveEvent, session_channel
 from tarsy.domain.session import SessionClose, ending
-from tarsy.domain.status import SessionStatus, sources_of
+from tarsy.domain.status import RunStatus, SessionStatus, sources_of
 from tarsy.domain.step import Step, StoredCall, StoredRun, WorkClose
 from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.usage import TokenUsage
@@ -218,6 +218,9 @@ async def _close_work(connection: AsyncConnection, step: Step) -> None:
     if step.session_close:
         await _close_session(connection, step, step.session_close)
         await signals.notify(connection, signals.WORK, ClaimKind.SESSION)
+    if step.score:
+        await connection.execute(sa.insert(session_scores).values(asdict(step.score)))
+        await signals.notify(connection, signals.WORK, ClaimKind.SCORE)
     if step.work_close:
         await _close_followup(connection, step, step.work_close)
 
@@ -266,12 +269,14 @@ async def _load(connection: AsyncConnection, execution_id: str) -> StoredRun:
         )
     ).mappings()
     of_calls = list(calls)
-    last = sa.select(sa.func.coalesce(sa.func.max(timeline_events.c.sequence_number), 0))
-    last_sequence = (await connection.execute(last.where(timeline_events.c.execution_id == execution_id))).scalar_one()
+    last = sa.select(sa.func.max(timeline_events.c.sequence_number)).where(timeline_events.c.execution_id == execution_id)
+    execution = sa.select(agent_executions.c.status, last.scalar_subquery().label("last_sequence"))
+    standing = (await connection.execute(execution.where(agent_executions.c.id == execution_id))).one()
     usage = sum((TokenUsage(**{name: row[name] for name in TokenUsage.__dataclass_fields__}) for row in of_calls), TokenUsage())
     return StoredRun(
         messages=tuple(rows.message_of(row) for row in stored.mappings()),
         calls=tuple(StoredCall(row["kind"], row["turn"], row["error_code"]) for row in of_calls),
-        next_timeline_sequence=last_sequence + 1,
+        begun=standing.status != RunStatus.PENDING,
+        next_timeline_sequence=(standing.last_sequence or 0) + 1,
         usage=usage,
     )

@@ -11,6 +11,7 @@ from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import Message
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
+from tarsy.domain.score import SessionScore
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus
@@ -55,6 +56,8 @@ class Step:
     stage_closes: tuple[StageClose, ...] = ()
     session_close: SessionClose | None = None
     work_close: WorkClose | None = None
+    # A judgement of the session that this step ends.
+    score: SessionScore | None = None
     # The runbook that the session's agents are given.
     runbook: str | None = None
 
@@ -67,6 +70,8 @@ class Step:
 class StoredRun:
     """All that an execution has stored: what a controller needs to go on, or to begin."""
 
+    # Whether it was marked active before.
+    begun: bool = False
     messages: tuple[Message, ...] = ()
     # One row per model call made so far, failed ones included, oldest first, without their bodies.
     calls: tuple["StoredCall", ...] = ()

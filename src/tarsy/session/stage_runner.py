@@ -161,9 +161,10 @@ def outcome_of(
     planned: PlannedStage, stage_id: str, status: RunStatus, results: Sequence[ExecutionResult], error: str | None
 ) -> StageOutcome:
     analyses = tuple(
-        (config.agent_name, result.final_analysis)
+        # Without the space around it, as it is when it is read back.
+        (config.agent_name, analysis)
         for config, result in zip(planned.agents, results, strict=True)
-        if result.status is RunStatus.COMPLETED and result.final_analysis
+        if result.status is RunStatus.COMPLETED and (analysis := result.final_analysis.strip())
     )
     return StageOutcome(planned=planned, stage_id=stage_id, status=status, analyses=analyses, error=error)
 
