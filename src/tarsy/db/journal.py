@@ -4,7 +4,7 @@ Locks are always taken in the same order: the claimed row, the session's channel
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import asyncpg
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ from tarsy.db.outbox import allocate, numbered
 from tarsy.db.patience import patiently
 from tarsy.db.step_statement import statement_for
 from tarsy.db.storable import storable
-from tarsy.db.tables import agent_executions, alert_sessions, llm_interactions, messages, timeline_events
+from tarsy.db.tables import agent_executions, alert_sessions, llm_interactions, messages, session_scores, timeline_events
 from tarsy.domain import announce
 from tarsy.domain.claim import ClaimKind, ClaimLostError
 from tarsy.domain.live import SESSIONS_CHANNEL, LiveEvent, StoredLiveEvent, session_channel
@@ -101,7 +101,8 @@ class PostgresJournal:
             async with self._engine.connect() as connection:
                 return await _load(connection, execution_id)
 
-        return await patiently(attempt)
+        # Whole as well: an agent that is stopped this early still has a status to end.
+        return await patiently(attempt, whole=True)
 
     async def _went_through(self, transaction: "_Transaction") -> bool:
         """Whether the attempt before, whose connection was lost, was committed all the same."""
