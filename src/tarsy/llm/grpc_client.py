@@ -44,7 +44,9 @@ _STATUS: Mapping[grpc.StatusCode, tuple[ErrorCode, bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class ClientTLS:
-    """How to trust the service: the system's authorities, or the one in `ca`; a certificate to show if it asks for one."""
+    """How to trust the service: the authorities gRPC knows (GRPC_DEFAULT_SSL_ROOTS_FILE_PATH names others), or the one in `ca`;
+    a certificate to show if it asks for one.
+    """
 
     ca: Path | None = None
     certificate: Path | None = None
@@ -52,11 +54,11 @@ class ClientTLS:
 
 
 class GrpcLLMClient:
-    """Asks the LLM service at `address` (host:port)."""
+    """Asks the LLM service at `address`: host:port in the clear, grpcs://host:port or with `tls` given over TLS."""
 
     def __init__(self, address: str, *, tls: ClientTLS | None = None, env: Mapping[str, str] = os.environ) -> None:
-        self._address = address
-        self._tls = tls
+        scheme, _, self._address = address.rpartition("://")
+        self._tls = tls or (ClientTLS() if scheme == "grpcs" else None)
         self._env = env
         self._open: grpc.aio.Channel | None = None
 

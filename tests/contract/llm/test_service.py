@@ -211,13 +211,14 @@ async def test_tls_is_spoken_when_there_is_a_certificate(server: VendorServer, t
     )
     server.replies.append(VENDOR.reply(Said(text=("Because.",))))
     trusting = GrpcLLMClient(f"localhost:{running.port}", tls=ClientTLS(ca=tmp_path / "ca.pem"), env={})
-    plain = GrpcLLMClient(f"localhost:{running.port}", env={})
+    doubting = GrpcLLMClient(f"grpcs://localhost:{running.port}", env={})
+    plain = GrpcLLMClient(f"grpc://localhost:{running.port}", env={})
 
     assert await hear(trusting, question(server.url)) == [TextChunk("Because."), USAGE]
-    assert [chunk.code for chunk in await hear(plain, question(server.url)) if isinstance(chunk, ErrorChunk)] == [
-        ErrorCode.PROVIDER_UNAVAILABLE
-    ]
-    for client in (trusting, plain):
+    for client in (doubting, plain):
+        refused = await hear(client, question(server.url))
+        assert [chunk.code for chunk in refused if isinstance(chunk, ErrorChunk)] == [ErrorCode.PROVIDER_UNAVAILABLE]
+    for client in (trusting, doubting, plain):
         await client.aclose()
     await running.stop(grace=0)
 
