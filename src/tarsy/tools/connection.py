@@ -57,7 +57,7 @@ OnOutput = Callable[[str], None]
 class Connection:
     """One session with one server, from connecting to the end."""
 
-    def __init__(self, server: str, endpoint: Endpoint, *, ours: Mapping[str, str], mask_line: Mask) -> None:
+    def __init__(self, server: str, endpoint: Endpoint, *, ours: Mapping[str, str], mask_line: Mask, shared: bool = False) -> None:
         self.server = server
         self.ready = anyio.Event()
         self.ended = anyio.Event()
@@ -66,6 +66,7 @@ class Connection:
         self._endpoint = endpoint
         self._ours = ours
         self._mask_line = mask_line
+        self._shared = shared
         self._session: ClientSession | None = None
         self._failure: ToolServerError | None = None
         self._stopping = anyio.Event()
@@ -236,7 +237,9 @@ class Connection:
             self.tools_changed = True
 
     async def _on_log(self, params: types.LoggingMessageNotificationParams) -> None:
-        # A log message does not say which call it belongs to: each that runs gets it.
+        # A log message does not say which call it belongs to: each that runs gets it, as long as all belong to one execution.
+        if self._shared:
+            return
         text = params.data if isinstance(params.data, str) else str(params.data)
         for listener in self._listeners:
             listener(f"{params.level}: {text}\n")

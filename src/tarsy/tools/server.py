@@ -15,6 +15,7 @@ from tarsy.kit.clock import Clock, milliseconds_since
 from tarsy.tools.endpoint import Endpoint, credentials_in, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
 from tarsy.tools.masking import LineMasker, Masker
+from tarsy.tools.pool import ConnectionPool, may_share
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -47,6 +48,7 @@ class ToolServer:
         execution_id: str | None,
         tasks: TaskGroup,
         clock: Clock,
+        pool: ConnectionPool | None = None,
     ) -> None:
         self.name = config.name
         self.tools: tuple[ToolDefinition, ...] = ()
@@ -56,6 +58,7 @@ class ToolServer:
         self._env = env
         self._tasks = tasks
         self._clock = clock
+        self._pool = pool if may_share(config) else None
         self._lock = anyio.Lock()
         self._connection: Connection | None = None
         self._endpoint, self._misconfigured = _endpoint(config, env, execution_id)
@@ -115,13 +118,13 @@ class ToolServer:
         await (await self._alive()).ping()
 
     async def close(self) -> None:
-        """End the connection in an orderly way."""
-        if self._connection is not None:
+        """End the connection in an orderly way, unless others use it too."""
+        if self._connection is not None and self._pool is None:
             self._connection.stop()
             await self._connection.ended.wait()
 
     def abort(self) -> None:
-        if self._connection is not None:
+        if self._connection is not None and self._pool is None:
             self._connection.abort()
 
     async def _list(self) -> None:
@@ -144,14 +147,21 @@ class ToolServer:
         )
 
     async def _listed(self) -> tuple[ToolDefinition, ...]:
+        try:
+            tools = await self._asked()
+        except ConnectionLost:
+            # Asking does no harm: a connection that others have worn out, or that has gone stale, is made again.
+            tools = await self._asked()
+        return tuple(_definition(self.name, tool, self.masker) for tool in tools if self._offers(tool.name))
+
+    async def _asked(self) -> "tuple[types.Tool, ...]":
         connection = await self._connect()
         try:
             with anyio.fail_after(LIST_SECONDS):
-                tools = await connection.list_tools()
+                return await connection.list_tools()
         except TimeoutError:
             text = f"Tool server '{self.name}' is not available: it did not list its tools within {LIST_SECONDS:.0f} s"
             raise Unreachable(self.name, text) from None
-        return tuple(_definition(self.name, tool, self.masker) for tool in tools if self._offers(tool.name))
 
     def _offers(self, tool: str) -> bool:
         configured = self._config.tools
@@ -166,14 +176,23 @@ class ToolServer:
             return self._connection
         if self._endpoint is None:
             raise Unreachable(self.name, f"Tool server '{self.name}' is not available: {self._misconfigured}")
+        self._connection = await self._new_connection(self._endpoint)
+        if self._connection.failure is not None:
+            raise self._connection.failure
+        return self._connection
+
+    async def _new_connection(self, endpoint: Endpoint) -> "Connection":
         from tarsy.tools.connection import Connection  # noqa: PLC0415 - heavy, imported on first use
 
-        connection = Connection(self.name, self._endpoint, ours=self._env, mask_line=LineMasker(self.masker).mask)
-        self._connection = connection
+        mask_line = LineMasker(self.masker).mask
+        if self._pool is not None:
+            return await self._pool.connection(
+                self._config, lambda: Connection(self.name, endpoint, ours=self._env, mask_line=mask_line, shared=True)
+            )
+        # Known before it is waited for: an owner that gives up meanwhile must be able to end it.
+        connection = self._connection = Connection(self.name, endpoint, ours=self._env, mask_line=mask_line)
         self._tasks.start_soon(connection.run, name=f"tool server {self.name}")
         await connection.ready.wait()
-        if connection.failure is not None:
-            raise connection.failure
         return connection
 
 

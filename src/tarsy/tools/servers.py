@@ -10,6 +10,7 @@ from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.kit.groups import single_errors
 from tarsy.tools.executor import McpToolExecutor
+from tarsy.tools.pool import ConnectionPool
 from tarsy.tools.server import ToolServer
 
 # A server that was told to end gets this long, its process tree included, before its connection is cut.
@@ -17,11 +18,15 @@ CLOSE_SECONDS = 10.0
 
 
 class McpToolServers:
-    """The way to every configured MCP server; `env` fills in the templates of their configuration."""
+    """The way to every configured MCP server; `env` fills in the templates of their configuration.
 
-    def __init__(self, *, env: Mapping[str, str] | None = None, clock: Clock | None = None) -> None:
+    With a pool, executions share their connections to servers over HTTP that cannot tell them apart.
+    """
+
+    def __init__(self, *, env: Mapping[str, str] | None = None, clock: Clock | None = None, pool: ConnectionPool | None = None) -> None:
         self._env = dict(os.environ) if env is None else dict(env)
         self._clock = clock or SystemClock()
+        self._pool = pool
 
     def open(
         self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str = ""
@@ -51,7 +56,13 @@ class McpToolServers:
             async with anyio.create_task_group() as tasks:
                 servers = {
                     name: ToolServer(
-                        config, allowed=allowed.get(name), env=self._env, execution_id=execution_id, tasks=tasks, clock=self._clock
+                        config,
+                        allowed=allowed.get(name),
+                        env=self._env,
+                        execution_id=execution_id,
+                        tasks=tasks,
+                        clock=self._clock,
+                        pool=self._pool,
                     )
                     for name, config in configs.items()
                 }

@@ -14,6 +14,7 @@ from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolResult
 from tarsy.tools.executor import McpToolExecutor
+from tarsy.tools.pool import ConnectionPool
 from tarsy.tools.servers import McpToolServers
 
 HERE = Path(__file__).parent
@@ -81,8 +82,9 @@ async def opened(
     call_timeout: float = 20.0,
     filters: Mapping[str, tuple[str, ...]] | None = None,
     env: Mapping[str, str] | None = None,
+    pool: ConnectionPool | None = None,
 ) -> AsyncGenerator[Tools]:
-    tool_servers = McpToolServers(env={**os.environ, **(env or {})})
+    tool_servers = McpToolServers(env={**os.environ, **(env or {})}, pool=pool)
     configured = {each.name: each for each in servers}
     async with tool_servers.open(
         agent(*servers, call_timeout=call_timeout, filters=filters), configured, execution_id=EXECUTION_ID, track="0.analysis/0.tester"
