@@ -82,6 +82,8 @@ async def run_server(settings: Settings) -> None:
 
                 tasks.start_soon(obey, name="signals")
                 tasks.start_soon(work, name="workers")
+                # Listening already when the address is told: an early client waits in the queue.
+                listening.listen()
                 _announce(listening, settings)
                 await http.serve(sockets=[listening])
                 tasks.cancel_scope.cancel()
@@ -145,6 +147,8 @@ def _http(running: Application, settings: Settings) -> _Http:
             proxy_headers=False,
             timeout_graceful_shutdown=CONNECTION_GRACE_SECONDS,
             ws_max_size=64 * 1024,
+            # Small JSON messages many times a second: compressing them costs more than sending them.
+            ws_per_message_deflate=False,
         )
     )
 

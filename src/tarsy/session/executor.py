@@ -12,6 +12,7 @@ from tarsy.agent.stopping import StopReason
 from tarsy.config.resolved import ResolvedChain
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.history import StageRecord
+from tarsy.domain.score import SessionScore
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
@@ -37,7 +38,7 @@ class SessionExecutor:
         with self._workshop.cancellations.registered(work.session.id, lambda: scope.stop(StopReason.CANCELLED)):
             async with scope.limited(chain.session_timeout):
                 finish = await self._walk(work, chain, stages, scope)
-                await self._finish(work, finish)
+                await self._finish(work, chain, finish)
         match scope.stopped:
             case StopReason.CANCELLED:
                 await self._end_early(work, stages, RunStatus.CANCELLED, "cancelled")
@@ -99,7 +100,7 @@ class SessionExecutor:
             completed_at=now,
         )
 
-    async def _finish(self, work: SessionWork, finish: FinishSession) -> None:
+    async def _finish(self, work: SessionWork, chain: ResolvedChain, finish: FinishSession) -> None:
         close = SessionClose(
             status=finish.status,
             completed_at=self._workshop.clock.now(),
@@ -109,7 +110,9 @@ class SessionExecutor:
             executive_summary_error=finish.executive_summary_error,
             error_message=finish.error,
         )
-        await self._workshop.journal.commit(Step(claim=work.claim, session_close=close))
+        judged = chain.scoring is not None and close.status is SessionStatus.COMPLETED
+        score = _score_request(work.session.id, close) if judged else None
+        await self._workshop.journal.commit(Step(claim=work.claim, session_close=close, score=score))
         log.info("session.finished", session_id=work.session.id, status=close.status.value)
 
     async def _end_early(self, work: SessionWork, stages: Sequence[PlannedStage], status: RunStatus, reason: str) -> None:
@@ -135,6 +138,13 @@ class SessionExecutor:
             )
         )
         log.info("session.finished", session_id=work.session.id, status=close.status.value)
+
+
+def _score_request(session_id: str, close: SessionClose) -> SessionScore:
+    """A judgement that is made when somebody has time; the session is finished without it."""
+    return SessionScore(
+        id=str(uuid4()), session_id=session_id, status=RunStatus.PENDING, requested_by="tarsy", created_at=close.completed_at
+    )
 
 
 def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecord]) -> list[StageOutcome]:

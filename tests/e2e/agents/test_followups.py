@@ -53,7 +53,6 @@ async def test_a_finished_session_is_judged(database_url: str) -> None:
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(ClaimKind.SESSION)
-        await running.services.scores.request(SESSION_ID, requested_by="tester")
         await running.pool.work_off(ClaimKind.SCORE)
         score = await running.services.scores.latest(SESSION_ID)
         agrees_with_golden(await read_back(running), "scoring")
@@ -66,7 +65,6 @@ async def test_a_judge_without_a_score_fails_and_leaves_the_session_alone(databa
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(ClaimKind.SESSION)
-        await running.services.scores.request(SESSION_ID, requested_by="tester")
         await running.pool.work_off(ClaimKind.SCORE)
         score = await running.services.scores.latest(SESSION_ID)
         recording = await read_back(running)
