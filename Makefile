@@ -14,7 +14,7 @@ DASHBOARD_SOURCES := $(if $(DASHBOARD),$(shell find dashboard -path dashboard/no
 SERVERS_MODULES := $(if $(wildcard tests/contract/tools/servers/package.json),tests/contract/tools/servers/node_modules/.installed)
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check fmt format lint types imports pytest unit dashboard-test bench chaos migration build lock clean
+.PHONY: help run setup test check fmt format lint types imports pytest unit dashboard-test bench chaos migration build proto lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ migration: $(INSTALLED) ## draft the next migration from the tables (MESSAGE="wh
 
 build: setup ## make the wheel, dashboard included, in dist/
 	$(BIN)/uv build --wheel --no-build-isolation --python $(BIN)/python
+
+proto: $(INSTALLED) ## generate the Python code of the LLM contract anew
+	$(BIN)/python -m grpc_tools.protoc -I proto --python_out=src/tarsy/llm/proto --pyi_out=src/tarsy/llm/proto proto/llm/v1/llm.proto
 
 lock: $(INSTALLED) ## pin the dependencies of pyproject.toml anew (UPGRADE=--upgrade takes newer versions)
 	$(BIN)/uv pip compile pyproject.toml --extra all --group dev --generate-hashes --no-emit-index-url --no-header --no-annotate $(UPGRADE) -o requirements.lock

@@ -25,6 +25,8 @@ from tarsy.api.services import (
     QueueLimits,
     SampleIncident,
     ServerHealth,
+    ServerState,
+    ServerTool,
     Services,
     SystemWarning,
     ToolDefaults,
@@ -36,10 +38,11 @@ from tarsy.config.configuration import Config, NoProviderError
 from tarsy.config.default_tools import default_tools
 from tarsy.config.loader import LoadedConfig, load_config
 from tarsy.config.redaction import redacted
-from tarsy.config.resolved import ResolvedChain, ResolvedProvider
-from tarsy.config.resolved_entries import resolved_provider
+from tarsy.config.resolved import ResolvedChain, ResolvedMcpServer, ResolvedProvider
+from tarsy.config.resolved_entries import resolved_provider, resolved_server
 from tarsy.config.resolver import resolve_chain
 from tarsy.config.selection import McpSelection
+from tarsy.config.templates import variables
 from tarsy.db.audit import AuditLog
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import DatabaseUnavailableError, create_engine, ping
@@ -71,6 +74,7 @@ from tarsy.session.intake import AlertType, ConfiguredChains, Intake, SeveralSou
 from tarsy.session.runbook import RunbookSource
 from tarsy.session.workshop import Workshop
 from tarsy.settings import Role, Settings
+from tarsy.tools.health import HealthMonitor, ServerReport
 from tarsy.tools.masking.masker import Masker
 from tarsy.tools.servers import McpToolServers
 
@@ -110,13 +114,15 @@ async def application(settings: Settings, *, tools: ToolServers | None = None, l
         engine = create_engine(url)
         stack.push_async_callback(engine.dispose)
         await upgrade(engine)
-        model = llm or _llm_client(settings, loaded)
+        model = llm or llm_client(settings, loaded)
         stack.push_async_callback(model.aclose)
         built = _build(settings, loaded, auth, engine, url, model, tools or McpToolServers(env=loaded.env))
         async with anyio.create_task_group() as tasks:
             await tasks.start(built.listener.run)
             await tasks.start(built.sender.run)
             await tasks.start(built.application.live.run)
+            if settings.role is not Role.WORKER:
+                tasks.start_soon(built.monitor.run, name="tool server health")
             yield built.application
             tasks.cancel_scope.cancel()
 
@@ -126,6 +132,7 @@ class _Built:
     application: Application
     listener: NotificationListener
     sender: NotificationSender
+    monitor: HealthMonitor
 
 
 def _build(
@@ -152,11 +159,14 @@ def _build(
         listener.subscribe(WORK, pool.on_work)
         listener.subscribe(CANCEL, pool.on_cancel)
         listener.on_gap(pool.on_gap)
-    services = _services(loaded, auth, engine, sessions, live, llm, pool, pod_id)
-    return _Built(Application(api=create_app(services), services=services, pool=pool, engine=engine, live=live), listener, sender)
+    monitor = HealthMonitor(watched_servers(loaded), env=loaded.env)
+    services = _services(loaded, auth, engine, sessions, live, llm, pool, pod_id, monitor)
+    built = Application(api=create_app(services), services=services, pool=pool, engine=engine, live=live)
+    return _Built(built, listener, sender, monitor)
 
 
-def _llm_client(settings: Settings, loaded: LoadedConfig) -> LLMClient:
+def llm_client(settings: Settings, loaded: LoadedConfig) -> LLMClient:
+    """The way to the models: in this process, or the LLM service that TARSY_LLM_SERVICE_ADDR names."""
     if settings.llm_service_addr:
         from tarsy.llm.grpc_client import GrpcLLMClient  # noqa: PLC0415 - heavy, imported on first use
 
@@ -214,6 +224,7 @@ def _services(
     llm: LLMClient,
     pool: WorkerPool | None,
     pod_id: str,
+    monitor: HealthMonitor,
 ) -> Services:
     config, mask = loaded.config, _mask(loaded)
     intake = Intake(
@@ -234,7 +245,7 @@ def _services(
         chats=ChatRepository(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),
-        system=Installation(loaded),
+        system=Installation(loaded, monitor),
         workers=PoolView(pool),
         queue_limits=QueueLimits(
             worker_count=config.queue.worker_count,
@@ -321,6 +332,7 @@ class Installation:
     """What people may see of the configuration."""
 
     loaded: LoadedConfig
+    monitor: HealthMonitor
 
     def config(self) -> Mapping[str, Any]:
         return redacted(self.loaded.config)
@@ -334,17 +346,57 @@ class Installation:
         )
 
     def mcp_servers(self) -> Sequence[ServerHealth]:
-        return ()
+        watched = {report.name: report for report in self.monitor.reports}
+        config = self.loaded.config
+        return tuple(
+            server_health(watched[name])
+            if name in watched
+            else unwatched(name, server.transport.type.value, missing_variables(self.loaded, name))
+            for name, server in config.mcp_servers.items()
+        )
 
     def warnings(self) -> Sequence[SystemWarning]:
         config = self.loaded.config
         found = [SystemWarning(WarningSource.CONFIG, str(problem)) for problem in self.loaded.warnings]
+        found += [SystemWarning(WarningSource.MCP, report.problem or report.name, report.since) for report in self.monitor.warnings]
         try:
             for chain_id in config.chains:
                 resolve_chain(config, chain_id)
         except NoProviderError as error:
             found.append(SystemWarning(WarningSource.LLM, str(error)))
         return tuple(found)
+
+
+def missing_variables(loaded: LoadedConfig, name: str) -> frozenset[str]:
+    """What the environment lacks to start a tool server."""
+    transport = resolved_server(loaded.config, name).transport
+    return frozenset(variable for variable in variables(transport.model_dump_json()) if variable not in loaded.env)
+
+
+def watched_servers(loaded: LoadedConfig) -> Mapping[str, ResolvedMcpServer]:
+    """The tool servers that some chain can use and that have all they need."""
+    used = {
+        server
+        for alert_type in loaded.config.chains.alert_types
+        for server in (entry["name"] for entry in default_tools(loaded.config, alert_type)["servers"])
+    }
+    return {name: resolved_server(loaded.config, name) for name in sorted(used) if not missing_variables(loaded, name)}
+
+
+def server_health(report: ServerReport) -> ServerHealth:
+    return ServerHealth(
+        name=report.name,
+        transport=report.transport,
+        state=ServerState(report.state.value),
+        error=report.problem,
+        checked_at=report.checked_at,
+        tools=tuple(ServerTool(tool.name, tool.description) for tool in report.tools),
+    )
+
+
+def unwatched(name: str, transport: str, missing: frozenset[str]) -> ServerHealth:
+    reason = f"not started: set {', '.join(sorted(missing))}" if missing else "not used by any chain"
+    return ServerHealth(name=name, transport=transport, state=ServerState.UNKNOWN, error=reason)
 
 
 @dataclass(frozen=True, slots=True)
