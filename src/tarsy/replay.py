@@ -6,13 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tarsy.agent.ports import ToolServers
+from tarsy.config.configuration import Config
 from tarsy.config.loader import load_config
+from tarsy.config.problems import did_you_mean
 from tarsy.config.resolved import ResolvedProvider
-from tarsy.config.resolved_entries import resolved_provider
+from tarsy.config.resolved_entries import reaches, resolved_provider
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded import open_database
 from tarsy.db.migrate import upgrade
 from tarsy.db.recordings import RecordingSource
+from tarsy.domain.agent import LLMBackend
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.recording import RecordedOutcome, Recording
 from tarsy.domain.replay import Difference, differences
@@ -66,7 +69,9 @@ async def _replay(settings: Settings, file: Path, options: ReplayOptions) -> Rep
     if recording.outcome is None:
         raise NotReplayableError(f"{file} holds no outcome to compare with")
     tools: ToolServers | None = None if options.live_tools else RecordedToolServers(recording)
-    client = ForkingClient(recording, options.from_step, _live_provider(settings, options), in_process_client(env=settings.env))
+    loaded = load_config(settings.config_dir, settings.env)
+    live = _live_provider(loaded.config, options.live_model)
+    client = ForkingClient(recording, options.from_step, live, in_process_client(env=loaded.env))
     async with application(settings, tools=tools, llm=client) as running:
         replayed = await _run(running, recording, str(file))
     return ReplayOutcome(file, tuple(differences(recording.outcome, replayed)), replayed)
@@ -88,11 +93,12 @@ async def _run(running: Application, recording: Recording, source: str) -> Recor
     return found.outcome
 
 
-def _live_provider(settings: Settings, options: ReplayOptions) -> ResolvedProvider | None:
-    if options.live_model is None:
+def _live_provider(config: Config, name: str | None) -> ResolvedProvider | None:
+    if name is None:
         return None
-    providers = load_config(settings.config_dir, settings.env).config.llm_providers
-    return resolved_provider(options.live_model, providers[options.live_model])
+    if name not in config.llm_providers:
+        raise NotReplayableError(f'There is no provider "{name}"; {did_you_mean(name, config.llm_providers)}')
+    return resolved_provider(name, config.llm_providers[name])
 
 
 class ForkingClient:
@@ -105,7 +111,8 @@ class ForkingClient:
 
     async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
         if self._live and (request.track, request.turn) not in self._played:
-            request = replace(request, provider=self._live)
+            fits = reaches(request.backend, self._live.type, self._live.model)
+            request = replace(request, provider=self._live, backend=request.backend if fits else LLMBackend.LANGCHAIN)
         async for chunk in self._inner.generate(request):
             yield chunk
 

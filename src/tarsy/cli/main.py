@@ -7,6 +7,8 @@ import typer
 
 from tarsy import __version__
 from tarsy.cli import config, db, samples, tools
+from tarsy.cli.doctor import doctor
+from tarsy.cli.init import init
 from tarsy.cli.investigate import investigate
 from tarsy.cli.llm_service import llm_service
 from tarsy.cli.recordings import export, replay
@@ -24,6 +26,8 @@ app.command()(serve)
 app.command()(investigate)
 app.command()(watch)
 app.command()(samples.demo)
+app.command()(init)
+app.command()(doctor)
 app.command()(export)
 app.command()(replay)
 app.command("llm-service")(llm_service)

@@ -2,11 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tarsy.cli.process import process_settings
+
+if TYPE_CHECKING:
+    from tarsy.domain.recording import Recording
 
 
 def export(
@@ -22,11 +25,15 @@ def export(
     if recording is None:
         typer.echo(f"There is no session {session_id} in this database.", err=True)
         raise typer.Exit(1)
-    text = recording.model_dump_json(indent=1, exclude_defaults=True)
     if output:
-        output.write_text(text + "\n", encoding="utf-8")
+        output.write_text(as_text(recording), encoding="utf-8")
     else:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(as_text(recording))
+
+
+def as_text(recording: "Recording") -> str:
+    """A recording as it is written to a file."""
+    return recording.model_dump_json(indent=1, exclude_defaults=True) + "\n"
 
 
 def replay(

@@ -11,8 +11,8 @@ from tarsy.config.registries import AgentRegistry, ChainRegistry, LLMProviderReg
 from tarsy.config.system import SystemConfig
 
 _LOCAL_MODEL = (
-    "for a model on your own machine or network (Ollama, llama.cpp, vLLM) add an entry with `type: openai`, `model` and `base_url` to llm-providers.yaml "
-    "and name it in tarsy.yaml as `defaults.llm_provider`"
+    "for a model on your own machine or network (Ollama, llama.cpp, vLLM) run `tarsy init local-model --url ADDRESS --model NAME`, which writes an entry "
+    "with `type: openai`, `model` and `base_url` to llm-providers.yaml and names it in tarsy.yaml as `defaults.llm_provider`"
 )
 
 

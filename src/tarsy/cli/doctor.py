@@ -1,0 +1,92 @@
+"""`tarsy doctor`: look at everything TARSy needs and say what to do about what is missing."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tarsy.cli.process import process_settings
+
+if TYPE_CHECKING:
+    from tarsy.cli.finding import Finding
+    from tarsy.settings import Settings
+
+
+def doctor(
+    config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
+    host: Annotated[str, typer.Option(help="The address you want to serve on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port you want to serve on.")] = 8080,
+    *,
+    call: Annotated[bool, typer.Option("--call", help="Ask every model in use for one word. This may cost a fraction of a cent.")] = False,
+) -> None:
+    """Check Python, database, configuration, keys, tool servers and port. Exit status 1 if something has to be put right."""
+    import logging  # noqa: PLC0415 - only when the command runs
+
+    import anyio  # noqa: PLC0415 - heavy, imported on first use
+
+    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
+
+    # What would be logged is a finding, told in full.
+    configure_logs(level=logging.CRITICAL)
+    healthy = anyio.run(_examine, config, host, port, call)
+    raise typer.Exit(0 if healthy else 1)
+
+
+async def _examine(config: Path | None, host: str, port: int, call: bool) -> bool:  # noqa: FBT001 - anyio.run passes by position
+    from tarsy.cli.finding import Verdict  # noqa: PLC0415 - with the rest
+
+    failed = 0
+    async for finding in _findings(config, host, port, call=call):
+        typer.echo(str(finding))
+        failed += finding.verdict is Verdict.FAIL
+    typer.echo(f"\n{failed} to put right." if failed else "\nReady. Start it with: tarsy serve")
+    return not failed
+
+
+async def _findings(config: Path | None, host: str, port: int, *, call: bool) -> "AsyncGenerator[Finding]":
+    from tarsy.cli import machine_checkup as machine  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.cli.finding import fail  # noqa: PLC0415 - with the rest
+    from tarsy.config.problems import ConfigError  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.settings import CannotServeError  # noqa: PLC0415 - with the rest
+
+    yield machine.check_python()
+    try:
+        settings = process_settings(config)
+    except (ConfigError, CannotServeError) as error:
+        yield fail("settings", str(error))
+        return
+    disk = machine.check_disk(settings)
+    if disk:
+        yield disk
+    yield await machine.check_database(settings)
+    yield await machine.check_port(host, port)
+    async for finding in _configured(settings, call=call):
+        yield finding
+
+
+async def _configured(settings: "Settings", *, call: bool) -> "AsyncGenerator[Finding]":
+    from tarsy.cli import config_checkup as checkup  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.cli.machine_checkup import check_dotenv  # noqa: PLC0415 - with the rest
+    from tarsy.config.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.problems import ConfigError  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.wiring import llm_client  # noqa: PLC0415 - heavy, imported on first use
+
+    try:
+        loaded = load_config(settings.config_dir, settings.env)
+    except ConfigError as error:
+        for finding in checkup.check_configuration(error):
+            yield finding
+        return
+    dotenv = check_dotenv(loaded.directory)
+    for finding in (*checkup.check_configuration(loaded), *([dotenv] if dotenv else []), *checkup.check_keys(loaded)):
+        yield finding
+    if call:
+        client = llm_client(settings, loaded)
+        try:
+            async for finding in checkup.check_calls(loaded, client):
+                yield finding
+        finally:
+            await client.aclose()
+    for finding in await checkup.check_tools(loaded):
+        yield finding

@@ -1,0 +1,93 @@
+"""What TARSy needs of the machine: Python, room for data, a database, a port."""
+
+import platform
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+import httpx
+
+from tarsy.cli.finding import Finding, fail, ok, warn
+from tarsy.db import migrate
+from tarsy.db.connection import DatabaseUnavailableError, create_engine
+from tarsy.db.embedded import default_data_dir, open_database
+from tarsy.settings import Settings
+
+OLDEST_PYTHON = (3, 11)
+# PostgreSQL begins with 60 MB and keeps some hundred of its log; a session is a megabyte at most.
+TIGHT_BYTES = 1_000_000_000
+TOO_LITTLE_BYTES = 200_000_000
+PROBE_SECONDS = 2.0
+
+
+def check_python(version: tuple[int, int] = sys.version_info[:2]) -> Finding:
+    if version < OLDEST_PYTHON:
+        return fail("Python", f"{platform.python_version()} is too old", "install Python 3.11 or later")
+    return ok("Python", platform.python_version())
+
+
+def check_disk(settings: Settings) -> Finding | None:
+    """Room for the embedded database; None where the data is kept elsewhere."""
+    if settings.database_url:
+        return None
+    data_dir = (settings.data_dir or default_data_dir()).expanduser().resolve()
+    standing = next(path for path in (data_dir, *data_dir.parents) if path.exists())
+    free = shutil.disk_usage(standing).free
+    told = f"{data_dir} has {free / 1e9:.1f} GB free"
+    cure = "free some space, or keep the data elsewhere with TARSY_DATA_DIR"
+    if free < TOO_LITTLE_BYTES:
+        return fail("disk", told, cure)
+    return warn("disk", told, cure) if free < TIGHT_BYTES else ok("disk", told)
+
+
+async def check_database(settings: Settings) -> Finding:
+    """Start the embedded server, or reach the one that DATABASE_URL names, and look at its schema; nothing is changed."""
+    kind = "the one DATABASE_URL names" if settings.database_url else "embedded PostgreSQL"
+    try:
+        async with open_database(settings.database_url, settings.data_dir) as url:
+            engine = create_engine(url)
+            try:
+                revision = await migrate.current(engine)
+            finally:
+                await engine.dispose()
+    except DatabaseUnavailableError as error:
+        return fail("database", error.problem, error.cure)
+    newest = migrate.head()
+    if revision == newest:
+        return ok("database", f"{kind}, schema {revision}")
+    if revision is None:
+        return ok("database", f"{kind}, empty: the first start makes the tables")
+    if revision > newest:
+        return fail("database", f"{kind}, schema {revision} is newer than this TARSy ({newest})", "run the newer TARSy")
+    return warn("database", f"{kind}, schema {revision}; the newest is {newest}", "the next start upgrades it, or: tarsy db upgrade")
+
+
+async def check_port(host: str, port: int) -> Finding:
+    """Whether `tarsy serve` could listen there, or already does."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+        except OSError as error:
+            reason = error.strerror
+        else:
+            return ok("port", f"{host}:{port} is free")
+    if await _is_tarsy(host, port):
+        return ok("port", f"TARSy already runs at http://{host}:{port}/")
+    return fail("port", f"{host}:{port} cannot be used: {reason}", "choose another one: tarsy serve --port 8081")
+
+
+async def _is_tarsy(host: str, port: int) -> bool:
+    try:
+        async with httpx.AsyncClient(timeout=PROBE_SECONDS, trust_env=False) as http:
+            answer = await http.get(f"http://{host}:{port}/health")
+            return "checks" in answer.json()
+    except (httpx.HTTPError, ValueError):
+        return False
+
+
+def check_dotenv(directory: Path | None) -> Finding | None:
+    """Which `.env` files count; None where there is none."""
+    places = [place for place in (Path(".env"), *([directory / ".env"] if directory else [])) if place.is_file()]
+    return ok(".env", ", ".join(str(place) for place in places)) if places else None
