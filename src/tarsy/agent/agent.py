@@ -46,7 +46,7 @@ class BaseAgent:
         stored = await context.journal.load(context.execution_id)
         scribe = Scribe(context, stored)
         try:
-            if not stored.messages:
+            if not stored.begun:
                 await scribe.commit(execution_changes=(scribe.moved(RunStatus.ACTIVE),))
             return await self._controller.run(context, scribe, stored)
         except anyio.get_cancelled_exc_class():

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
 from uuid import uuid4
 
-import anyio
-
 from tarsy.agent.execution import ExecutionContext
 from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange
@@ -39,9 +37,8 @@ class Scribe:
         self._written: dict[str, int] = {}
 
     async def commit(self, **parts: Unpack[StepParts]) -> None:
-        """Write a step, whole: it is short, and half of what it says must never be left to chance by a cancellation."""
-        with anyio.CancelScope(shield=True):
-            await self._context.journal.commit(Step(claim=self._context.claim, **parts))
+        """Write a step. The journal writes it whole, whoever cancels meanwhile."""
+        await self._context.journal.commit(Step(claim=self._context.claim, **parts))
 
     def reserve(self, count: int) -> range:
         """Sequence numbers for messages that will be stored later, in whatever order they come."""

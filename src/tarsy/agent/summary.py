@@ -1,13 +1,15 @@
 """Large tool results, shortened by a model before the agent reads them. If that fails, the agent gets the beginning and a notice."""
 
+from dataclasses import dataclass
+
 from tarsy.agent.budget import DEFAULT_WINDOW
 from tarsy.agent.execution import ExecutionContext
 from tarsy.agent.model_call import ModelCall, WholeText, failed_closes
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL
 from tarsy.agent.scribe import Scribe
 from tarsy.config.resolved import ResolvedSummarization
-from tarsy.domain.interaction import LLMInteractionKind
-from tarsy.domain.timeline import TimelineEventType
+from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
+from tarsy.domain.timeline import TimelineClose, TimelineEventType
 from tarsy.domain.tool import ToolName, ToolResult
 from tarsy.kit.text import clip, estimate_tokens
 from tarsy.llm.client import GenerateInput
@@ -17,6 +19,15 @@ _CHARACTERS_PER_TOKEN = 4
 _SUMMARY_INPUT_TOKENS = 60_000
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the model is shown of a result, and what else belongs into the step that stores it."""
+
+    text: str
+    closed: tuple[TimelineClose, ...] = ()
+    interactions: tuple[LLMInteraction, ...] = ()
+
+
 class Summarizer:
     """Decides what of a result the model is shown."""
 
@@ -24,16 +35,13 @@ class Summarizer:
         self._context = context
         self._scribe = scribe
 
-    async def shown(self, result: ToolResult, question: str) -> str:
+    async def shown(self, result: ToolResult, question: str) -> Shown:
         """The result itself, its summary, or its beginning: whatever the model can carry."""
         settings = self._settings(result)
         if settings:
-            summary = await self._summarize(result, settings, question)
-            if summary:
-                return f"{summary}\n\n[Summary of a result of {len(result.content)} characters. {_whole(result)}]"
-            return self._clipped(result, settings.size_threshold_tokens)
+            return await self._summarize(result, settings, question)
         limit = self._limit()
-        return self._clipped(result, limit) if estimate_tokens(result.content) > limit else result.content
+        return Shown(self._clipped(result, limit) if estimate_tokens(result.content) > limit else result.content)
 
     def needed(self, result: ToolResult) -> bool:
         """Whether showing the result takes a model call."""
@@ -56,15 +64,11 @@ class Summarizer:
     def _clipped(self, result: ToolResult, limit_tokens: int) -> str:
         return clip(result.content, limit_tokens * _CHARACTERS_PER_TOKEN) + f"\n[{_whole(result)}]"
 
-    async def _summarize(self, result: ToolResult, settings: ResolvedSummarization, question: str) -> str | None:
+    async def _summarize(self, result: ToolResult, settings: ResolvedSummarization, question: str) -> Shown:
         config = self._context.config
-        name = ToolName.parse(result.call.name)
-        if name is None:
-            return None
+        server, _, tool = result.call.name.strip().partition(".")
         text = clip(result.content, _SUMMARY_INPUT_TOKENS * _CHARACTERS_PER_TOKEN)
-        messages = self._context.prompts.build_mcp_summarization_messages(
-            name.server, name.tool, question, text, settings.summary_max_token_limit
-        )
+        messages = self._context.prompts.build_mcp_summarization_messages(server, tool, question, text, settings.summary_max_token_limit)
         request = GenerateInput(
             session_id=self._context.session_id,
             execution_id=self._context.execution_id,
@@ -78,11 +82,11 @@ class Summarizer:
             request, LLMInteractionKind.SUMMARIZATION, within=config.llm_call_timeout, own_messages=True
         )
         if call.answer.error or not call.answer.text.strip():
-            await self._scribe.commit(closed=failed_closes(call, self._scribe), llm_interactions=(call.interaction,))
-            return None
+            clipped = self._clipped(result, settings.size_threshold_tokens)
+            return Shown(clipped, failed_closes(call, self._scribe), (call.interaction,))
         closed = (self._scribe.close(call.open_event[0], metadata={"call_id": result.call.id}),) if call.open_event else ()
-        await self._scribe.commit(closed=closed, llm_interactions=(call.interaction,))
-        return call.answer.text
+        summary = f"{call.answer.text}\n\n[Summary of a result of {len(result.content)} characters. {_whole(result)}]"
+        return Shown(summary, closed, (call.interaction,))
 
 
 def _whole(result: ToolResult) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tarsy import __version__
-from tarsy.cli import config, db, samples, tools
+from tarsy.cli import config, db, samples, sessions, tools
 from tarsy.cli.doctor import doctor
 from tarsy.cli.init import init
 from tarsy.cli.investigate import investigate
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.add_typer(config.app, name="config")
 app.add_typer(db.app, name="db")
 app.add_typer(samples.app, name="samples")
+app.add_typer(sessions.app, name="sessions")
 app.add_typer(tools.app, name="tools")
 app.command()(serve)
 app.command()(investigate)

@@ -126,9 +126,12 @@ class ToolTurn:
             await scribe.commit(closed=closed, mcp_interactions=interactions)
             closed, interactions = (), ()
         shown = await self._summarizer.shown(result, self._question)
-        body = self._speech.result_message(self._run.context.prompts, result, shown)
+        body = self._speech.result_message(self._run.context.prompts, result, shown.text)
         message = scribe.message(body, pending.sequence_number)
-        await scribe.commit(closed=closed, mcp_interactions=interactions, messages=(message,))
+        # A summary is stored with the message it is for: one that nobody was shown would have to be paid for again.
+        await scribe.commit(
+            closed=(*closed, *shown.closed), mcp_interactions=interactions, llm_interactions=shown.interactions, messages=(message,)
+        )
         return message
 
     def _interaction(self, result: ToolResult) -> MCPInteraction:

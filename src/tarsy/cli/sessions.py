@@ -1,0 +1,122 @@
+"""`tarsy sessions`: look at what is stored, and erase it."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import anyio
+import typer
+
+from tarsy.cli.db import DatabaseUrl, DataDir
+from tarsy.cli.process import process_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+app = typer.Typer(no_args_is_help=True, help="Look at stored sessions, and erase them.")
+
+ACTOR = "command line"
+
+Result = TypeVar("Result")
+
+
+@app.command("list")
+def list_sessions(
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most this many, newest first.")] = 20,
+    status: Annotated[str | None, typer.Option(help="Only sessions of this status.", show_default="all")] = None,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """List sessions, newest first."""
+    from tarsy.db.session_list import SessionFilter  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db.sessions import SessionRepository  # noqa: PLC0415 - with the rest
+    from tarsy.domain.status import SessionStatus  # noqa: PLC0415 - with the rest
+
+    if status is not None and status not in set(SessionStatus):
+        typer.echo(f"There is no status {status!r}; there are: {', '.join(SessionStatus)}.", err=True)
+        raise typer.Exit(2)
+    where = SessionFilter(statuses=(SessionStatus(status),) if status else ())
+    page = _with_engine(lambda engine: SessionRepository(engine).list(where, limit=limit), database_url, data_dir)
+    for session in page.sessions:
+        typer.echo(f"{session.id}  {session.created_at:%Y-%m-%d %H:%M}  {session.status:<12}{session.alert_type}")
+    if not page.sessions:
+        typer.echo("There are no sessions.")
+
+
+@app.command()
+def purge(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Sessions to erase.", show_default=False)] = None,
+    older_than: Annotated[
+        int | None, typer.Option(min=0, metavar="DAYS", help="Erase all that ended more than this many days ago.")
+    ] = None,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Erase finished sessions and everything recorded of them. Only the audit log remembers them."""
+    from tarsy.db.retention import OldSessions  # noqa: PLC0415 - heavy, imported on first use
+
+    if bool(ids) == (older_than is not None):
+        typer.echo("Name sessions by id, or say --older-than DAYS.", err=True)
+        raise typer.Exit(2)
+    if older_than is None:
+        _purge_by_id(ids or [], yes=yes, url=database_url, data_dir=data_dir)
+        return
+    days = older_than
+    count = _with_engine(lambda engine: OldSessions(engine).count(days=days), database_url, data_dir)
+    if count and not yes:
+        typer.confirm(f"Erase {count} sessions that ended more than {days} days ago? This cannot be undone.", abort=True)
+    erase = OldSessions.erase
+    erased = _with_engine(lambda engine: erase(OldSessions(engine), days=days, actor=ACTOR, hidden_only=False), database_url, data_dir)
+    typer.echo(f"Erased {erased} sessions.")
+
+
+def _purge_by_id(ids: list[str], *, yes: bool, url: str | None, data_dir: "Path | None") -> None:
+    from uuid import UUID  # noqa: PLC0415 - with the rest
+
+    from tarsy.db.refusals import ConflictError, NotFoundError  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db.sessions import SessionRepository  # noqa: PLC0415 - with the rest
+
+    try:
+        wanted = [str(UUID(text)) for text in ids]
+    except ValueError as error:
+        typer.echo("A session's id looks like 01234567-89ab-cdef-0123-456789abcdef; `tarsy sessions list` shows them.", err=True)
+        raise typer.Exit(2) from error
+    if not yes:
+        typer.confirm(f"Erase {len(wanted)} session{'s' if len(wanted) > 1 else ''}? This cannot be undone.", abort=True)
+
+    async def erase(engine: "AsyncEngine") -> int:
+        failures = 0
+        for session_id in wanted:
+            try:
+                await SessionRepository(engine).purge(session_id, actor=ACTOR)
+            except (NotFoundError, ConflictError) as error:
+                failures += 1
+                typer.echo(str(error), err=True)
+        return failures
+
+    failures = _with_engine(erase, url, data_dir)
+    typer.echo(f"Erased {len(wanted) - failures} sessions.")
+    raise typer.Exit(1 if failures else 0)
+
+
+def _with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: "Path | None") -> Result:
+    """Run `work` on the database and let go of it again."""
+    from tarsy.db.connection import create_engine  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db.embedded import open_database  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db.migrate import upgrade  # noqa: PLC0415 - with the rest
+
+    settings = process_settings(database_url=url, data_dir=data_dir)
+
+    async def run() -> Result:
+        async with open_database(settings.database_url, settings.data_dir) as address:
+            engine = create_engine(address)
+            try:
+                await upgrade(engine)
+                return await work(engine)
+            finally:
+                await engine.dispose()
+
+    return anyio.run(run)

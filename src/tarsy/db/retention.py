@@ -1,0 +1,69 @@
+"""Old sessions: hidden, then erased, in batches. Any number of processes may try; one at a time does."""
+
+from datetime import timedelta
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.db.audit import AuditAction
+
+# An arbitrary number that only this lock uses.
+_LOCK = sa.text("SELECT pg_try_advisory_xact_lock(7421902)")
+# Short transactions: nobody should wait because old data are cleared away.
+BATCH = 200
+
+# `completed_at` comes first in both: it is indexed, and nothing is hidden before it has ended.
+_HIDE = sa.text(
+    """
+    WITH old AS (
+        SELECT id FROM alert_sessions WHERE completed_at < now() - CAST(:age AS interval) AND deleted_at IS NULL
+        ORDER BY completed_at LIMIT :batch FOR UPDATE SKIP LOCKED
+    ),
+    hidden AS (UPDATE alert_sessions s SET deleted_at = now() FROM old WHERE s.id = old.id RETURNING s.id)
+    INSERT INTO audit_log (actor, action, session_id) SELECT :actor, :action, id FROM hidden
+    """
+)
+_ERASE = sa.text(
+    """
+    WITH old AS (
+        SELECT id FROM alert_sessions s
+        WHERE s.completed_at < now() - CAST(:age AS interval) AND (NOT :hidden_only OR s.deleted_at < now() - CAST(:age AS interval))
+            AND NOT EXISTS (SELECT FROM chat_user_messages c WHERE c.session_id = s.id AND c.status IN ('pending', 'active'))
+            AND NOT EXISTS (SELECT FROM session_scores c WHERE c.session_id = s.id AND c.status IN ('pending', 'active'))
+        ORDER BY s.completed_at LIMIT :batch FOR UPDATE SKIP LOCKED
+    ),
+    erased AS (DELETE FROM alert_sessions s USING old WHERE s.id = old.id RETURNING s.id),
+    channels AS (DELETE FROM event_channels c USING old WHERE c.name = 'session:' || old.id)
+    INSERT INTO audit_log (actor, action, session_id) SELECT :actor, :action, id FROM erased
+    """
+)
+_COUNT = sa.text("SELECT count(*) FROM alert_sessions WHERE completed_at < now() - CAST(:age AS interval)")
+
+
+class OldSessions:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def hide(self, *, days: int, actor: str) -> int:
+        """Soft-delete sessions that ended more than `days` ago; says how many."""
+        return await self._in_batches(_HIDE, {"age": timedelta(days=days), "actor": actor, "action": AuditAction.SESSION_DELETED.value})
+
+    async def erase(self, *, days: int, actor: str, hidden_only: bool) -> int:
+        """Erase sessions that ended (or, with `hidden_only`, were hidden) more than `days` ago; only the audit log remembers them."""
+        action = AuditAction.SESSION_PURGED.value
+        return await self._in_batches(_ERASE, {"age": timedelta(days=days), "actor": actor, "action": action, "hidden_only": hidden_only})
+
+    async def count(self, *, days: int) -> int:
+        """How many sessions ended more than `days` ago, hidden or not."""
+        async with self._engine.connect() as connection:
+            return (await connection.execute(_COUNT, {"age": timedelta(days=days)})).scalar_one()
+
+    async def _in_batches(self, statement: sa.TextClause, parameters: dict[str, object]) -> int:
+        done, more = 0, True
+        while more:
+            async with self._engine.begin() as connection:
+                if not (await connection.execute(_LOCK)).scalar_one():
+                    return done
+                count = (await connection.execute(statement, {**parameters, "batch": BATCH})).rowcount
+            done, more = done + count, count == BATCH
+        return done

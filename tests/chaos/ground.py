@@ -1,0 +1,64 @@
+"""Where the chaos happens: a database of the test's own, and what can be done to it from outside."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import asyncpg
+
+from chaos.scenario import Scenario
+from chaos.story import FINAL
+from tarsy.db.connection import create_engine
+from tarsy.db.sessions import SessionRepository
+
+# 0 in CI: a short form of everything.
+ROUNDS = int(os.environ.get("TARSY_CHAOS_ROUNDS") or 0)
+PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    url: str
+    directory: Path
+
+    async def submit(self, made: Scenario, **changes: Any) -> str:
+        engine = create_engine(self.url)
+        session = made.session(**changes)
+        try:
+            await SessionRepository(engine).insert(session)
+        finally:
+            await engine.dispose()
+        return session.id
+
+    async def fetch(self, query: str, *arguments: object) -> list[dict[str, Any]]:
+        connection = await asyncpg.connect(self.url)
+        try:
+            return [dict(row) for row in await connection.fetch(query, *arguments)]
+        finally:
+            await connection.close()
+
+    async def let_an_hour_pass(self) -> None:
+        """For the claims of dead workers."""
+        for table in ("alert_sessions", "chat_user_messages", "session_scores"):
+            await self.fetch(f"UPDATE {table} SET last_interaction_at = now() - interval '1 hour' WHERE claim_token IS NOT NULL")  # noqa: S608 - fixed names
+
+    async def status(self, session_id: str) -> str:
+        return (await self.fetch("SELECT status FROM alert_sessions WHERE id = $1", session_id))[0]["status"]
+
+    async def until(self, query: str, *arguments: object, within: float = PATIENCE_SECONDS) -> None:
+        """Wait until the query's first value is true."""
+        connection = await asyncpg.connect(self.url)
+        true = False
+        try:
+            with anyio.fail_after(within):
+                while not true:
+                    true = bool(await connection.fetchval(query, *arguments))
+                    await anyio.sleep(0 if true else 0.02)
+        finally:
+            await connection.close()
+
+    async def until_ended(self, *session_ids: str, within: float = PATIENCE_SECONDS) -> None:
+        query = "SELECT count(*) = $2 FROM alert_sessions WHERE id = ANY($1::uuid[]) AND status = ANY($3::text[])"
+        await self.until(query, list(session_ids), len(session_ids), sorted(FINAL), within=within)

@@ -1,0 +1,125 @@
+"""A replica: the real worker process, with a journal that can end it at a chosen step.
+
+Replicas are forked from a process that has everything imported, so that a hundred of them cost what a handful would.
+"""
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+import anyio
+
+from tarsy import wiring
+from tarsy.db.journal import PostgresJournal
+from tarsy.domain.step import Step
+from tarsy.server import run_server
+from tarsy.settings import Role, Settings
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["chaos.replica"])
+# A replica that was told to end and does not within this time is a failure of its own.
+END_SECONDS = 30
+
+CONFIG = """
+queue:
+  worker_count: {workers}
+  max_concurrent_sessions: {cap}
+  poll_interval: 200ms
+  poll_interval_jitter: 50ms
+  heartbeat_interval: {heartbeat}
+  orphan_threshold: {orphan}
+  orphan_detection_interval: {detection}
+  graceful_shutdown_timeout: {grace}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replica:
+    """How a replica runs. `kill_at` ends it right before or right after the step of that number."""
+
+    url: str
+    directory: Path
+    kill_at: int | None = None
+    before: bool = False
+    workers: int = 2
+    cap: int = 100
+    heartbeat: str = "1s"
+    orphan: str = "60s"
+    detection: str = "500ms"
+    grace: str = "10s"
+    replay_speed: float = 0.0
+
+    @property
+    def steps_file(self) -> Path:
+        return self.directory / "steps"
+
+    def start(self) -> ForkServerProcess:
+        config = self.directory / "config"
+        config.mkdir(parents=True, exist_ok=True)
+        values = {name: getattr(self, name) for name in ("workers", "cap", "heartbeat", "orphan", "detection", "grace")}
+        (config / "tarsy.yaml").write_text(CONFIG.format(**values))
+        process = CONTEXT.Process(target=_serve, args=(self,))
+        process.start()
+        return process
+
+    @contextmanager
+    def running(self) -> Generator[ForkServerProcess]:
+        """Run until the end of the block, then end in the orderly way."""
+        process = self.start()
+        try:
+            yield process
+        finally:
+            stop(process)
+
+
+def stop(process: ForkServerProcess) -> None:
+    if process.is_alive():
+        process.terminate()
+    process.join(END_SECONDS)
+    if process.is_alive():
+        process.kill()
+        process.join(END_SECONDS)
+        raise AssertionError(f"replica {process.pid} did not end within {END_SECONDS} s of SIGTERM")
+
+
+def _serve(replica: Replica) -> None:
+    """The body of the process."""
+    with (replica.directory / f"replica-{os.getpid()}.log").open("w") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1, closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
+        wiring.PostgresJournal = _deadly(replica)
+        settings = Settings(
+            env={},
+            database_url=replica.url,
+            config_dir=replica.directory / "config",
+            replay_speed=replica.replay_speed,
+            role=Role.WORKER,
+            port=0,
+        )
+        anyio.run(run_server, settings)
+
+
+def _deadly(replica: Replica) -> type[PostgresJournal]:
+    class DeadlyJournal(PostgresJournal):
+        begun = 0
+        done = 0
+
+        async def commit(self, step: Step) -> None:
+            cls = type(self)
+            cls.begun += 1
+            if replica.before and cls.begun == replica.kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            await super().commit(step)
+            cls.done += 1
+            replica.steps_file.write_text(str(cls.done))
+            if not replica.before and cls.done == replica.kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return DeadlyJournal
