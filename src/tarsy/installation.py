@@ -1,0 +1,187 @@
+"""The installation as people see it: its configuration, samples, tool servers, workers and health. Used by the wiring alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.api.services import (
+    DATABASE,
+    Health,
+    Probe,
+    SampleIncident,
+    ServerHealth,
+    ServerState,
+    ServerTool,
+    SystemWarning,
+    ToolDefaults,
+    WarningSource,
+    WorkerState,
+)
+from tarsy.config.configuration import Config, NoProviderError
+from tarsy.config.default_tools import default_tools
+from tarsy.config.loader import LoadedConfig
+from tarsy.config.redaction import redacted
+from tarsy.config.resolved import ResolvedChain, ResolvedMcpServer, ResolvedProvider
+from tarsy.config.resolved_entries import resolved_provider, resolved_server
+from tarsy.config.resolver import resolve_chain
+from tarsy.config.selection import McpSelection
+from tarsy.config.templates import variables
+from tarsy.db.connection import DatabaseUnavailableError, ping
+from tarsy.demo.samples import list_samples
+from tarsy.domain.agent import ProviderType
+from tarsy.llm.client import LLMClient
+from tarsy.llm.health import LLMHealth
+from tarsy.queue.pool import WorkerPool
+from tarsy.session.intake import AlertType, UnknownAlertTypeError
+from tarsy.tools.health import HealthMonitor, ServerReport
+
+
+def probes(engine: AsyncEngine, llm: LLMClient, pool: WorkerPool | None) -> Mapping[str, Probe]:
+    async def database() -> Health:
+        try:
+            await ping(engine)
+        except DatabaseUnavailableError as error:
+            return Health(healthy=False, message=error.problem)
+        return Health(healthy=True)
+
+    async def workers() -> Health:
+        if pool is None:
+            return Health(healthy=True, message="this process has no workers")
+        busy = sum(slot.claim is not None for slot in pool.slots)
+        return Health(healthy=True, details={"workers": len(pool.slots), "busy": busy})
+
+    async def model() -> Health:
+        health: LLMHealth = await llm.health()
+        return Health(healthy=health.ok, message=health.detail)
+
+    return {DATABASE: database, "worker_pool": workers, "llm_service": model}
+
+
+@dataclass(frozen=True, slots=True)
+class SampleChains:
+    """Sample incidents as alert types: on the model that other alerts would get, on the recorded one where there is none."""
+
+    config: Config
+
+    def alert_types(self) -> Sequence[AlertType]:
+        return tuple(AlertType(sample.alert_type, sample.chain.chain_id, sample.title, is_sample=True) for sample in list_samples())
+
+    def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
+        del selection  # a sample has one tool server, its simulated cluster
+        for sample in list_samples():
+            if sample.alert_type == alert_type:
+                provider = sample_model(self.config)
+                return sample.live(provider) if provider else sample.chain
+        raise UnknownAlertTypeError(alert_type, [sample.alert_type for sample in list_samples()])
+
+
+def sample_model(config: Config) -> ResolvedProvider | None:
+    """The real model that investigates the samples; None: they are played from their recordings."""
+    name = config.defaults.llm_provider or config.default_provider
+    if name is None or config.llm_providers[name].type is ProviderType.REPLAY:
+        return None
+    return resolved_provider(name, config.llm_providers[name])
+
+
+def sample_incidents(config: Config) -> Sequence[SampleIncident]:
+    recorded = sample_model(config) is None
+    return tuple(
+        SampleIncident(
+            name=sample.name,
+            title=sample.title,
+            description=sample.description,
+            alert_type=sample.alert_type,
+            alert_data=sample.alert_data,
+            questions=sample.questions,
+            recorded=recorded,
+        )
+        for sample in list_samples()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What people may see of the configuration."""
+
+    loaded: LoadedConfig
+    monitor: HealthMonitor
+
+    def config(self) -> Mapping[str, Any]:
+        return redacted(self.loaded.config)
+
+    def default_tools(self) -> Sequence[ToolDefaults]:
+        config = self.loaded.config
+        found = (default_tools(config, alert_type) for alert_type in config.chains.alert_types)
+        return tuple(
+            ToolDefaults(entry["alert_type"], tuple(server["name"] for server in entry["servers"]), entry["native_tools"])
+            for entry in found
+        )
+
+    def mcp_servers(self) -> Sequence[ServerHealth]:
+        watched = {report.name: report for report in self.monitor.reports}
+        config = self.loaded.config
+        return tuple(
+            server_health(watched[name])
+            if name in watched
+            else unwatched(name, server.transport.type.value, missing_variables(self.loaded, name))
+            for name, server in config.mcp_servers.items()
+        )
+
+    def warnings(self) -> Sequence[SystemWarning]:
+        config = self.loaded.config
+        found = [SystemWarning(WarningSource.CONFIG, str(problem)) for problem in self.loaded.warnings]
+        found += [SystemWarning(WarningSource.MCP, report.problem or report.name, report.since) for report in self.monitor.warnings]
+        try:
+            for chain_id in config.chains:
+                resolve_chain(config, chain_id)
+        except NoProviderError as error:
+            found.append(SystemWarning(WarningSource.LLM, str(error)))
+        return tuple(found)
+
+
+def missing_variables(loaded: LoadedConfig, name: str) -> frozenset[str]:
+    """What the environment lacks to start a tool server."""
+    transport = resolved_server(loaded.config, name).transport
+    return frozenset(variable for variable in variables(transport.model_dump_json()) if variable not in loaded.env)
+
+
+def watched_servers(loaded: LoadedConfig) -> Mapping[str, ResolvedMcpServer]:
+    """The tool servers that some chain can use and that have all they need."""
+    used = {
+        server
+        for alert_type in loaded.config.chains.alert_types
+        for server in (entry["name"] for entry in default_tools(loaded.config, alert_type)["servers"])
+    }
+    return {name: resolved_server(loaded.config, name) for name in sorted(used) if not missing_variables(loaded, name)}
+
+
+def server_health(report: ServerReport) -> ServerHealth:
+    return ServerHealth(
+        name=report.name,
+        transport=report.transport,
+        state=ServerState(report.state.value),
+        error=report.problem,
+        checked_at=report.checked_at,
+        tools=tuple(ServerTool(tool.name, tool.description) for tool in report.tools),
+    )
+
+
+def unwatched(name: str, transport: str, missing: frozenset[str]) -> ServerHealth:
+    reason = f"not started: set {', '.join(sorted(missing))}" if missing else "not used by any chain"
+    return ServerHealth(name=name, transport=transport, state=ServerState.UNKNOWN, error=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolView:
+    """The workers of this process."""
+
+    pool: WorkerPool | None
+
+    def states(self) -> Sequence[WorkerState]:
+        slots = self.pool.slots if self.pool else ()
+        return tuple(
+            WorkerState(name=slot.name, session_id=slot.claim.session_id if slot.claim else None, busy_since=slot.busy_since)
+            for slot in slots
+        )
