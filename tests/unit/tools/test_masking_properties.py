@@ -101,6 +101,33 @@ def test_a_kubernetes_secret_that_is_cut_off_does_not_survive(values: dict[str, 
     assert [secret for secret in planted if secret in masked] == []
 
 
+PIECES = st.sampled_from(
+    [
+        *"\"'`\\:=,;{}[]()<>|&#@ \n\t-",
+        "password",
+        "token",
+        "secret",
+        "kind: Secret\n",
+        "data:",
+        "- ",
+        "  ",
+        "x",
+        "7",
+        "value",
+        "name: ",
+        "://",
+        "eyJ",
+        "Bearer ",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, max_size=40).map("".join))
+def test_any_arrangement_of_what_matters_can_be_masked(text: str) -> None:
+    MASKER.mask(text)
+
+
 @given(st.text(max_size=300))
 def test_any_text_can_be_masked_and_masking_is_idempotent(text: str) -> None:
     once = MASKER.mask(text)

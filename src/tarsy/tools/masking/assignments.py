@@ -16,7 +16,7 @@ _LEADS = re.compile(
     (?:[_-]?(?:value|b64|base64|encoded|\d{{1,2}}))?
     (?:
         (?P<assign>(?:{_QUOTES})?\]?[ \t]{{0,4}}(?:=>|:=|[:=])[ \t]{{0,8}})
-      | (?P<entry>(?:{_QUOTES})?\s{{0,4}},?\s{{0,200}}(?:{_QUOTES})?value(?:{_QUOTES})?\s{{0,4}}:[ \t]{{0,4}})
+      | (?P<entry>(?:{_QUOTES})?\s{{0,4}},?\s{{0,200}}(?:{_QUOTES})?value(?:{_QUOTES})?\s{{0,4}}[:=][ \t]{{0,4}})
       | (?P<tag>>)
       | (?P<gap>[ \t]{{1,4}}(?=[^\s-]))
     )""",
@@ -27,11 +27,15 @@ _LEAD_CHARS = frozenset("_-vbe0123456789\\\"'`] \t\r\n:=>,")
 _NAME_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.-/$&?"
 # How long a name can be.
 _NAME_WINDOW = 100
-_BEFORE_ENTRY = re.compile(rf"name(?:{_QUOTES})?\s{{0,4}}:\s{{0,4}}(?:{_QUOTES})?\Z")
+_BEFORE_ENTRY = re.compile(rf"(?:name|key)(?:{_QUOTES})?\s{{0,4}}[:=]\s{{0,4}}(?:{_QUOTES})?\Z")
 _BEFORE_LINE = re.compile(rf"[ \t]*(?:- )?(?:{_QUOTES})?\Z")
 
-_QUOTED = re.compile(r"""(?P<open>\\{0,3}(?P<mark>["'`]))(?P<body>(?:(?!(?P=open))[^\n]){0,8192})(?P=open)""")
-_UNTIL_BREAK = re.compile(r"""(?:[^\s&;"'<>,`]|,(?!\s|[\w.-]{1,40}\s?[=:])|&(?![\w.-]{1,40}=)){1,8192}""")
+# Plain quotes may hold escaped ones, and doubled ones as YAML and SQL write them; quotes that are escaped themselves end at the next like them.
+_QUOTED = re.compile(
+    r"""[bru]?(?P<open>["'`])(?P<body>(?:\\[^\n]|''(?=[^\s,;:}\])])|(?!(?P=open))[^\\\n]){0,8192})(?P=open)""", re.IGNORECASE
+)
+_QUOTED_TWICE = re.compile(r"""(?P<open>\\{1,3}["'])(?P<body>(?:(?!(?P=open))[^\n]){0,8192})(?P=open)""")
+_UNTIL_BREAK = re.compile(r"""(?:\\[ ]|[^\s&;"'<>,`]|,(?!\s|[\w.-]{1,40}\s?[=:])|&(?![\w.-]{1,40}=)){1,8192}""")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|AWS4-HMAC-SHA256)[ \t]+", re.IGNORECASE)
 _BLOCK = re.compile(r"[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?(?=\n)")
 
@@ -97,34 +101,41 @@ def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], *, cert
     match leads.lastgroup:
         case "assign":
             alone = _BEFORE_LINE.match(text, max(text.rfind("\n", 0, name_at) + 1, name_at - _NAME_WINDOW), name_at) is not None
-            span = _value_span(text, at, yaml_line=alone and ":" in leads.group())
+            span = _value_span(text, at, yaml_line=alone and ":" in leads.group(), spaces=certain)
             return (span, not alone and ": " in leads.group()) if span else None
         case "entry":
             if _BEFORE_ENTRY.search(lowered, max(0, name_at - 20), name_at) is None:
                 return None
-            span = _value_span(text, at, yaml_line=True)
+            span = _value_span(text, at, yaml_line=True, spaces=certain)
         case "tag":
             if lowered[name_at - 1 : name_at] != "<":
                 return None
             closing = text.find("<", at, at + 4096)
             span = (at, closing) if closing > at else None
         case _:
-            # An option, or a statement such as SQL's: WITH PASSWORD 'x'.
-            if not lowered.startswith("--", name_at) and not (certain and text[at] in "\"'"):
+            if not _takes_next_word(text, lowered, name_at, at, certain=certain):
                 return None
             span = _value_span(text, at, yaml_line=False)
     return (span, leads.lastgroup == "gap") if span else None
 
 
-def _value_span(text: str, start: int, *, yaml_line: bool) -> Span | None:
+def _takes_next_word(text: str, lowered: str, name_at: int, at: int, *, certain: bool) -> bool:
+    """Whether a name is followed by its value without a sign between: options, SQL's PASSWORD 'x', Redis' and Docker's directives."""
+    if lowered.startswith("--", name_at):
+        return True
+    directive = lowered.startswith(("requirepass", "masterauth"), name_at) or lowered.endswith("env ", 0, name_at)
+    return certain and (directive or text[at] in "\"'")
+
+
+def _value_span(text: str, start: int, *, yaml_line: bool, spaces: bool = False) -> Span | None:
     """Where the value that begins at `start` lies, without its quotes."""
-    quoted = _QUOTED.match(text, start)
+    quoted = _QUOTED.match(text, start) or _QUOTED_TWICE.match(text, start)
     if quoted is not None:
         scheme = _SCHEME.match(text, quoted.start("body"), quoted.end("body"))
         return (scheme.end() if scheme else quoted.start("body")), quoted.end("body")
     scheme = _SCHEME.match(text, start)
     if scheme is None and yaml_line:
-        return _yaml_span(text, start)
+        return _yaml_span(text, start, spaces=spaces)
     return _bare_span(text, scheme.end() if scheme else start)
 
 
@@ -139,8 +150,8 @@ def _bare_span(text: str, start: int) -> Span | None:
     return start, start + max(1, len(value.rstrip(f".,:;\\{closing}")))
 
 
-def _yaml_span(text: str, start: int) -> Span | None:
-    """A YAML value: the rest of the line, or the block of deeper lines below it."""
+def _yaml_span(text: str, start: int, *, spaces: bool) -> Span | None:
+    """A YAML value: the rest of the line if it may hold spaces, or the block of deeper lines below it."""
     block = _BLOCK.match(text, start)
     if block is not None:
         return _block_span(text, start, block.end() + 1)
@@ -149,21 +160,29 @@ def _yaml_span(text: str, start: int) -> Span | None:
     value = value.rstrip()
     if not value or value[0] in "{[":
         return None
+    if value[0] in "\"'":
+        # The quote is closed on a later line, or not at all.
+        below = _deeper_lines(text, end + 1, _indent(text, start)) if end != -1 else ()
+        return start, max((stop for _, stop in below), default=start + len(value))
     # Commas and braces belong to a list of pairs on one line, not to the value.
-    if "," in value or (value[-1] in "}]" and "{" not in value and "[" not in value):
+    if "," in value or (not spaces and " " in value) or (value[-1] in "}]" and "{" not in value and "[" not in value):
         return _bare_span(text, start)
     return start, start + len(value)
 
 
 def _block_span(text: str, key_at: int, start: int) -> Span | None:
     """The lines from `start` on that stand deeper than the key."""
-    line = text[text.rfind("\n", 0, key_at) + 1 : key_at]
-    indent = len(line) - len(line.lstrip(" -"))
-    lines = list(_deeper_lines(text, start, indent))
+    lines = list(_deeper_lines(text, start, _indent(text, key_at)))
     if not lines:
         return None
     first = lines[0]
     return first[0] + len(text[first[0] : first[1]]) - len(text[first[0] : first[1]].lstrip(" ")), lines[-1][1]
+
+
+def _indent(text: str, at: int) -> int:
+    """How deep the key of the line stands."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return len(line) - len(line.lstrip(" -"))
 
 
 def _deeper_lines(text: str, start: int, indent: int) -> Iterator[Span]:

@@ -26,6 +26,12 @@ _BASIC = re.compile(r"asic (?P<value>[A-Za-z0-9+/]{8,}={0,2})(?![\w+/])")
 _JWT = re.compile(r"eyJ(?<![\w-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*)?")
 _COOKIE = re.compile(r"ookie:[ \t]*(?P<value>[^\n\"']{4,4096})")
 _CURL_USER = re.compile(r"(?P<head>(?:-u|--user)[ =]['\"]?[\w.@-]{1,64}:)(?P<value>[^\s'\"]{1,256})")
+# `docker login -p x`, `sshpass -p x`, `redis-cli -a x`.
+_SHORT_OPTION = re.compile(
+    r"(?:sshpass|(?:docker|podman|oc|helm registry) login|redis-cli)\b[^\n|;&]{0,120}?[ \t]-[pa][ \t]?(?P<value>[^\s'\"-][^\s'\"]{0,255})"
+)
+# As in a Docker configuration: user and password in base64.
+_AUTH_ENTRY = re.compile(r"""auth\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}"(?P<value>[A-Za-z0-9+/]{8,4096}={0,2})""")
 _DOMAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24})(?![\w-])")
 _LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
 # What stands after an `@` in names that are no addresses: units, hosts inside the cluster, files.
@@ -104,7 +110,16 @@ def mask_bearer(text: str) -> str:
         text = _BASIC.sub(_value_replaced(mark, lambda value: b":" in _decoded(value)), text)
     if "ookie:" in text:
         text = _COOKIE.sub(_value_replaced(mark), text)
-    return _CURL_USER.sub(_value_replaced(label("password")), text) if "-u" in text else text
+    if 'auth"' in text or "auth\\" in text:
+        text = _AUTH_ENTRY.sub(_value_replaced(mark, lambda value: b":" in _decoded(value)), text)
+    return _mask_short_options(text)
+
+
+def _mask_short_options(text: str) -> str:
+    replaced = _value_replaced(label("password"))
+    if any(program in text for program in ("sshpass", " login", "redis-cli")):
+        text = _SHORT_OPTION.sub(replaced, text)
+    return _CURL_USER.sub(replaced, text) if "-u" in text else text
 
 
 def _value_replaced(mark: str, counts: Callable[[str], bool] = bool) -> Callable[[re.Match[str]], str]:

@@ -32,7 +32,7 @@ ANNOUNCEMENTS = (
     _of("aws_secret_key", Sort.NAMED, "key token", r"aws_?secret(?:_?access)?_?key|secret_?access_?key|aws_session_token"),
     _of("password", Sort.CERTAIN, "password passwd passphrase passcode passwort", r"password|passwd|passphrase|passcode|passwort"),
     _of("password", Sort.CERTAIN, "requirepass masterauth", r"requirepass|masterauth"),
-    _of("password", Sort.LIKELY, "pass pwd", r"(?:[_.-]|db|user|root|admin)(?:pass|pwd)"),
+    _of("password", Sort.LIKELY, "pass pwd", r"(?:^|[_.-]|db|user|root|admin)(?:pass|pwd)"),
     _of(
         "api_key",
         Sort.LIKELY,

@@ -153,7 +153,7 @@ def is_secret(value: str, sort: Sort, *, prose: bool, quoted: bool) -> bool:
         case Sort.LIKELY:
             return machine_made
         case Sort.NAMED:
-            return machine_made and not _OBJECT_NAME.fullmatch(bare)
+            return machine_made and not (_OBJECT_NAME.fullmatch(bare) and (len(bare) < 16 or "-" in bare or "/" in bare or "." in bare))
         case Sort.ENCODED:
             return _BASE64.fullmatch(bare) is not None
 
