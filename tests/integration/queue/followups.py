@@ -1,0 +1,25 @@
+"""Questions and judgements about a session that has ended."""
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from chaos.ground import Ground
+from chaos.scenario import Scenario
+from tarsy.db.chats import ChatRepository
+from tarsy.db.scores import ScoreRepository
+from tarsy.domain.claim import ClaimKind
+
+
+async def ended_session(ground: Ground, made: Scenario) -> str:
+    session_id = await ground.submit(made)
+    await ground.fetch("UPDATE alert_sessions SET status = 'completed', completed_at = now() WHERE id = $1", session_id)
+    return session_id
+
+
+async def open_followup(engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind) -> str:
+    """Ask for something that waits to be claimed; returns its session's id."""
+    session_id = await ended_session(ground, made)
+    if kind is ClaimKind.CHAT:
+        await ChatRepository(engine).ask(session_id, "And now?", author="somebody")
+    else:
+        await ScoreRepository(engine).request(session_id, requested_by="somebody")
+    return session_id

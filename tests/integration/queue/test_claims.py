@@ -1,0 +1,92 @@
+"""Claiming: the cap is exact, the oldest comes first, the queue's limit is exact, however many want to at once."""
+
+from datetime import timedelta
+
+import anyio
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from chaos.ground import Ground
+from chaos.scenario import Scenario
+from integration.queue.followups import open_followup
+from tarsy.db.queue import WorkQueue
+from tarsy.db.refusals import QueueFullError
+from tarsy.db.sessions import SessionRepository
+from tarsy.domain.claim import Claim, ClaimKind
+from tarsy.domain.work import Pulse
+
+
+async def submitted(ground: Ground, made: Scenario, count: int) -> list[str]:
+    """Sessions in the order in which they arrived."""
+    first = made.session().created_at
+    return [await ground.submit(made, created_at=first + timedelta(seconds=number)) for number in range(count)]
+
+
+async def claim(engine: AsyncEngine, cap: int = 100) -> Claim | None:
+    claimed = await WorkQueue(engine, pod_id="test").claim(ClaimKind.SESSION, cap=cap)
+    return claimed[0].claim if claimed else None
+
+
+async def test_twenty_claimers_at_once_fill_the_cap_exactly_and_with_the_oldest(
+    engine: AsyncEngine, ground: Ground, made: Scenario
+) -> None:
+    ids = await submitted(ground, made, 12)
+    claims: list[Claim | None] = []
+
+    async def claimer() -> None:
+        claims.append(await claim(engine, cap=7))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(claimer)
+    assert sorted(claim.id for claim in claims if claim) == sorted(ids[:7])
+    assert len({claim.token for claim in claims if claim}) == 7
+
+
+async def test_sessions_are_claimed_in_the_order_in_which_they_arrived(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
+    ids = await submitted(ground, made, 5)
+    claims = [await claim(engine) for _ in range(6)]
+    assert [claim.id if claim else None for claim in claims] == [*ids, None]
+
+
+async def test_a_full_queue_takes_exactly_as_many_as_fit_from_a_crowd(engine: AsyncEngine, made: Scenario) -> None:
+    repository = SessionRepository(engine)
+    outcomes: list[bool] = []
+
+    async def submit() -> None:
+        try:
+            await repository.insert(made.session(), max_queue_size=10)
+        except QueueFullError:
+            outcomes.append(False)
+        else:
+            outcomes.append(True)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(30):
+            tasks.start_soon(submit)
+    assert sorted(outcomes) == [False] * 20 + [True] * 10
+    assert (await repository.queue_state()).pending == 10
+
+
+async def test_a_heartbeat_hears_of_cancellation_and_of_loss(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
+    await submitted(ground, made, 3)
+    alive, unwanted, lost = [claimed for claimed in [await claim(engine) for _ in range(3)] if claimed]
+    await SessionRepository(engine).request_cancel(unwanted.id, actor="somebody")
+    await ground.fetch("UPDATE alert_sessions SET claim_token = gen_random_uuid() WHERE id = $1", lost.id)
+    pulses = await WorkQueue(engine, pod_id="test").beat([alive, unwanted, lost])
+    assert pulses == {alive.id: Pulse.ALIVE, unwanted.id: Pulse.CANCEL, lost.id: Pulse.LOST}
+
+
+@pytest.mark.parametrize("kind", [ClaimKind.CHAT, ClaimKind.SCORE])
+async def test_followups_are_claimed_once_each(engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind) -> None:
+    await open_followup(engine, ground, made, kind)
+    queue = WorkQueue(engine, pod_id="test")
+    claims: list[object] = []
+
+    async def claimer() -> None:
+        claims.append(await queue.claim(kind, cap=1))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(10):
+            tasks.start_soon(claimer)
+    assert sum(claim is not None for claim in claims) == 1
