@@ -59,6 +59,8 @@ async def read_session(settings: Settings, session_id: str) -> Recording | None:
 async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayOptions) -> list[ReplayOutcome]:
     """Run recordings again, one after the other, in a database that is thrown away afterwards."""
     with tempfile.TemporaryDirectory(prefix="tarsy-") as directory:
+        # Nothing in it is secret before the database closes its own directory, and its account has to get there.
+        Path(directory).chmod(0o711)
         own = replace(settings, data_dir=Path(directory), database_url=None, replay_speed=0.0)
         async with open_database(None, own.data_dir) as url:
             return [await _replay(replace(own, database_url=url), file, options) for file in files]

@@ -29,10 +29,11 @@ def explained() -> Generator[None]:
 def _explanation(error: BaseException) -> str | None:
     from tarsy.config.problems import ConfigError  # noqa: PLC0415 - imported only when something went wrong
     from tarsy.db.connection import DatabaseUnavailableError  # noqa: PLC0415 - same
+    from tarsy.llm.providers.replay import RecordingUnreadableError  # noqa: PLC0415 - same
     from tarsy.session.playback import NotReplayableError  # noqa: PLC0415 - same
     from tarsy.settings import CannotServeError  # noqa: PLC0415 - same
 
-    told = ConfigError | DatabaseUnavailableError | CannotServeError | ServerRefusedError | NotReplayableError
+    told = ConfigError | DatabaseUnavailableError | CannotServeError | ServerRefusedError | NotReplayableError | RecordingUnreadableError
     if isinstance(error, told):
         return str(error)
     return None

@@ -39,7 +39,9 @@ def _describe(tool: ToolDefinition) -> str:
     properties = _mapping(tool.parameters_schema.get("properties"))
     required = tool.parameters_schema.get("required")
     names: list[Any] = cast("list[Any]", required) if isinstance(required, list) else []
-    lines.extend(f"    - {_parameter(name, _mapping(schema), required=name in names)}" for name, schema in properties.items())
+    # Required ones first, in the server's order, then the others by name: a schema that was stored has lost the order of its keys.
+    ordered = dict.fromkeys([*(name for name in map(str, names) if name in properties), *sorted(properties)])
+    lines.extend(f"    - {_parameter(name, _mapping(properties[name]), required=name in names)}" for name in ordered)
     return "\n".join(lines)
 
 
@@ -66,7 +68,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str, sort_keys=True)
 
 
 def _one_line(text: str) -> str:
