@@ -1,0 +1,165 @@
+"""`tarsy export` and `tarsy replay`: a session as a file, and the file as a session again."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from contract.llm.vendor_server import VendorServer, vendor_server
+from contract.llm.vendors import ChatCompletions, Said
+from e2e.tarsy_process import COMMAND_SECONDS, TARSY, Served, plain_environment, served, tarsy
+from tarsy.cli.recordings import as_text
+from tarsy.replay import read_session
+from tarsy.settings import Settings, settings_from
+
+# Seven investigations and as many replays: longer than other tests on a busy machine.
+pytestmark = [pytest.mark.xdist_group("replay"), pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("installation")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def recordings(server: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every sample, investigated by the server and exported; with its questions asked where it has some."""
+    directory = tmp_path_factory.mktemp("recordings")
+    with server.client() as http:
+        samples = http.get("/api/v1/samples").json()["samples"]
+        sessions = {sample["name"]: _submitted(http, sample) for sample in samples}
+        for session in sessions.values():
+            _wait_for(http, session, "session.completed")
+        first, session = samples[0], sessions[samples[0]["name"]]
+        http.post(f"/api/v1/sessions/{session}/chat/messages", json={"content": first["questions"][0]}).raise_for_status()
+        _wait_for(http, session, "chat.message", work="chat")
+    anyio.run(_export, settings_from(server.env), directory, sessions)
+    return directory
+
+
+async def _export(settings: Settings, directory: Path, sessions: Mapping[str, str]) -> None:
+    for name, session in sessions.items():
+        recording = await read_session(settings, session)
+        assert recording
+        (directory / f"{name}.json").write_text(as_text(recording))
+
+
+def _submitted(http: httpx.Client, sample: dict[str, Any]) -> str:
+    alert = {"data": sample["alert_data"], "alert_type": sample["alert_type"]}
+    return http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"]
+
+
+def _wait_for(http: httpx.Client, session: str, kind: str, **fields: str) -> None:
+    with http.stream("GET", f"/api/v1/sessions/{session}/events", params={"last_event_id": 0}) as events:
+        for line in events.iter_lines():
+            if line.startswith("data:"):
+                event = json.loads(line.removeprefix("data:"))
+                if event["type"] == kind and fields.items() <= event.items():
+                    return
+
+
+def test_every_exported_sample_replays_to_the_last_byte(recordings: Path, tmp_path: Path) -> None:
+    run = tarsy("replay", "--check", recordings, cwd=tmp_path)
+    files = sorted(recordings.glob("*.json"))
+    assert len(files) >= 7
+    assert run.stdout.splitlines() == [f"{file}: identical" for file in files], run.stdout + run.stderr
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_recording_is_self_contained_and_written_the_same_each_time(server: Served, recordings: Path, tmp_path: Path) -> None:
+    recorded = json.loads((recordings / "crashloop.json").read_text())
+    session = recorded["title"].removeprefix("Session ")
+    again = tarsy("export", session, cwd=tmp_path, env=server.env)
+    assert again.stdout == (recordings / "crashloop.json").read_text()
+    assert again.stderr == ""
+    assert {"alert", "chain", "calls", "catalogs", "tools", "questions", "outcome"} <= recorded.keys()
+    assert all(call["request_hash"] for call in recorded["calls"])
+
+
+def test_a_recording_that_was_tampered_with_is_found_out(recordings: Path, tmp_path: Path) -> None:
+    recorded = json.loads((recordings / "crashloop.json").read_text())
+    recorded["tools"][0]["content"] = "No resources found."
+    recorded["outcome"]["final_analysis"] = "It was the moon."
+    (tmp_path / "tampered.json").write_text(json.dumps(recorded))
+    run = tarsy("replay", "tampered.json", cwd=tmp_path)
+    assert run.returncode == 1
+    assert run.stdout.startswith("tampered.json: ")
+    assert "  final_analysis\n  recorded: It was the moon.\n  replayed: " in run.stdout
+    assert "No resources found." in run.stdout
+    short = tarsy("replay", "--check", tmp_path, cwd=tmp_path)
+    assert (short.returncode, len(short.stdout.splitlines())) == (1, 1)
+
+
+def test_what_cannot_be_replayed_is_explained_in_a_sentence(server: Served, tmp_path: Path) -> None:
+    (tmp_path / "no-outcome.yaml").write_text("tarsy_recording: 1\ncalls: []\n")
+    (tmp_path / "no-recording.yaml").write_text("kind: Pod\n")
+    for file, part in (("no-outcome.yaml", "holds no outcome"), ("no-recording.yaml", "cannot be read")):
+        run = tarsy("replay", file, cwd=tmp_path)
+        assert run.returncode == 1
+        assert part in run.stderr
+        assert "Traceback" not in run.stderr
+    for unknown in ("00000000-0000-0000-0000-000000000000", "tomorrow"):
+        run = tarsy("export", unknown, cwd=tmp_path, env=server.env)
+        assert (run.returncode, run.stderr) == (1, f"There is no session {unknown} in this database.\n")
+
+
+async def _replay_with(vendor: VendorServer, directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    (directory / "config").mkdir(exist_ok=True)
+    provider = {"type": "openai", "model": "qwen3:8b", "base_url": f"{vendor.url}/v1"}
+    (directory / "config" / "llm-providers.yaml").write_text(json.dumps({"llm_providers": {"local": provider}}))
+    with anyio.fail_after(COMMAND_SECONDS):
+        return await anyio.run_process([*TARSY, "replay", *arguments], cwd=directory, env=plain_environment(), check=False)
+
+
+async def test_a_live_model_is_asked_with_the_recorded_tools_at_hand(recordings: Path, tmp_path: Path) -> None:
+    model = ChatCompletions()
+    async with vendor_server() as vendor:
+        answers = ("It was the config map.", "A config map broke it.", "The sync did.")
+        vendor.replies.extend(model.reply(Said(text=(answer,))) for answer in answers)
+        run = await _replay_with(vendor, tmp_path, "--live-model", "local", str(recordings / "crashloop.json"))
+        asked = vendor.bodies
+    said = run.stdout.decode()
+    assert run.returncode == 1, run.stderr
+    assert "replayed: It was the config map." in said
+    assert len(asked) == len(answers)
+    assert any("pods_list" in tool["function"]["name"] for tool in asked[0]["tools"])
+
+
+async def test_a_fork_plays_the_first_steps_and_lets_the_live_model_go_on(recordings: Path, tmp_path: Path) -> None:
+    recorded = json.loads((recordings / "crashloop.json").read_text())
+    model = ChatCompletions()
+    async with vendor_server() as vendor:
+        vendor.replies.extend(model.reply(Said(text=(answer,))) for answer in ("Seen enough.", "Short.", "Because."))
+        run = await _replay_with(vendor, tmp_path, "--live-model", "local", "--from-step", "2", str(recordings / "crashloop.json"))
+        asked = vendor.bodies
+    assert run.returncode == 1, run.stderr
+    results = [message["content"] for message in asked[0]["messages"] if message["role"] == "tool"]
+    assert any(recorded["tools"][0]["content"] in result for result in results)
+    assert len(asked) == 3
+
+
+def test_live_tools_are_really_called(recordings: Path, tmp_path: Path) -> None:
+    """The simulated cluster answers again; what it says depends on nothing but the incident."""
+    recorded = json.loads((recordings / "crashloop.json").read_text())
+    recorded["tools"] = []
+    recorded["chain"]["mcp_servers"]["cluster"]["transport"]["command"] = sys.executable
+    (tmp_path / "without-results.json").write_text(json.dumps(recorded))
+    with_tools = tarsy("replay", "--live-tools", "without-results.json", cwd=tmp_path)
+    without = tarsy("replay", "without-results.json", cwd=tmp_path)
+    assert "holds no result for this call" in without.stdout
+    assert "holds no result for this call" not in with_tools.stdout
+    assert without.returncode == 1
+
+
+def test_options_that_make_no_sense_are_refused(recordings: Path, tmp_path: Path) -> None:
+    file = recordings / "crashloop.json"
+    assert "--from-step needs --live-model" in tarsy("replay", "--from-step", "1", file, cwd=tmp_path).stderr
+    run = tarsy("replay", "--live-model", "gemini-2.5-por", file, cwd=tmp_path)
+    assert (run.returncode, run.stderr) == (1, 'There is no provider "gemini-2.5-por"; did you mean "gemini-2.5-pro"?\n')
