@@ -1,7 +1,6 @@
 """Follow-up questions about a finished session. The answer to each is a stage; who gives it is the queue's business."""
 
 from dataclasses import asdict
-from typing import Any
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -13,6 +12,7 @@ from tarsy.db.audit import AuditAction, note
 from tarsy.db.followups import one_at_a_time, require_follow_up
 from tarsy.db.outbox import publish
 from tarsy.db.refusals import NotFoundError
+from tarsy.db.session_rows import chat_message_of
 from tarsy.db.sessions import CancelAnswer
 from tarsy.db.tables import chat_user_messages, chats
 from tarsy.domain import announce
@@ -74,7 +74,7 @@ class ChatRepository:
         query = sa.select(*(table.c[name] for name in names)).where(table.c.session_id == session_id)
         async with self._engine.connect() as connection:
             rows = (await connection.execute(query.order_by(table.c.created_at, table.c.id))).mappings().all()
-        return [_message(row) for row in rows]
+        return [chat_message_of(row) for row in rows]
 
     async def request_cancel(self, session_id: str, message_id: str, *, actor: str) -> CancelAnswer:
         """Withdraw a question, or stop its answer.
@@ -89,7 +89,7 @@ class ChatRepository:
             row = (await connection.execute(sa.select(table).where(of_session).with_for_update())).mappings().one_or_none()
             if row is None:
                 raise NotFoundError("chat message", message_id)
-            message = _message({name: row[name] for name in ChatUserMessage.__dataclass_fields__})
+            message = chat_message_of(row)
             if message.status.is_final:
                 return CancelAnswer.ALREADY_ENDED
             await note(
@@ -103,8 +103,3 @@ class ChatRepository:
             await connection.execute(sa.update(table).where(of_session).values(ended))
             await publish(connection, [announce.chat_message(message, status=RunStatus.CANCELLED)], session_id=session_id)
             return CancelAnswer.CANCELLED
-
-
-def _message(row: sa.RowMapping | dict[str, Any]) -> ChatUserMessage:
-    values: dict[str, Any] = {**row, "status": RunStatus(row["status"])}
-    return ChatUserMessage(**values)

@@ -1,7 +1,6 @@
 """Scores of finished sessions: asked for, and read. Who judges is the queue's business."""
 
 from dataclasses import asdict
-from typing import Any
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -10,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy.db import signals
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.followups import one_at_a_time, require_follow_up
+from tarsy.db.session_rows import score_of
 from tarsy.db.tables import session_scores
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.score import SessionScore
@@ -51,7 +51,4 @@ class ScoreRepository:
         newest = query.order_by(session_scores.c.created_at.desc(), session_scores.c.id.desc()).limit(1)
         async with self._engine.connect() as connection:
             row = (await connection.execute(newest)).mappings().one_or_none()
-        if row is None:
-            return None
-        values: dict[str, Any] = {**row, "status": RunStatus(row["status"])}
-        return SessionScore(**values)
+        return score_of(row) if row else None

@@ -14,6 +14,7 @@ from tarsy.db.cursor import Cursor
 from tarsy.db.outbox import publish
 from tarsy.db.refusals import ConflictError, NotFoundError, QueueFullError
 from tarsy.db.session_list import SessionFilter, SessionPage, queue_positions, read_page
+from tarsy.db.session_rows import session_of
 from tarsy.db.tables import agent_executions, alert_sessions, event_channels
 from tarsy.domain import announce
 from tarsy.domain.claim import ClaimKind
@@ -80,8 +81,7 @@ class SessionRepository:
             row = (await connection.execute(query)).mappings().one_or_none()
         if row is None:
             raise NotFoundError("session", session_id)
-        values: dict[str, Any] = {**row, "status": SessionStatus(row["status"])}
-        return AlertSession(**values)
+        return session_of(row)
 
     async def require(self, session_id: str) -> None:
         """Check that a session exists, without reading it.

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.db.rows import timeline_of
 from tarsy.db.tables import event_channels, timeline_events
 from tarsy.domain.live import session_channel
-from tarsy.domain.status import TimelineStatus
-from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.timeline import TimelineEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,4 @@ class TimelineRepository:
             snapshot = await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             last_id = (await snapshot.execute(last)).scalar_one_or_none() or 0
             rows = (await snapshot.execute(query.order_by(table.position).limit(limit + 1))).mappings().all()
-        return TimelinePage(tuple(_event(row) for row in rows[:limit]), last_id, more=len(rows) > limit)
-
-
-def _event(row: sa.RowMapping) -> TimelineEvent:
-    values = {name: row[name] for name in TimelineEvent.__dataclass_fields__}
-    values["event_type"] = TimelineEventType(row["event_type"])
-    values["status"] = TimelineStatus(row["status"])
-    return TimelineEvent(**values)
+        return TimelinePage(tuple(timeline_of(row) for row in rows[:limit]), last_id, more=len(rows) > limit)
