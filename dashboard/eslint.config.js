@@ -1,5 +1,6 @@
 import js from "@eslint/js";
 import reactHooks from "eslint-plugin-react-hooks";
+import { defineConfig } from "eslint/config";
 import globals from "globals";
 import tseslint from "typescript-eslint";
 
@@ -33,7 +34,7 @@ const direction = Object.entries(ABOVE).map(([folder, forbidden]) => ({
   },
 }));
 
-export default tseslint.config(
+export default defineConfig(
   { ignores: ["dist", "node_modules", "src/wire/schema.ts"] },
   js.configs.recommended,
   ...tseslint.configs.strictTypeChecked,
@@ -41,7 +42,7 @@ export default tseslint.config(
     languageOptions: {
       globals: globals.browser,
       parserOptions: {
-        projectService: { allowDefaultProject: ["scripts/*.mjs"] },
+        projectService: { allowDefaultProject: ["scripts/*.mjs", "eslint.config.js"] },
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -51,7 +52,8 @@ export default tseslint.config(
     plugins: { "react-hooks": reactHooks },
     rules: {
       ...reactHooks.configs.recommended.rules,
-      "@typescript-eslint/switch-exhaustiveness-check": "error",
+      // A default says "and nothing for all others"; without one, every case has to be there.
+      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
       "@typescript-eslint/consistent-type-imports": "error",
       // Numbers are what most templates are made of.
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],

@@ -22,5 +22,5 @@ export default defineConfig({
   server: {
     proxy: { "/api": { target: server }, "/health": { target: server }, "/ws": { target: server, ws: true } },
   },
-  test: { environment: "jsdom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
+  test: { include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
 });

@@ -1,5 +1,6 @@
 /** The state of the server. */
 import { queryOptions } from "@tanstack/react-query";
+import type { HealthReport } from "@/wire/types";
 import { api, expectData } from "./client";
 
 const OFTEN = { refetchInterval: 10_000 };
@@ -39,9 +40,9 @@ export const health = queryOptions({
   queryKey: ["system", "health"],
   queryFn: async ({ signal }) => {
     const { data, error } = await api.GET("/health", { signal });
-    const report = data ?? error;
-    if (!report || !("checks" in report)) throw new Error("The server does not answer.");
-    return report;
+    const report: unknown = data ?? error;
+    if (typeof report !== "object" || report === null || !("checks" in report)) throw new Error("The server gives no report.");
+    return report as HealthReport;
   },
   ...OFTEN,
 });

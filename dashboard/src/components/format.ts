@@ -34,7 +34,7 @@ export function formatExact(at: Date): string {
 }
 
 export function formatClock(at: Date): string {
-  return at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+  return at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
 
 export function formatCount(value: number): string {

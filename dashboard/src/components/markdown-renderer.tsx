@@ -29,6 +29,12 @@ const COMPONENTS: Options["components"] = {
     // Wide code scrolls sideways, and what scrolls must be reachable by keyboard.
     <pre tabIndex={0}>{children}</pre>
   ),
+  // A picture would tell whoever serves it that somebody reads this; a link leaves that to the reader.
+  img: ({ src, alt }) => (
+    <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener nofollow">
+      {alt === undefined || alt === "" ? "picture" : alt}
+    </a>
+  ),
   table: ({ children }) => <table tabIndex={0}>{children}</table>,
 };
 

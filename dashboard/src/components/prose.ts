@@ -4,8 +4,9 @@ import { MONO } from "./fonts";
 export const PROSE = {
   lineHeight: 1.65,
   overflowWrap: "anywhere",
-  "& > :first-of-type, & > div > :first-of-type": { mt: 0 },
+  "& > :first-of-type": { mt: 0 },
   "& p": { my: 1.25 },
+  "& > p:last-of-type": { mb: 0.5 },
   "& h1, & h2, & h3, & h4": { lineHeight: 1.3, mt: 3, mb: 1, fontWeight: 650 },
   "& h1": { fontSize: "1.35rem" },
   "& h2": { fontSize: "1.15rem" },
@@ -22,7 +23,6 @@ export const PROSE = {
   "& th, & td": { border: 1, borderColor: "divider", px: 1.25, py: 0.75, textAlign: "left", verticalAlign: "top" },
   "& th": { bgcolor: "code.inline", fontWeight: 600 },
   "& hr": { border: 0, borderTop: 1, borderColor: "divider", my: 3 },
-  "& img": { display: "none" },
   "& .hljs-comment, & .hljs-quote, & .hljs-meta": { color: "text.secondary" },
   "& .hljs-keyword, & .hljs-literal, & .hljs-selector-tag": { color: "code.keyword" },
   "& .hljs-string, & .hljs-addition, & .hljs-regexp": { color: "code.string" },

@@ -18,18 +18,22 @@ import { ToolEntry } from "./tool-entry";
 
 export interface EntryProps {
   row: EntryRow;
+  /** Its text stands elsewhere on the page already: begin folded. */
+  repeated?: boolean;
+  /** Another name for what it is. */
+  title?: string | undefined;
   highlighted?: boolean;
   /** Asked for when the reader wants an address for this event. */
   onLink?: ((eventId: string) => void) | undefined;
 }
 
 export const Entry = memo(
-  function Entry({ row, highlighted = false, onLink }: EntryProps) {
+  function Entry({ row, highlighted = false, repeated = false, title, onLink }: EntryProps) {
     if (row.kind === "tool") return <ToolEntry row={row} highlighted={highlighted} onLink={onLink} />;
     const Look = LOOKS[row.event.event_type];
-    return <Look event={row.event} highlighted={highlighted} onLink={onLink && (() => onLink(row.event.id))} />;
+    return <Look event={row.event} highlighted={highlighted} repeated={repeated} title={title ?? EVENT_FACES[row.event.event_type].label} onLink={onLink && (() => onLink(row.event.id))} />;
   },
-  (before, after) => before.highlighted === after.highlighted && before.onLink === after.onLink && sameRow(before.row, after.row),
+  (before, after) => before.highlighted === after.highlighted && before.repeated === after.repeated && before.title === after.title && before.onLink === after.onLink && sameRow(before.row, after.row),
 );
 
 /** Rows are made anew with every frame; their events are not. */
@@ -41,6 +45,8 @@ function sameRow(a: EntryRow, b: EntryRow): boolean {
 interface LookProps {
   event: TimelineEvent;
   highlighted: boolean;
+  repeated: boolean;
+  title: string;
   onLink: (() => void) | undefined;
 }
 
@@ -79,12 +85,13 @@ function thinkingNote(event: TimelineEvent): string {
   return event.completed_at ? `${formatDuration(Date.parse(event.completed_at) - Date.parse(event.created_at))} · ${words}` : words;
 }
 
-function Prose({ event, highlighted, onLink }: LookProps) {
+function Prose({ event, highlighted, repeated, title, onLink }: LookProps) {
+  const folding = useFolding(!repeated || highlighted);
   const strong = event.event_type === "final_analysis" || event.event_type === "executive_summary";
   const forced = event.metadata["forced_conclusion"] === true;
   const note = forced ? "concluded at the iteration limit" : stateNote(event);
   return (
-    <EntryFrame face={faceOf(event)} title={EVENT_FACES[event.event_type].label} note={note} at={event.created_at} onLink={onLink} highlighted={highlighted}>
+    <EntryFrame face={faceOf(event)} title={title} note={note} at={event.created_at} onLink={onLink} highlighted={highlighted} {...(strong ? { folding } : {})}>
       <Box sx={strong ? { borderLeft: 2, borderColor: "success.main", pl: 1.5, mt: 0.5 } : { mt: 0.25 }}>
         <Markdown text={event.content} growing={event.status === "streaming"} />
       </Box>

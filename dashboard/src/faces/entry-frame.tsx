@@ -30,7 +30,7 @@ const FRAME = {
   columnGap: 0.5,
   pl: { xs: 1, sm: 2 },
   pr: { xs: 1, sm: 1.5 },
-  py: 0.6,
+  py: 0.4,
   "&:hover .entry-link, &:focus-within .entry-link": { opacity: 1 },
 } as const;
 
@@ -38,12 +38,12 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
   const body = useId();
   const moment = new Date(at);
   const head = (
-    <Box component="span" sx={{ display: "flex", alignItems: "baseline", gap: 1, minWidth: 0, flexWrap: "wrap" }}>
-      <Box component="span" sx={{ fontWeight: 600, minWidth: 0, overflowWrap: "anywhere", textAlign: "left" }}>
+    <Box component="span" sx={{ display: "flex", alignItems: "baseline", gap: 1, minWidth: 0 }}>
+      <Box component="span" sx={{ fontWeight: 600, minWidth: 0, overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap", textAlign: "left" }}>
         {title}
       </Box>
       {note && (
-        <Typography component="span" variant="caption" color="textSecondary">
+        <Typography component="span" variant="caption" color="textSecondary" sx={{ whiteSpace: "nowrap" }}>
           {note}
         </Typography>
       )}

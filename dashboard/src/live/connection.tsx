@@ -1,8 +1,7 @@
 /** The page's one socket, for whoever needs it below. */
 import type { ReactNode } from "react";
 import { createContext, useContext, useEffect, useSyncExternalStore } from "react";
-import type { ConnectionState } from "./socket";
-import { LiveSocket } from "./socket";
+import type { ConnectionState, LiveSocket } from "./socket";
 
 const SocketContext = createContext<LiveSocket | null>(null);
 

@@ -75,7 +75,7 @@ function Fields({ draft, onDraft, onSubmit, busy }: FieldsProps) {
   const known = types.data?.alert_types ?? [];
   const type = draft.alertType === "" ? (types.data?.default_alert_type ?? "") : draft.alertType;
   const problems = tried ? problemsOf(draft) : {};
-  const send = (event: React.FormEvent) => {
+  const send = (event: React.SyntheticEvent) => {
     event.preventDefault();
     setTried(true);
     if (Object.keys(problemsOf(draft)).length === 0) onSubmit();

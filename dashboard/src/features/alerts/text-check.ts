@@ -10,24 +10,25 @@ export interface TextCheck {
 
 export async function checkText(text: string): Promise<TextCheck> {
   const trimmed = text.trim();
-  if (trimmed.startsWith("{") || trimmed.startsWith("[")) return { format: "json", problem: jsonProblem(text) };
+  if (trimmed.startsWith("{") || trimmed.startsWith("[")) return { format: "json", problem: await jsonProblem(text) };
   if (!looksLikeYaml(text)) return { format: "text", problem: null };
+  return { format: "yaml", problem: await yamlProblem(text) };
+}
+
+async function yamlProblem(text: string): Promise<string | null> {
   const { parseDocument } = await import("yaml");
   const error = parseDocument(text, { prettyErrors: true }).errors[0];
   const line = error?.linePos?.[0].line;
-  return { format: "yaml", problem: error ? `line ${line ?? "?"}: ${firstLine(error.message)}` : null };
+  return error ? `line ${line ?? "?"}: ${firstLine(error.message)}` : null;
 }
 
-function jsonProblem(text: string): string | null {
+/** Browsers say where JSON breaks off, but each in its own way; the YAML parser reads JSON too and knows the line. */
+async function jsonProblem(text: string): Promise<string | null> {
   try {
     JSON.parse(text);
     return null;
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const at = /position (\d+)/.exec(message)?.[1];
-    if (at === undefined) return lowerFirst(message);
-    const line = text.slice(0, Number(at)).split("\n").length;
-    return `line ${line}: ${lowerFirst(message.replace(/ in JSON at position.*$/, "").replace(/ at position.*$/, ""))}`;
+  } catch {
+    return (await yamlProblem(text)) ?? "it is not quite valid";
   }
 }
 

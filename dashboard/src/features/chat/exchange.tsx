@@ -33,7 +33,7 @@ export function Exchange({ message, events }: { message: ChatMessage; events: re
       </Box>
       <Box sx={{ mx: { xs: -1, sm: -2 } }}>
         {rows.map((row) => (
-          <Entry key={row.key} row={row} />
+          <Entry key={row.key} row={row} title={row.kind === "event" && row.event.event_type === "final_analysis" ? "Answer" : undefined} />
         ))}
       </Box>
       {message.status !== "completed" && (

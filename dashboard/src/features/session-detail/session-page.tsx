@@ -53,6 +53,8 @@ function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
   const chatStages = useMemo(() => new Set(session.stages.filter((stage) => stage.stage_type === "chat").map((stage) => stage.id)), [session.stages]);
   const stages = useMemo(() => session.stages.filter((stage) => !chatStages.has(stage.id)), [session.stages, chatStages]);
   const shown = useMemo(() => events.filter((event) => event.stage_id === null || !chatStages.has(event.stage_id)), [events, chatStages]);
+  const { final_analysis: analysis, executive_summary: summary } = session;
+  const repeated = useMemo(() => new Set(ended ? [analysis, summary].filter((text) => text !== null) : []), [ended, analysis, summary]);
   return (
     <Stack spacing={2}>
       <Header session={session} onCancel={() => cancel.mutate()} />
@@ -67,7 +69,7 @@ function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
         <Stack spacing={2} sx={{ minWidth: 0 }}>
           {ended && <Analysis session={session} />}
           <Section title="Timeline" flush>
-            <TimelineBody {...{ feed, stages, ended, target, stageTarget, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} />
+            <TimelineBody {...{ feed, stages, ended, target, stageTarget, repeated, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} />
           </Section>
           {chat(session, events)}
         </Stack>
@@ -86,6 +88,7 @@ interface TimelineBodyProps {
   ended: boolean;
   target: string | undefined;
   stageTarget: { id: string } | null;
+  repeated: ReadonlySet<string>;
   onLink: (eventId: string) => void;
   onCancelAgent: (executionId: string) => void;
 }

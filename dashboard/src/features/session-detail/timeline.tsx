@@ -22,13 +22,15 @@ interface TimelineProps {
   target: string | undefined;
   /** Scroll to this stage; a new object each time it is asked for. */
   stageTarget: { id: string } | null;
+  /** Texts that stand elsewhere on the page. */
+  repeated: ReadonlySet<string>;
   onLink: (eventId: string) => void;
   onCancelAgent: (executionId: string) => void;
 }
 
 const ESTIMATED_PX = 44;
 
-export function Timeline({ stages, events, growing, target, stageTarget, onLink, onCancelAgent }: TimelineProps) {
+export function Timeline({ stages, events, growing, target, stageTarget, repeated, onLink, onCancelAgent }: TimelineProps) {
   const [selected, setSelected] = useState<ReadonlyMap<string, string>>(new Map());
   const [sideBySide, setSideBySide] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => timelineRows(stages, events, selected, sideBySide), [stages, events, selected, sideBySide]);
@@ -37,7 +39,6 @@ export function Timeline({ stages, events, growing, target, stageTarget, onLink,
   const [top, setTop] = useState(0);
   const { following, grew, follow, stop } = useFollowEnd(end, growing && target === undefined);
 
-  // eslint-disable-next-line react-hooks/incompatible-library -- its functions are used here and nowhere else
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ESTIMATED_PX,
@@ -47,10 +48,14 @@ export function Timeline({ stages, events, growing, target, stageTarget, onLink,
   });
 
   useLayoutEffect(() => {
-    const place = list.current ? list.current.getBoundingClientRect().top + window.scrollY : 0;
-    if (Math.abs(place - top) > 1) setTop(place);
-    grew();
-  });
+    const place = () => setTop(list.current ? Math.round(list.current.getBoundingClientRect().top + window.scrollY) : 0);
+    place();
+    // Whatever moves the list also changes the height of the page.
+    const observer = new ResizeObserver(place);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(grew);
 
   const select = useCallback((stageId: string, executionId: string) => setSelected((before) => new Map(before).set(stageId, executionId)), []);
   const toggleSideBySide = useCallback((stageId: string) => {
@@ -61,17 +66,33 @@ export function Timeline({ stages, events, growing, target, stageTarget, onLink,
     });
   }, []);
 
-  const reveal = useEffectEvent((index: number) => {
+  const reveal = (index: number) => {
     stop();
     virtual.scrollToIndex(index, { align: "start" });
+  };
+  const revealStage = useEffectEvent((id: string) => {
+    const index = rows.findIndex((row) => row.kind === "stage" && row.stage.id === id);
+    if (index >= 0) reveal(index);
   });
   useEffect(() => {
-    if (!stageTarget) return;
-    const index = rows.findIndex((row) => row.kind === "stage" && row.stage.id === stageTarget.id);
-    if (index >= 0) reveal(index);
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- only when it is asked for, not when rows come
+    if (stageTarget) revealStage(stageTarget.id);
   }, [stageTarget]);
-  useTarget(target, events, rows, select, reveal);
+
+  // The event of a deep link is shown once: in its agent's tab, and in view.
+  const shown = useRef<string | undefined>(undefined);
+  const revealEvent = useEffectEvent((id: string) => {
+    const index = rows.findIndex((row) => eventsOfRow(row).some((event) => event.id === id));
+    if (index >= 0) {
+      shown.current = id;
+      reveal(index);
+      return;
+    }
+    const event = events.find((known) => known.id === id);
+    if (event?.stage_id && event.execution_id) select(event.stage_id, event.execution_id);
+  });
+  useEffect(() => {
+    if (target !== undefined && shown.current !== target) revealEvent(target);
+  }, [target, rows]);
 
   if (rows.length === 0) {
     return <Nothing title={growing ? "Nothing has happened yet" : "Nothing was recorded"}>{growing ? "The first steps appear here as they happen." : ""}</Nothing>;
@@ -93,7 +114,7 @@ export function Timeline({ stages, events, growing, target, stageTarget, onLink,
               sx={{ position: "absolute", top: 0, left: 0, right: 0 }}
               style={{ transform: `translateY(${item.start - top}px)` }}
             >
-              <Row {...{ row, target, onLink, onCancelAgent, events }} onSelect={select} sideBySide={sideBySide} onSideBySide={toggleSideBySide} />
+              <Row {...{ row, target, repeated, onLink, onCancelAgent, events }} onSelect={select} sideBySide={sideBySide} onSideBySide={toggleSideBySide} />
             </Box>
           );
         })}
@@ -108,36 +129,14 @@ export function Timeline({ stages, events, growing, target, stageTarget, onLink,
   );
 }
 
-/** Shows the event of a deep link once: in its agent's tab, and in view. */
-function useTarget(
-  target: string | undefined,
-  events: readonly TimelineEvent[],
-  rows: readonly TimelineRow[],
-  select: (stageId: string, executionId: string) => void,
-  reveal: (index: number) => void,
-): void {
-  const shown = useRef<string | undefined>(undefined);
-  useEffect(() => {
-    if (target === undefined || shown.current === target) return;
-    const index = rows.findIndex((row) => eventsOfRow(row).some((event) => event.id === target));
-    if (index >= 0) {
-      shown.current = target;
-      reveal(index);
-      return;
-    }
-    const event = events.find((known) => known.id === target);
-    if (event?.stage_id && event.execution_id) select(event.stage_id, event.execution_id);
-  });
-}
-
-interface RowProps extends Pick<TimelineProps, "target" | "onLink" | "onCancelAgent" | "events"> {
+interface RowProps extends Pick<TimelineProps, "target" | "repeated" | "onLink" | "onCancelAgent" | "events"> {
   row: TimelineRow;
   sideBySide: ReadonlySet<string>;
   onSelect: (stageId: string, executionId: string) => void;
   onSideBySide: (stageId: string) => void;
 }
 
-function Row({ row, target, onLink, onCancelAgent, events, sideBySide, onSelect, onSideBySide }: RowProps) {
+function Row({ row, target, repeated, onLink, onCancelAgent, events, sideBySide, onSelect, onSideBySide }: RowProps) {
   switch (row.kind) {
     case "stage":
       return <StageHeader stage={row.stage} />;
@@ -159,6 +158,6 @@ function Row({ row, target, onLink, onCancelAgent, events, sideBySide, onSelect,
     }
     case "tool":
     case "event":
-      return <Entry row={row} highlighted={eventsOfRow(row).some((event) => event.id === target)} onLink={onLink} />;
+      return <Entry row={row} repeated={row.kind === "event" && repeated.has(row.event.content)} highlighted={eventsOfRow(row).some((event) => event.id === target)} onLink={onLink} />;
   }
 }

@@ -11,7 +11,7 @@ import { useEffect, useEffectEvent, useState } from "react";
 import { alertTypes } from "@/api/alerts";
 import { SESSION_FACES } from "@/faces/statuses";
 import type { SessionSearch } from "./search";
-import { isFiltered, PERIODS } from "./search";
+import { isFiltered, PERIODS, readSearch } from "./search";
 
 const TYPING_PAUSE_MS = 250;
 
@@ -26,7 +26,7 @@ export function Filters({ search, onChange, searchBox }: FiltersProps) {
   const chains = [...new Set(types.map((type) => type.chain_id))].sort();
   const set = (change: { [Key in keyof SessionSearch]?: SessionSearch[Key] | undefined }) => {
     const merged = { ...search, ...change };
-    onChange(Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined && value !== "")));
+    onChange(readSearch(merged));
   };
   return (
     <Stack component="search" direction="row" sx={{ flexWrap: "wrap", gap: 1, alignItems: "center" }}>

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { formatBytes, formatCount, formatDuration, formatRelative, plural } from "./format";
+
+test.each([
+  [0, "0 ms"],
+  [999, "999 ms"],
+  [1_500, "1.5 s"],
+  [59_000, "59 s"],
+  [61_000, "1 m 1 s"],
+  [3_720_000, "1 h 2 m"],
+])("%d milliseconds are %s", (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
+});
+
+test.each([
+  [2, "just now"],
+  [42, "42 s ago"],
+  [150, "2 m ago"],
+  [7_300, "2 h ago"],
+  [200_000, "2 d ago"],
+  [-90, "in 1 m"],
+])("%d seconds back is %s", (seconds, text) => {
+  const now = new Date("2026-03-10T09:00:00Z");
+  expect(formatRelative(new Date(now.getTime() - seconds * 1_000), now)).toBe(text);
+});
+
+test("beyond a month the date says more", () => {
+  expect(formatRelative(new Date("2025-12-01T00:00:00Z"), new Date("2026-03-10T00:00:00Z"))).toBe("2025-12-01");
+});
+
+test("counts and sizes are short", () => {
+  expect([950, 4_312, 34_315, 2_500_000].map(formatCount)).toEqual(["950", "4.3k", "34k", "2.5M"]);
+  expect([10, 2_048, 204_800].map(formatBytes)).toEqual(["10 B", "2.0 kB", "200 kB"]);
+  expect([plural(1, "line"), plural(2, "line"), plural(0, "reply", "replies")]).toEqual(["1 line", "2 lines", "0 replies"]);
+});

@@ -1,0 +1,54 @@
+// @vitest-environment jsdom
+import { cleanup, render, screen } from "@testing-library/react";
+import { afterEach, describe, expect, test } from "vitest";
+import { Markdown } from "./markdown";
+import { markdownBlocks } from "./markdown-blocks";
+import MarkdownRenderer from "./markdown-renderer";
+
+afterEach(cleanup);
+
+describe("what a model writes cannot do harm", () => {
+  test.each([
+    ["a script", "before <script>alert(1)</script>"],
+    ["an event handler", 'before <img src="x" onerror="alert(1)">'],
+    ["an address that runs", "before [click](javascript:alert(1))"],
+    ["a frame", 'before <iframe src="https://elsewhere.example"></iframe>'],
+    ["a style", 'before <p style="position:fixed">x</p>'],
+  ])("%s", (_, text) => {
+    const { container } = render(<MarkdownRenderer text={text} />);
+    expect(container.querySelector("p")?.textContent).toContain("before");
+    expect(container.querySelector("script, iframe, img, [onerror], [style], [href^='javascript']")).toBeNull();
+  });
+
+  test("a picture from elsewhere is a link: loading it would tell elsewhere who reads", () => {
+    const { container } = render(<MarkdownRenderer text="before ![chart](https://elsewhere.example/pixel.png)" />);
+    expect(container.querySelector("img")).toBeNull();
+    expect(screen.getByRole("link", { name: "chart" }).getAttribute("href")).toBe("https://elsewhere.example/pixel.png");
+  });
+});
+
+test("the renderer is loaded when there is something to render", async () => {
+  render(<Markdown text="**strong**" />);
+  expect((await screen.findByText("strong")).tagName).toBe("STRONG");
+});
+
+test("tables and highlighted code are rendered", () => {
+  const { container } = render(<MarkdownRenderer text={'| a | b |\n|---|---|\n| 1 | 2 |\n\n```json\n{"x": 1}\n```'} />);
+  expect(screen.getByRole("table")).toBeTruthy();
+  expect(container.querySelector("code .hljs-attr")?.textContent).toBe('"x"');
+});
+
+describe("growing text", () => {
+  test("is split at blank lines, but not inside of code", () => {
+    expect(markdownBlocks("one\n\ntwo\n\n```\na\n\nb\n```\n\nthree")).toEqual(["one\n\n", "two\n\n", "```\na\n\nb\n```\n\n", "three"]);
+  });
+
+  test("keeps its finished blocks while it grows", () => {
+    const text = "# Title\n\nSome words\n\n- a\n- b\n\nThe end";
+    for (let length = 1; length < text.length; length += 1) {
+      const now = markdownBlocks(text.slice(0, length));
+      expect(markdownBlocks(text.slice(0, length + 1)).slice(0, now.length - 1)).toEqual(now.slice(0, -1));
+      expect(now.join("").trimEnd()).toBe(text.slice(0, length).trimEnd());
+    }
+  });
+});

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { prettyJson, readable, tokensOf } from "./structured-text";
+
+const kinds = (line: string, format: "json" | "yaml") =>
+  tokensOf(line, format)
+    .filter(({ text }) => text.trim() !== "")
+    .map(({ kind, text }) => `${kind} ${text}`);
+
+test("JSON is laid out", () => {
+  expect(readable('{"a":[1]}')).toEqual({ format: "json", text: '{\n  "a": [\n    1\n  ]\n}' });
+});
+
+test.each(["42", '"text"', "{not json", ""])("%j is not worth calling JSON", (text) => {
+  expect(prettyJson(text)).toBeNull();
+});
+
+test("YAML is recognised and left as it is", () => {
+  const text = "kind: Pod\nmetadata:\n  name: cart\n  labels:\n  - a";
+  expect(readable(text)).toEqual({ format: "yaml", text });
+});
+
+test("a table is text", () => {
+  expect(readable("NAME   READY\ncart   1/1\napi    0/1").format).toBe("text");
+});
+
+test("tokens of a line of JSON", () => {
+  expect(kinds('  "name": "a \\"b\\": c", "n": -1.5e3, "ok": true', "json")).toEqual([
+    'name "name"',
+    "plain :",
+    'string "a \\"b\\": c"',
+    "plain , ",
+    'name "n"',
+    "plain :",
+    "number -1.5e3",
+    "plain , ",
+    'name "ok"',
+    "plain :",
+    "keyword true",
+  ]);
+});
+
+test.each(['  "a": {"b": [1, null]},', "- name: x  # y", "  key: 'v'", "plain words", "a: 10 ", "# note"])("tokens of %j joined are the line", (line) => {
+  for (const format of ["json", "yaml", "text"] as const) {
+    expect(tokensOf(line, format).map(({ text }) => text).join("")).toBe(line);
+  }
+});
+
+test("tokens of a line of YAML", () => {
+  expect(kinds("  replicas: 3", "yaml")).toEqual(["name replicas", "plain :", "number 3"]);
+  expect(kinds("- image: shop/cart:4", "yaml")).toEqual(["plain - ", "name image", "plain :", "plain  shop/cart:4"]);
+});

@@ -1,0 +1,79 @@
+// @vitest-environment jsdom
+import { cleanup, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { TimelineEvent } from "@/wire/types";
+import { alertTitle } from "./alert-title";
+import { Entry } from "./entries";
+import { entryRows } from "./timeline-rows";
+import { argumentsLine } from "./tool-arguments";
+
+afterEach(cleanup);
+
+const event = (more: Partial<TimelineEvent>): TimelineEvent => ({
+  id: "e",
+  stage_id: null,
+  execution_id: null,
+  sequence_number: 1,
+  event_type: "llm_thinking",
+  status: "completed",
+  content: "",
+  metadata: {},
+  created_at: "2026-01-01T00:00:00Z",
+  completed_at: "2026-01-01T00:00:02Z",
+  ...more,
+});
+const show = (...events: TimelineEvent[]) => {
+  const row = entryRows(events)[0];
+  if (!row) throw new Error("no row");
+  return render(<Entry row={row} />);
+};
+
+describe("thinking", () => {
+  test("is folded when it is done", async () => {
+    show(event({ content: "deep thoughts" }));
+    expect(screen.queryByText("deep thoughts")).toBeNull();
+    await userEvent.click(screen.getByRole("button", { name: /Thinking/ }));
+    expect(screen.getByText("deep thoughts")).toBeTruthy();
+  });
+
+  test("is open while it streams", () => {
+    show(event({ content: "deep thou", status: "streaming", completed_at: null }));
+    expect(screen.getByText("deep thou")).toBeTruthy();
+  });
+});
+
+test("a failed tool call says so, and shows arguments and result when opened", async () => {
+  const metadata = { call_id: "1", tool_name: "pods_get", server_name: "cluster", duration_ms: 407 };
+  show(
+    event({ id: "c", event_type: "llm_tool_call", content: '{"name": "cart"}', metadata }),
+    event({ id: "r", event_type: "tool_result", content: "not found", status: "failed", metadata }),
+  );
+  const head = screen.getByRole("button", { expanded: false });
+  expect(head.textContent).toBe("cluster.pods_getname=cartfailed · 407 ms · 1 line");
+  await userEvent.click(head);
+  expect(screen.getByRole("region", { name: "Arguments" }).textContent).toContain('"cart"');
+  expect(screen.getByRole("region", { name: "Result" }).textContent).toContain("not found");
+});
+
+test("a link to an entry can be asked for", async () => {
+  const onLink = vi.fn();
+  render(<Entry row={{ kind: "event", key: "e", event: event({ event_type: "error", content: "boom" }) }} onLink={onLink} />);
+  await userEvent.click(screen.getByRole("button", { name: "Copy a link to this entry" }));
+  expect(onLink).toHaveBeenCalledWith("e");
+});
+
+test.each([
+  ['{"labels": {"alertname": "KubePodCrashLooping", "x": 1}}', "KubePodCrashLooping"],
+  ["status: firing\ntitle: Node disk full\n", "Node disk full"],
+  ["\n\n[FLAPPING] shop is down\nmore", "[FLAPPING] shop is down"],
+  ['{\n  "hostname": "worker-b2"}', ""],
+  ["", ""],
+])("an alert is recognised by its name: %j", (alert, title) => {
+  expect(alertTitle(alert)).toBe(title);
+});
+
+test("arguments stand on one line", () => {
+  expect(argumentsLine('{"namespace": "shop", "tail": 20, "labels": ["a"]}')).toBe('namespace=shop tail=20 labels=["a"]');
+  expect(argumentsLine("not\n json")).toBe("not json");
+});

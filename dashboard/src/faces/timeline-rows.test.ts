@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import type { ExecutionView, StageView, TimelineEvent, TimelineEventType } from "@/wire/types";
+import { entryRows, eventsOfRow, timelineRows } from "./timeline-rows";
+
+let count = 0;
+function event(event_type: TimelineEventType, more: Partial<TimelineEvent> = {}): TimelineEvent {
+  count += 1;
+  return {
+    id: `e${count}`,
+    stage_id: "s1",
+    execution_id: "x1",
+    sequence_number: count,
+    event_type,
+    status: "completed",
+    content: "",
+    metadata: {},
+    created_at: "",
+    completed_at: null,
+    ...more,
+  };
+}
+const call = (id: string, more: Partial<TimelineEvent> = {}) => event("llm_tool_call", { metadata: { call_id: id }, ...more });
+const result = (id: string, more: Partial<TimelineEvent> = {}) => event("tool_result", { metadata: { call_id: id }, ...more });
+
+function stage(id: string, executions: string[]): StageView {
+  return { id, stage_name: id, executions: executions.map((execution) => ({ id: execution }) as ExecutionView) } as StageView;
+}
+const shape = (stages: StageView[], events: TimelineEvent[], selected = new Map<string, string>(), columns = new Set<string>()) =>
+  timelineRows(stages, events, selected, columns).map((row) => (row.kind === "event" || row.kind === "tool" ? row.key : `${row.kind} ${row.stage.id}`));
+
+test("a call, its result and its summary are one row where the call is", () => {
+  const [thought, first, second] = [event("llm_thinking"), call("1"), call("2")];
+  const rows = entryRows([thought, first, second, result("2"), event("mcp_tool_summary", { metadata: { call_id: "1" } }), result("1")]);
+  expect(rows.map((row) => row.key)).toEqual([thought.id, first.id, second.id]);
+  expect(rows.map((row) => eventsOfRow(row).length)).toEqual([1, 3, 2]);
+});
+
+test("the same call id in two agents is two calls", () => {
+  expect(entryRows([call("1"), call("1", { execution_id: "x2" }), result("1", { execution_id: "x2" })])).toHaveLength(2);
+});
+
+test("a call id that is used again begins a new row", () => {
+  expect(entryRows([call("1"), result("1"), call("1"), result("1")])).toHaveLength(2);
+});
+
+test("a result without a call has its own row", () => {
+  expect(entryRows([result("9")])).toMatchObject([{ kind: "tool", call: null }]);
+});
+
+test("each stage has a header; events follow the order of the stages", () => {
+  const [late, early] = [event("llm_response", { stage_id: "s2" }), event("llm_response")];
+  expect(shape([stage("s1", ["x1"]), stage("s2", ["x2"])], [late, early])).toEqual(["stage s1", early.id, "stage s2", late.id]);
+});
+
+test("of parallel agents the selected one is shown, the first if nobody chose", () => {
+  const [one, two] = [event("llm_response"), event("llm_response", { execution_id: "x2" })];
+  const stages = [stage("s1", ["x1", "x2"])];
+  expect(shape(stages, [one, two])).toEqual(["stage s1", "agents s1", one.id]);
+  expect(shape(stages, [one, two], new Map([["s1", "x2"]]))).toEqual(["stage s1", "agents s1", two.id]);
+});
+
+test("side by side, the agents' events are in their columns and not in the list", () => {
+  expect(shape([stage("s1", ["x1", "x2"])], [event("llm_response")], new Map(), new Set(["s1"]))).toEqual(["stage s1", "agents s1"]);
+});
+
+test("events of a stage that is not known yet are shown all the same", () => {
+  const early = event("llm_thinking", { stage_id: "new" });
+  expect(shape([], [early])).toEqual([early.id]);
+});

@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import type { McpSelection } from "@/wire/types";
+import { EMPTY_DRAFT, problemsOf, requestOf } from "./draft";
+import { isToolChosen, toggleServer, toggleTool } from "./selection";
+import { checkText } from "./text-check";
+
+describe("what is typed", () => {
+  test.each([
+    ['{"a": 1}', "json", null],
+    ['{"a": 1,\n "b": [}', "json", /^line 2: /],
+    ["kind: Pod\nname: cart", "yaml", null],
+    ["kind: Pod\n  name: [cart\nx: y", "yaml", /^line \d+: /],
+    ["Disk almost full on worker-b1", "text", null],
+  ])("%j is %s", async (text, format, problem) => {
+    const check = await checkText(text);
+    expect(check.format).toBe(format);
+    if (problem === null) expect(check.problem).toBeNull();
+    else expect(check.problem).toMatch(problem);
+  });
+});
+
+describe("a draft", () => {
+  test("needs a text, and a runbook that is an address", () => {
+    expect(Object.keys(problemsOf({ ...EMPTY_DRAFT, text: " ", runbook: "my notes" }))).toEqual(["text", "runbook"]);
+    expect(problemsOf({ ...EMPTY_DRAFT, text: "x", runbook: "https://wiki.example/a" })).toEqual({});
+  });
+
+  test("leaves to the server what was not said", () => {
+    expect(requestOf({ ...EMPTY_DRAFT, text: "x" })).toEqual({ data: "x", alert_type: null, runbook: null, mcp: null });
+  });
+});
+
+describe("choosing tools", () => {
+  const all = ["get", "list", "log"];
+  const whole: McpSelection = { servers: [{ name: "k8s", tools: null }], native_tools: null };
+
+  test("a server stands for all of its tools until one is taken away", () => {
+    expect(isToolChosen(whole, "k8s", "log")).toBe(true);
+    const fewer = toggleTool(whole, "k8s", "log", all);
+    expect(fewer.servers).toEqual([{ name: "k8s", tools: ["get", "list"] }]);
+    expect(toggleTool(fewer, "k8s", "log", all).servers).toEqual([{ name: "k8s", tools: null }]);
+  });
+
+  test("servers come and go", () => {
+    expect(toggleServer(toggleServer(whole, "aws"), "k8s").servers).toEqual([{ name: "aws", tools: null }]);
+  });
+});

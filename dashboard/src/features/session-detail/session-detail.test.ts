@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import type { ExecutionView, PlannedStage, SessionDetail, StageType, StageView } from "@/wire/types";
+import { reportOf } from "./report";
+import { changesSession, withMessage } from "./session-patch";
+import { stageGraph } from "./stage-graph";
+
+const planned = (name: string, agents: string[], synthesis = false): PlannedStage => ({ name, agents, synthesis });
+const stage = (stage_name: string, stage_type: StageType, agents = ["A"]): StageView =>
+  ({
+    id: stage_name,
+    stage_name,
+    stage_type,
+    status: "completed",
+    executions: agents.map((agent_name, index) => ({ id: `${stage_name}-${index}`, agent_name, status: "completed" }) as ExecutionView),
+  }) as StageView;
+const drawn = (planned_stages: PlannedStage[], stages: StageView[]) =>
+  stageGraph({ planned_stages, stages }).map((node) => `${node.stage ? "" : "?"}${node.name}${node.branches.length > 0 ? `(${node.branches.map(({ name }) => name).join("|")})` : ""}`);
+
+describe("the graph of stages", () => {
+  const chain = [planned("look", ["A", "B"], true), planned("decide", ["C"])];
+
+  test("shows the whole plan before anything has begun", () => {
+    expect(drawn(chain, [])).toEqual(["?look(A|B)", "?synthesis", "?decide"]);
+  });
+
+  test("shows what has begun, then what is still planned", () => {
+    expect(drawn(chain, [stage("look", "investigation", ["A", "B"])])).toEqual(["look(A|B)", "?synthesis", "?decide"]);
+    expect(drawn(chain, [stage("look", "investigation", ["A", "B"]), stage("synthesis", "synthesis")])).toEqual(["look(A|B)", "synthesis", "?decide"]);
+  });
+
+  test("leaves out chat and scoring, and keeps the executive summary", () => {
+    const all = [stage("look", "investigation"), stage("summary", "exec_summary"), stage("chat", "chat"), stage("score", "scoring")];
+    expect(drawn([planned("look", ["A"])], all)).toEqual(["look", "summary"]);
+  });
+});
+
+describe("a session that is shown", () => {
+  const session = { id: "s", status: "in_progress", final_analysis: null, executive_summary: null, stages: [{ id: "x", status: "active" }] } as unknown as SessionDetail;
+  const about = { channel: "session:s", session_id: "s", id: 1 };
+
+  test("never stays running once its end was told", () => {
+    const after = withMessage(session, {
+      ...about,
+      type: "session.completed",
+      status: "failed",
+      alert_type: "t",
+      at: "2026-01-01T00:00:00Z",
+      error_message: "no model",
+      analysis_is_partial: true,
+      final_analysis: "partial",
+    });
+    expect(after).toMatchObject({ status: "failed", final_analysis: "partial", error_message: "no model", completed_at: "2026-01-01T00:00:00Z" });
+  });
+
+  test("closes a stage", () => {
+    expect(withMessage(session, { ...about, type: "stage.completed", stage_id: "x", status: "failed" }).stages[0]?.status).toBe("failed");
+  });
+
+  test("is not asked for again for every word", () => {
+    expect(changesSession({ channel: "session:s", session_id: "s", type: "stream.chunk", event_id: "e", offset: 0, delta: "x" })).toBe(false);
+    expect(changesSession({ type: "subscription.confirmed", channel: "session:s", last_event_id: 1 })).toBe(true);
+  });
+});
+
+test("the report has the summary first and says when it is partial", () => {
+  expect(reportOf({ executive_summary: "Short.", final_analysis: "Long.", analysis_is_partial: true })).toBe(
+    "# Summary\n\nShort.\n\n> This analysis is partial: the session ended before all stages were done.\n\n# Analysis\n\nLong.\n",
+  );
+});
