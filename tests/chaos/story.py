@@ -103,7 +103,8 @@ def said_alike(story: Story, reference: Story, unknown: set[str]) -> None:
             else:
                 assert mine[0] == theirs[0]
                 assert mine[2:] == theirs[2:]
-                assert _told(mine[1], unknown) == _told(theirs[1], unknown), track
+                more, less = _told(mine[1], unknown), _told(theirs[1], unknown)
+                assert more == less, f"{track} was told {more - less} instead of {less - more}"
 
 
 def _told(text: str, unknown: set[str]) -> Counter[str]:

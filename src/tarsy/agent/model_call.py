@@ -90,6 +90,7 @@ class ModelCall:
         self._context = context
         self._scribe = scribe
         self._router = router
+        self._id = str(uuid4())
         self._chunks: list[Chunk] = []
         self._texts: list[str] = []
         self._thoughts: list[str] = []
@@ -118,7 +119,7 @@ class ModelCall:
             await self._show(event_type, delta, _TEXT_METADATA.get(event_type))
         self._answer.text, self._answer.thinking = "".join(self._texts), "".join(self._thoughts)
         interaction = LLMInteraction(
-            id=str(uuid4()),
+            id=self._id,
             session_id=self._context.session_id,
             stage_id=self._context.stage_id,
             execution_id=self._context.execution_id,
@@ -181,11 +182,13 @@ class ModelCall:
         if not delta:
             return
         if self._current is None or self._current[1] is not event_type:
-            closed = (self._scribe.close(self._current[0]),) if self._current else ()
+            if self._current:
+                # Not before the call is stored: if it must be made again, what it had said so far was not the last word.
+                self._scribe.close_with(self._id, self._current[0])
             event = self._scribe.open(event_type, metadata)
             self._current = (event.id, event_type)
             self._shown.add(event_type)
-            await self._scribe.commit(closed=closed, opened=(event,))
+            await self._scribe.commit(opened=(event,))
         self._scribe.append(self._current[0], delta)
 
     def _grounding(self, chunk: GroundingChunk) -> TimelineEvent:

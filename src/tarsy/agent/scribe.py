@@ -35,9 +35,13 @@ class Scribe:
         self._next_event = stored.next_timeline_sequence
         self._open: dict[str, list[str]] = {}
         self._written: dict[str, int] = {}
+        # Model call → events that are complete as soon as it is stored.
+        self._awaiting: dict[str, list[str]] = {}
 
     async def commit(self, **parts: Unpack[StepParts]) -> None:
         """Write a step. The journal writes it whole, whoever cancels meanwhile."""
+        awaited = [event for call in parts.get("llm_interactions", ()) for event in self._awaiting.pop(call.id, ())]
+        parts["closed"] = (*(self.close(event) for event in awaited), *parts.get("closed", ()))
         await self._context.journal.commit(Step(claim=self._context.claim, **parts))
 
     def reserve(self, count: int) -> range:
@@ -121,7 +125,12 @@ class Scribe:
             event_type=event_type,
         )
 
+    def close_with(self, interaction_id: str, event_id: str) -> None:
+        """End an open event in the step that stores the model call it belongs to."""
+        self._awaiting.setdefault(interaction_id, []).append(event_id)
+
     def close_all(self, status: TimelineStatus) -> tuple[TimelineClose, ...]:
+        self._awaiting.clear()
         return tuple(self.close(event_id, status) for event_id in list(self._open))
 
     def moved(self, status: RunStatus, error: str | None = None) -> ExecutionChange:

@@ -30,7 +30,7 @@ from tarsy.domain.usage import TokenUsage
 
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
-_STATUS = sa.text("SELECT pg_xact_status(CAST(:id AS xid8))")
+_STATUS = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
 
 # Holds the claim and takes the ids of the session's channel, in this order and in one round trip.
 _FENCE = """
