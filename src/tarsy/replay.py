@@ -1,9 +1,11 @@
 """Recordings of whole sessions: read out of a database, run again in a database of their own."""
 
 import tempfile
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from uuid import UUID
 
 from tarsy.agent.ports import ToolServers
 from tarsy.config.configuration import Config
@@ -46,7 +48,11 @@ class ReplayOutcome:
 
 
 async def read_session(settings: Settings, session_id: str) -> Recording | None:
-    """Read a session out of the installation's database."""
+    """Read a session out of the installation's database; None if there is no session of that name."""
+    try:
+        UUID(session_id)
+    except ValueError:
+        return None
     async with open_database(settings.database_url, settings.data_dir) as url:
         engine = create_engine(url)
         try:
@@ -58,12 +64,19 @@ async def read_session(settings: Settings, session_id: str) -> Recording | None:
 
 async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayOptions) -> list[ReplayOutcome]:
     """Run recordings again, one after the other, in a database that is thrown away afterwards."""
-    with tempfile.TemporaryDirectory(prefix="tarsy-") as directory:
-        # Nothing in it is secret before the database closes its own directory, and its account has to get there.
-        Path(directory).chmod(0o711)
-        own = replace(settings, data_dir=Path(directory), database_url=None, replay_speed=0.0)
+    with _scratch_directory() as directory:
+        own = replace(settings, data_dir=directory, database_url=None, replay_speed=0.0)
         async with open_database(None, own.data_dir) as url:
             return [await _replay(replace(own, database_url=url), file, options) for file in files]
+
+
+@contextmanager
+def _scratch_directory() -> Generator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tarsy-") as directory:
+        path = Path(directory)
+        # The database's account has to get to its own directory in there, which it closes to everybody else.
+        path.chmod(0o711)
+        yield path
 
 
 async def _replay(settings: Settings, file: Path, options: ReplayOptions) -> ReplayOutcome:

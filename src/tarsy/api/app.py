@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from starlette.types import Receive, Scope, Send
 
 from tarsy import __version__
+from tarsy.api import help as manual
 from tarsy.api import problems, sse, websocket
 from tarsy.api.alert_body import AlertRequest
 from tarsy.api.dashboard import Dashboard
@@ -50,7 +51,7 @@ def describe_app() -> FastAPI:
         middleware=[Middleware(SecurityHeaders), Middleware(LastResort), Middleware(BodyLimit), Middleware(Gate)],
     )
     problems.install(app)
-    for router in (health.router, websocket.router, sse.router):
+    for router in (health.router, websocket.router, sse.router, manual.router):
         app.include_router(router)
     for module in (alerts, sessions, chat, score, trace, system, login):
         app.include_router(module.router, prefix=PREFIX)

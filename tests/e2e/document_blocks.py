@@ -1,0 +1,31 @@
+"""The fenced blocks of a Markdown document, and what the page says about running them."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    language: str
+    text: str
+    line: int
+    # Why the tests cannot run it, as the page says.
+    not_run: str | None = None
+
+
+def blocks_of(document: Path) -> list[Block]:
+    found: list[Block] = []
+    lines = document.read_text(encoding="utf-8").splitlines()
+    number = 0
+    while number < len(lines):
+        fence = re.fullmatch(r"```(\w*)", lines[number].strip())
+        if fence:
+            end = next(index for index in range(number + 1, len(lines)) if lines[index].strip() == "```")
+            said = NOT_RUN.fullmatch(lines[number - 1].strip()) if number else None
+            found.append(Block(fence[1], "\n".join(lines[number + 1 : end]), number + 1, said[1] if said else None))
+            number = end
+        number += 1
+    return found

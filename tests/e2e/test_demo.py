@@ -1,0 +1,185 @@
+"""The first five minutes: samples on a recorded or a real model, refusals that help, `.env`, `tarsy demo`, `init` and `doctor`."""
+
+import json
+import socket
+import time
+from pathlib import Path
+
+import anyio
+import httpx
+import pytest
+
+from contract.llm.vendor_server import vendor_server
+from contract.llm.vendors import ChatCompletions, Said
+from e2e.tarsy_process import TARSY, plain_environment, served, tarsy
+from tarsy.cli.init import Template
+from tarsy.config.configuration import vendor_variables
+from tarsy.config.loader import load_config
+
+pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.timeout(200)]
+
+
+def _local_model(directory: Path, url: str) -> None:
+    directory.mkdir(exist_ok=True)
+    provider = {"type": "openai", "model": "qwen3:8b", "base_url": f"{url}/v1"}
+    (directory / "llm-providers.yaml").write_text(json.dumps({"llm_providers": {"local": provider}}))
+
+
+def _beyond_directories(errors: str) -> list[str]:
+    """What was said, except that root's database had to open directories for its own account."""
+    return [line for line in errors.splitlines() if "database.directory_opened" not in line]
+
+
+def test_demo_shows_an_investigation_and_answers_its_questions(tmp_path: Path) -> None:
+    started = time.monotonic()
+    run = tarsy("demo", "crashloop", "--fast", "--ask", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")})
+    assert run.returncode == 0, run.stderr
+    assert "The model is recorded; the cluster is simulated." in run.stdout
+    for part in ("→ cluster.pods_list", "Summary", "Analysis", "completed after"):
+        assert part in run.stdout
+    assert _beyond_directories(run.stderr) == []
+    # Generous: a busy machine takes several times as long as a quiet one.
+    assert time.monotonic() - started < 60
+
+
+def test_an_unknown_sample_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    run = tarsy("demo", "crashlop", cwd=tmp_path)
+    assert run.returncode == 2
+    assert "crashloop" in run.stderr
+
+
+def test_without_a_model_samples_are_recorded_and_other_alerts_are_told_what_to_set(tmp_path: Path) -> None:
+    with served(tmp_path) as server, server.client() as http:
+        assert all(sample["recorded"] for sample in http.get("/api/v1/samples").json()["samples"])
+        refused = http.post("/api/v1/alerts", json={"data": "disk full on db-3"})
+        assert refused.status_code == 503
+        for name in (name for names in vendor_variables().values() for name in names):
+            assert name in refused.json()["detail"]
+        assert "tarsy init local-model" in refused.json()["detail"]
+        assert any("no model is configured" in warning["message"] for warning in http.get("/api/v1/system/warnings").json()["warnings"])
+
+
+async def test_with_a_model_samples_run_on_it_against_the_simulated_cluster(tmp_path: Path) -> None:
+    model = ChatCompletions()
+    async with vendor_server() as vendor:
+        _local_model(tmp_path / "config", vendor.url)
+        vendor.replies.extend(model.reply(Said(text=(answer,))) for answer in ("It was the config map.", "A config map broke it."))
+        with anyio.fail_after(100):
+            run = await anyio.run_process(
+                [*TARSY, "demo", "crashloop"], cwd=tmp_path, env=plain_environment(TARSY_DATA_DIR=str(tmp_path / "data")), check=False
+            )
+        asked = vendor.bodies
+    said = run.stdout.decode()
+    assert run.returncode == 0, run.stderr
+    assert "The model is qwen3:8b (local)" in said
+    assert "It was the config map." in said
+    assert any("pods_list" in tool["function"]["name"] for tool in asked[0]["tools"])
+
+
+def test_dotenv_holds_settings_of_the_process_too(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(f"TARSY_DATA_DIR={tmp_path / 'elsewhere'}\nTARSY_API_TOKENS=alice=wonderland\n")
+    run = tarsy("db", "current", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "elsewhere" / "postgres").is_dir()
+    with served(tmp_path) as server:
+        assert httpx.get(f"{server.url}/api/v1/samples").status_code == 401
+        assert httpx.get(f"{server.url}/api/v1/samples", headers={"Authorization": "Bearer wonderland"}).status_code == 200
+
+
+def test_a_setting_that_means_nothing_is_told_in_a_sentence(tmp_path: Path) -> None:
+    run = tarsy("demo", "--fast", cwd=tmp_path, env={"TARSY_REPLAY_SPEED": "fast"})
+    assert (run.returncode, run.stderr.count("\n")) == (1, 1)
+    assert 'TARSY_REPLAY_SPEED is "fast"' in run.stderr
+
+
+@pytest.mark.parametrize("template", list(Template))
+def test_init_writes_a_configuration_that_loads(template: Template, tmp_path: Path) -> None:
+    run = tarsy("init", template, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    loaded = load_config(tmp_path / "config", {"OPENAI_API_KEY": "k", "KUBECONFIG": "k"})
+    assert loaded.warnings == ()
+    again = tarsy("init", template, cwd=tmp_path)
+    assert again.returncode == 1
+    assert "--force" in again.stderr
+
+
+def test_init_overwrites_only_when_told_to_and_takes_any_address_and_name(tmp_path: Path) -> None:
+    target = tmp_path / "config" / "llm-providers.yaml"
+    target.parent.mkdir()
+    target.write_text("mine")
+    assert tarsy("init", "local-model", cwd=tmp_path).returncode == 1
+    assert target.read_text() == "mine"
+    run = tarsy("init", "local-model", "--force", "--url", "http://gpu.lan:8000/v1", "--model", 'odd: "name" # here', cwd=tmp_path)
+    assert run.returncode == 0
+    provider = load_config(target.parent, {"KUBECONFIG": "k"}).config.llm_providers["local"]
+    assert (provider.base_url, provider.model) == ("http://gpu.lan:8000/v1", 'odd: "name" # here')
+
+
+def test_the_doctor_finds_nothing_wrong_with_a_fresh_installation(tmp_path: Path) -> None:
+    run = tarsy("doctor", "--port", "0", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")})
+    assert run.returncode == 0, run.stdout
+    lines = {line.split()[1]: line.split()[0] for line in run.stdout.splitlines() if line.startswith(("ok", "warn", "fail"))}
+    assert lines == {
+        "Python": "ok",
+        "disk": "ok",
+        "database": "ok",
+        "port": "ok",
+        "configuration": "ok",
+        "model": "warn",
+        "tools": "warn",
+    }
+    assert "KUBECONFIG is not set" in run.stdout
+    assert "set OPENAI_API_KEY" in run.stdout
+    assert run.stderr == ""
+
+
+def test_the_doctor_says_what_to_do_about_everything_at_once(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "tarsy.yaml").write_text("queue: {worker_cont: 1, poll_interval: soon}\n")
+    # Nobody listens on port 1.
+    env = {"DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/d", "OPENAI_API_KEY": "k"}
+    run = tarsy("doctor", "--port", "0", cwd=tmp_path, env=env)
+    assert run.returncode == 1
+    assert "worker_cont" in run.stdout
+    assert "poll_interval" in run.stdout
+    assert "fail  database" in run.stdout
+    assert "secret" not in run.stdout
+    assert "3 to put right." in run.stdout
+
+
+def test_the_doctor_tells_a_port_taken_by_tarsy_from_one_taken_by_others(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        run = tarsy("doctor", "--port", server.url.rpartition(":")[2], cwd=tmp_path, env=server.env)
+    assert f"ok    port          TARSy already runs at {server.url}/" in run.stdout
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        run = tarsy("doctor", "--port", str(taken.getsockname()[1]), cwd=tmp_path, env=server.env)
+    assert run.returncode == 1
+    assert "choose another one: tarsy serve --port" in run.stdout
+
+
+async def test_the_doctor_calls_the_models_and_starts_the_tool_servers_when_asked(tmp_path: Path) -> None:
+    model = ChatCompletions()
+    async with vendor_server() as vendor:
+        _local_model(tmp_path / "config", vendor.url)
+        servers = {
+            "kubernetes-server": {
+                "transport": {"type": "stdio", "command": TARSY[0], "args": ["-P", "-m", "tarsy.demo.cluster", "--incident", "crashloop"]}
+            }
+        }
+        (tmp_path / "config" / "tarsy.yaml").write_text(json.dumps({"mcp_servers": servers, "defaults": {"llm_provider": "local"}}))
+        vendor.replies.append(model.reply(Said(text=("ready",))))
+        vendor.replies.append(model.error(401, "who are you"))
+        runs: list[str] = []
+        for _ in range(2):
+            with anyio.fail_after(100):
+                run = await anyio.run_process(
+                    [*TARSY, "doctor", "--call", "--port", "0"],
+                    cwd=tmp_path,
+                    env=plain_environment(TARSY_DATA_DIR=str(tmp_path / "data")),
+                    check=False,
+                )
+            runs.append(run.stdout.decode() + run.stderr.decode())
+    assert "ok    call          local answers (5 characters)" in runs[0]
+    assert "kubernetes-server: " in runs[0]
+    assert "Ready." in runs[0], runs[0]
+    assert "fail  call          local: " in runs[1]

@@ -1,0 +1,211 @@
+"""Every command of the README and the manual is run as it is written; what cannot run here is checked against the files it names."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trustme
+import yaml
+
+from e2e.document_blocks import Block, blocks_of
+from e2e.tarsy_process import Served, plain_environment, served
+from tarsy.cli.main import app
+from tarsy.config.loader import load_config
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = {document: blocks_of(document) for document in DOCUMENTS}
+SHELL, PYTHON, YAML = "sh", "python", "yaml"
+# What may stand in a fence; without a word it is a picture or an output, never a command.
+LANGUAGES = {SHELL, PYTHON, YAML, "json", ""}
+ADDRESS = "http://127.0.0.1:8080"
+# The documents write … where a person puts something of their own.
+SECONDS = 280.0
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("docs")]
+
+# A chain for kubernetes alerts that needs no model and no cluster: the recorded ones of a sample.
+CONFIG = f"""
+defaults: {{llm_provider: recorded}}
+mcp_servers:
+  kubernetes-server: &cluster
+    transport: {{type: stdio, command: {sys.executable}, args: [-P, -m, tarsy.demo.cluster, --incident, crashloop]}}
+  cluster: *cluster
+agent_chains:
+  kubernetes:
+    alert_types: [kubernetes]
+    stages: [{{name: investigation, agents: [{{name: KubernetesAgent}}]}}]
+    scoring: {{enabled: true}}
+"""
+PROVIDERS = "llm_providers: {recorded: {type: replay, recording: 'sample:crashloop'}}\n"
+
+# `tarsy serve` and `tarsy llm-service` run until somebody stops them: here as soon as they are ready, on any free port.
+# `make` says what it would do: everything it does, the tests have done already.
+PREAMBLE = r"""
+set -euo pipefail
+tarsy() {
+  if [ "$1" = serve ] || [ "$1" = llm-service ]; then
+    local said; said="$(mktemp)"
+    "$TARSY_BIN" "$@" --port 0 > "$said" 2>> "$said.err" &
+    local server=$!
+    for _ in $(seq 600); do grep -q 'http://\|listening' "$said" && break; kill -0 $server || { cat "$said.err" >&2; return 1; }; sleep 0.1; done
+    grep -q 'http://\|listening' "$said"
+    kill $server; wait $server || true
+  elif [ "$1" = init ]; then
+    # A reader chooses one of the ways; from here on it is their configuration that counts.
+    rm -rf config
+    "$TARSY_BIN" "$@"
+    unset TARSY_CONFIG_DIR
+  else
+    "$TARSY_BIN" "$@"
+  fi
+}
+# A stream of events has no end.
+curl() { case "$*" in *events*) command curl --max-time 2 "$@" || [ $? = 28 ] ;; *) command curl --fail-with-body "$@" ;; esac; }
+make() { command make --dry-run --directory "$ROOT" "$@" > /dev/null; }
+pip() { case "$2" in *dist/*.whl) ;; *) return 1 ;; esac; }
+kubectl() { echo 'Name: api-7f9c'; }
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    directory = tmp_path_factory.mktemp("documented")
+    (directory / "config").mkdir()
+    (directory / "config" / "tarsy.yaml").write_text(CONFIG)
+    (directory / "config" / "llm-providers.yaml").write_text(PROVIDERS)
+    with served(directory) as running:
+        with running.client() as http:
+            session = http.post("/api/v1/alerts", json={"data": "the pod cart-6f7b9c4d8-tw5bd crash-loops"}).json()["session_id"]
+            with http.stream("GET", f"/api/v1/sessions/{session}/events", params={"last_event_id": 0}) as events:
+                assert any('"session.completed"' in line for line in events.iter_lines())
+        yield running
+
+
+def _documents_with(language: str) -> list[Path]:
+    return [document for document in DOCUMENTS if any(block.language == language and not block.not_run for block in BLOCKS[document])]
+
+
+def _id(document: Path) -> str:
+    return document.relative_to(ROOT).as_posix()
+
+
+def _environment(server: Served, home: Path) -> dict[str, str]:
+    # Its own home, so that nobody's ~/.kube/config or data is touched.
+    env = plain_environment(**server.env)
+    return env | {
+        "HOME": str(home),
+        "ROOT": str(ROOT),
+        "TARSY_BIN": str(Path(sys.executable).parent / "tarsy"),
+        "TARSY_URL": server.url,
+        "TARSY_CONFIG_DIR": str(server.cwd / "config"),
+    }
+
+
+@pytest.mark.parametrize("document", _documents_with(SHELL), ids=_id)
+def test_every_command_of_a_document_runs(document: Path, server: Served, database_url: str, tmp_path: Path) -> None:
+    commands = "\n".join(block.text for block in BLOCKS[document] if block.language == SHELL and not block.not_run)
+    commands = commands.replace(ADDRESS, server.url).replace("postgresql://tarsy:secret@db.example.com:5432/tarsy", database_url)
+    authority = trustme.CA()
+    certificate = authority.issue_cert("llm.example.com")
+    certificate.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
+    certificate.private_key_pem.write_to_path(tmp_path / "key.pem")
+    with server.client() as http:
+        session = http.get("/api/v1/sessions", params={"status": "completed", "limit": 1}).json()["sessions"][0]["id"]
+    run = subprocess.run(
+        ["bash", "-c", PREAMBLE + f"ID={session}\n" + commands],
+        cwd=tmp_path,
+        env=_environment(server, tmp_path),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert run.returncode == 0, f"{run.stdout[-3000:]}\n{run.stderr[-3000:]}"
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("document", _documents_with(PYTHON), ids=_id)
+def test_every_python_example_runs(document: Path, server: Served, tmp_path: Path) -> None:
+    for block in (block for block in BLOCKS[document] if block.language == PYTHON):
+        run = subprocess.run(
+            [
+                sys.executable,
+                "-P",
+                "-c",
+                block.text.replace(ADDRESS, server.url).replace("ws://127.0.0.1:8080", server.url.replace("http", "ws")),
+            ],
+            cwd=tmp_path,
+            env=_environment(server, tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert run.returncode == 0, f"{_id(document)}:{block.line}\n{run.stdout}\n{run.stderr}"
+        assert run.stdout.startswith("completed "), run.stdout
+
+
+EXAMPLES = [(document, block) for document in DOCUMENTS for block in BLOCKS[document] if block.language == YAML]
+
+
+@pytest.mark.parametrize(("document", "block"), EXAMPLES, ids=[f"{_id(document)}:{block.line}" for document, block in EXAMPLES])
+def test_every_yaml_example_is_a_configuration_that_loads(document: Path, block: Block, tmp_path: Path) -> None:
+    name = "llm-providers.yaml" if "llm_providers" in yaml.safe_load(block.text) else "tarsy.yaml"
+    (tmp_path / name).write_text(block.text)
+    env = dict.fromkeys(re.findall(r"\{\{\.(\w+)\}\}|\b([A-Z][A-Z_]+_(?:KEY|CREDENTIALS|PROJECT))\b", block.text), "x")
+    named = {one or other: "http://localhost:1" for one, other in env}
+    load_config(tmp_path, {"OPENAI_API_KEY": "k", "KUBECONFIG": "k", **named})
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_id)
+def test_every_fence_says_what_it_holds(document: Path) -> None:
+    for block in BLOCKS[document]:
+        assert block.language in LANGUAGES, f"line {block.line}"
+        if not block.language:
+            commands = [line for line in block.text.splitlines() if line.split(maxsplit=1)[:1] in (["tarsy"], ["curl"], ["make"])]
+            assert commands == [], f"line {block.line}: commands are written in a fence marked sh, so that they are run"
+
+
+NOT_RUN = [(document, block) for document in DOCUMENTS for block in BLOCKS[document] if block.not_run]
+
+
+@pytest.mark.parametrize(("document", "block"), NOT_RUN, ids=[f"{_id(document)}:{block.line}" for document, block in NOT_RUN])
+def test_what_cannot_run_here_names_files_and_commands_that_exist(document: Path, block: Block) -> None:
+    for line in block.text.splitlines():
+        words = shlex.split(line, comments=True)
+        for word in words:
+            if word.startswith("deploy/"):
+                assert (ROOT / word).exists(), word
+        if "tarsy" in words[:1]:
+            assert words[1] in _commands(), line
+            assert {word for word in words if word.startswith("--")} <= _options(words[1]), line
+
+
+def _commands() -> set[str]:
+    return {(command.name or command.callback.__name__) for command in app.registered_commands if command.callback} | {
+        group.name for group in app.registered_groups if group.name
+    }
+
+
+def _options(command: str) -> set[str]:
+    told = subprocess.run(
+        [sys.executable, "-c", "from tarsy.cli.main import main; main()", command, "--help"],
+        env=plain_environment(COLUMNS="200", **{name: os.environ[name] for name in ("TARSY_DATA_DIR",)}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    return set(re.findall(r"--[a-z-]+", told))
+
+
+def test_every_command_of_the_program_is_told_of_somewhere() -> None:
+    text = "\n".join(document.read_text() for document in DOCUMENTS)
+    assert [command for command in sorted(_commands()) if f"tarsy {command}" not in text] == []
