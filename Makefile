@@ -106,8 +106,9 @@ $(INSTALLED): requirements.lock pyproject.toml | $(BIN)/python
 node:
 	@command -v npm >/dev/null || { echo "npm was not found. The dashboard needs Node.js 20 or later."; exit 1; }
 
+# Not `npm ci`: the lock file pins every version, but names the native parts of one platform only, and `ci` refuses the others.
 dashboard/node_modules/.installed: dashboard/package-lock.json | node
-	npm --prefix dashboard ci --no-audit --no-fund
+	npm --prefix dashboard install --no-save --no-audit --no-fund
 	@touch $@
 
 src/tarsy/api/static/index.html: $(DASHBOARD_MODULES) $(DASHBOARD_SOURCES)
@@ -115,5 +116,5 @@ src/tarsy/api/static/index.html: $(DASHBOARD_MODULES) $(DASHBOARD_SOURCES)
 	@touch $@
 
 tests/contract/tools/servers/node_modules/.installed: tests/contract/tools/servers/package-lock.json | node
-	npm --prefix tests/contract/tools/servers ci --no-audit --no-fund
+	npm --prefix tests/contract/tools/servers install --no-save --no-audit --no-fund
 	@touch $@
