@@ -58,7 +58,9 @@ def _speed(text: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise CannotServeError(f'TARSY_REPLAY_SPEED is "{text}"; write a number: 1 for the pace of a real model, 0 for no pauses.') from error
+        raise CannotServeError(
+            f'TARSY_REPLAY_SPEED is "{text}"; write a number: 1 for the pace of a real model, 0 for no pauses.'
+        ) from error
 
 
 def _path(text: str | None) -> Path | None:
