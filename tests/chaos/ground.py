@@ -1,6 +1,7 @@
 """Where the chaos happens: a database of the test's own, and what can be done to it from outside."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,14 @@ class Ground:
                     await anyio.sleep(0 if true else 0.02)
         finally:
             await connection.close()
+
+    async def until_seen(self, seen: Callable[[], bool], within: float = PATIENCE_SECONDS) -> None:
+        """Wait until a file says so."""
+        done = False
+        with anyio.fail_after(within):
+            while not done:
+                done = seen()
+                await anyio.sleep(0 if done else 0.05)
 
     async def until_ended(self, *session_ids: str, within: float = PATIENCE_SECONDS) -> None:
         query = "SELECT count(*) = $2 FROM alert_sessions WHERE id = ANY($1::uuid[]) AND status = ANY($3::text[])"

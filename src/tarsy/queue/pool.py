@@ -181,8 +181,7 @@ class WorkerPool:
             if self._draining.is_set():
                 slot.scope.stop(StopReason.HANDED_OVER)
             await self._executor.execute(work, slot.scope)
-            if slot.scope.stopped is StopReason.HANDED_OVER:
-                self._deliver(await self._queue.hand_back(work.claim))
+            await self._put_away(work, slot.scope.stopped)
         except ClaimLostError:
             log.warning("work.lost", kind=work.claim.kind.value, session_id=work.session.id)
         except Exception as error:  # the per-session guard
@@ -191,6 +190,13 @@ class WorkerPool:
         finally:
             slot.claim, slot.scope, slot.busy_since = None, None, None
             self._put_down.set()
+
+    async def _put_away(self, work: Work, stopped: StopReason | None) -> None:
+        """What follows when a run was cut short."""
+        if stopped is StopReason.HANDED_OVER:
+            self._deliver(await self._queue.hand_back(work.claim))
+        elif stopped is StopReason.LOST:
+            raise ClaimLostError(work.claim)
 
     async def _give_up(self, claim: Claim, error: Exception) -> None:
         """End what broke by itself: it would break again. Only when the database was away, recovery tries once more."""

@@ -1,0 +1,164 @@
+"""Worker processes that are stopped, paused and cancelled from outside."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+from chaos.ground import Ground
+from chaos.replica import Replica
+from chaos.scenario import lengthy, scenario, short, three_stages
+from chaos.story import check_ended, check_events, ledger, read_story
+from tarsy.db.connection import create_engine
+from tarsy.db.sessions import CancelAnswer, SessionRepository
+
+pytestmark = pytest.mark.xdist_group("chaos")
+
+# The goal is a second; a loaded machine gets more before the test fails.
+CANCEL_SECONDS = 8.0
+TOOL_RUNS = "SELECT EXISTS (SELECT FROM timeline_events WHERE session_id = $1 AND event_type = 'tool_result' AND status = 'streaming')"
+MODEL_SPEAKS = "SELECT EXISTS (SELECT FROM timeline_events WHERE session_id = $1 AND status = 'streaming')"
+
+
+async def cancel(ground: Ground, session_id: str) -> CancelAnswer:
+    engine = create_engine(ground.url)
+    try:
+        return await SessionRepository(engine).request_cancel(session_id, actor="somebody")
+    finally:
+        await engine.dispose()
+
+
+@pytest.mark.parametrize("in_tool", [True, False], ids=["in a tool", "in a model call"])
+async def test_a_cancellation_from_another_process_arrives_at_once(
+    ground: Ground, record_property: Callable[[str, object], None], *, in_tool: bool
+) -> None:
+    session_id = await ground.submit(scenario(lengthy(in_tool=in_tool), ground.directory))
+    with Replica(url=ground.url, directory=ground.directory, heartbeat="10s", replay_speed=1.0).running():
+        await ground.until(TOOL_RUNS if in_tool else MODEL_SPEAKS, session_id)
+        assert await cancel(ground, session_id) is CancelAnswer.CANCELLING
+        started = time.monotonic()
+        await ground.until_ended(session_id, within=CANCEL_SECONDS)
+        record_property("seconds", round(time.monotonic() - started, 3))
+    story = await read_story(ground.url, session_id)
+    assert story.session["status"] == "cancelled"
+    check_ended(story)
+    check_events(story)
+
+
+async def test_one_agent_of_a_stage_can_be_cancelled_even_if_nobody_heard_of_it(ground: Ground) -> None:
+    """The notification is lost; the heartbeat finds the wish."""
+    session_id = await ground.submit(scenario(lengthy(in_tool=True), ground.directory))
+    with Replica(url=ground.url, directory=ground.directory, heartbeat="500ms", replay_speed=1.0).running():
+        await ground.until(TOOL_RUNS, session_id)
+        await ground.fetch("UPDATE agent_executions SET cancel_requested = true WHERE session_id = $1", session_id)
+        await ground.until_ended(session_id, within=CANCEL_SECONDS)
+    story = await read_story(ground.url, session_id)
+    assert [row["status"] for row in story.executions] == ["cancelled"]
+    check_ended(story)
+    check_events(story)
+
+
+async def test_the_first_signal_lets_sessions_finish_and_claims_no_more(ground: Ground) -> None:
+    made = scenario(short(0.5), ground.directory)
+    first = await ground.submit(made)
+    replica = Replica(url=ground.url, directory=ground.directory, workers=1, replay_speed=1.0).start()
+    await ground.until("SELECT status = 'in_progress' FROM alert_sessions WHERE id = $1", first)
+    second = await ground.submit(made)
+    os.kill(replica.pid or 0, signal.SIGTERM)
+    await anyio.to_thread.run_sync(replica.join, 30)
+    assert replica.exitcode == 0
+    assert await ground.status(first) == "completed"
+    assert await ground.status(second) == "pending"
+
+
+async def test_the_second_signal_hands_sessions_back_at_once_and_another_process_continues_them(ground: Ground) -> None:
+    session_id = await ground.submit(scenario(lengthy(in_tool=True), ground.directory))
+    replica = Replica(url=ground.url, directory=ground.directory, grace="60s", replay_speed=1.0).start()
+    await ground.until_seen(lambda: len(ledger(ground.directory)) == 1)
+    for _ in range(2):
+        os.kill(replica.pid or 0, signal.SIGTERM)
+        await anyio.sleep(0.1)
+    await anyio.to_thread.run_sync(replica.join, 30)
+    assert replica.exitcode == 0
+    row = (await ground.fetch("SELECT status, recoveries, claim_token FROM alert_sessions WHERE id = $1", session_id))[0]
+    assert row == {"status": "pending", "recoveries": 0, "claim_token": None}
+    assert not (await ground.fetch("SELECT id FROM timeline_events WHERE status = 'streaming'"))
+    with Replica(url=ground.url, directory=ground.directory, replay_speed=1.0).running():
+        await ground.until_seen(lambda: [line["tool"] for line in ledger(ground.directory)] == ["wait", "wait"])
+        await cancel(ground, session_id)
+        await ground.until_ended(session_id)
+
+
+async def test_a_worker_that_was_paused_too_long_notices_that_its_session_has_gone(ground: Ground) -> None:
+    """SIGSTOP, another one finishes the session, SIGCONT: nothing the sleeper still wants to write is taken."""
+    session_id = await ground.submit(scenario(short(1.0), ground.directory))
+    other = Replica(
+        url=ground.url, directory=ground.directory / "other", heartbeat="300ms", orphan="1s", detection="300ms", replay_speed=1.0
+    )
+    sleeper = replace(other, directory=ground.directory / "sleeper").start()
+    await ground.until(MODEL_SPEAKS, session_id)
+    os.kill(sleeper.pid or 0, signal.SIGSTOP)
+    try:
+        with other.running():
+            await ground.until_ended(session_id)
+            story = await read_story(ground.url, session_id)
+            os.kill(sleeper.pid or 0, signal.SIGCONT)
+            await ground.until_seen(lambda: "work.lost" in _log(ground.directory / "sleeper"))
+    finally:
+        os.kill(sleeper.pid or 0, signal.SIGCONT)
+        os.kill(sleeper.pid or 0, signal.SIGTERM)
+        await anyio.to_thread.run_sync(sleeper.join, 30)
+    assert sleeper.exitcode == 0
+    assert await read_story(ground.url, session_id) == story
+    assert story.session["status"] == "completed"
+    assert story.session["recoveries"] == 1
+    check_events(story)
+
+
+async def test_a_broken_session_fails_with_a_reason_and_its_neighbours_do_not_notice(ground: Ground) -> None:
+    made = scenario(short(0.0), ground.directory)
+    shapeless = await ground.submit(made, chain_snapshot={"no": "chain"})
+    toolless = made.chain.model_copy(update={"mcp_servers": {}})
+    unplayable = await ground.submit(made, chain_snapshot=toolless.model_dump(mode="json"))
+    fine = await ground.submit(made)
+    with Replica(url=ground.url, directory=ground.directory).running():
+        await ground.until_ended(shapeless, unplayable, fine)
+    rows = {str(row["id"]): row for row in await ground.fetch("SELECT id, status, error_message, recoveries FROM alert_sessions")}
+    assert rows[fine]["status"] == "completed"
+    assert (rows[shapeless]["status"], rows[shapeless]["recoveries"]) == ("failed", 0)
+    assert "internal error: ValidationError" in rows[shapeless]["error_message"]
+    assert (rows[unplayable]["status"], rows[unplayable]["recoveries"]) == ("failed", 0)
+    assert "KeyError" in rows[unplayable]["error_message"]
+
+
+async def test_a_worker_whose_own_database_connections_are_cut_all_the_time_goes_on(ground: Ground) -> None:
+    session_id = await ground.submit(scenario(three_stages(), ground.directory))
+    ended = anyio.Event()
+
+    async def cut() -> None:
+        while not ended.is_set():
+            await ground.fetch(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+                "AND application_name = 'tarsy'"
+            )
+            await anyio.sleep(0.4)
+
+    with Replica(url=ground.url, directory=ground.directory).running():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(cut)
+            await ground.until_ended(session_id)
+            ended.set()
+    story = await read_story(ground.url, session_id)
+    assert story.session["status"] == "completed"
+    assert story.session["recoveries"] == 0
+    check_ended(story)
+    check_events(story)
+
+
+def _log(directory: Path) -> str:
+    return "".join(path.read_text() for path in directory.glob("replica-*.log"))

@@ -1,0 +1,145 @@
+"""Three replicas, many sessions, and somebody who kills, pauses and restarts at random: everything ends, nothing happens twice."""
+
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+import anyio
+import pytest
+
+from chaos.ground import ROUNDS, Ground
+from chaos.replica import Replica, stop
+from chaos.scenario import scenario, short
+from chaos.story import FINAL, check_ended, check_events, ledger, read_story
+from tarsy.db.connection import create_engine
+from tarsy.db.embedded import EmbeddedServer
+from tarsy.db.migrate import upgrade
+from tarsy.db.postgres_program import run
+from tarsy.db.server_account import account_for
+
+pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(1800 if ROUNDS else 170)]
+
+REPLICAS = 3
+SESSIONS = 500 if ROUNDS else 24
+CAP = 6
+# In CI the chaos is over after this long, so that what is left can end; a long run goes on until most sessions have.
+CHAOS_SECONDS = 900 if ROUNDS else 20
+END_SECONDS = 600 if ROUNDS else 90
+PAUSE_SECONDS = 30.0 if ROUNDS else 5.0
+
+
+@pytest.fixture
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """A server of its own: the shared one is not to be restarted under other tests."""
+    server = EmbeddedServer(tmp_path_factory.mktemp("server"))
+    server.open()
+    yield server
+    server.close()
+
+
+class Chaos:
+    """Knows the replicas and does something bad to one of them, or to the database, from time to time."""
+
+    def __init__(self, replica: Replica, data: Path) -> None:
+        self._replica = replica
+        self._data = data
+        self._dice = random.Random(7421)  # noqa: S311 - the same misfortunes in every run
+        self._started = 0
+        self.deeds: Counter[str] = Counter()
+        self.replicas = [self._new() for _ in range(REPLICAS)]
+
+    def _new(self) -> ForkServerProcess:
+        self._started += 1
+        return replace(self._replica, directory=self._replica.directory / f"replica-{self._started}").start()
+
+    async def reign(self, ground: Ground) -> None:
+        end = time.monotonic() + CHAOS_SECONDS
+        while time.monotonic() < end and await _open_sessions(ground) > CAP:
+            await anyio.sleep(self._dice.uniform(1.0, 4.0))
+            # One of each before chance takes over.
+            first = [self._kill, self._restart_database, self._pause]
+            done = self.deeds.total()
+            deed = first[done] if done < len(first) else self._dice.choice([self._kill, *first])
+            self.deeds[deed.__name__] += 1
+            await deed(self._dice.randrange(REPLICAS))
+
+    async def _kill(self, victim: int) -> None:
+        process = self.replicas[victim]
+        process.kill()
+        await anyio.to_thread.run_sync(process.join, 10)
+        self.replicas[victim] = self._new()
+
+    async def _pause(self, victim: int) -> None:
+        pid = self.replicas[victim].pid or 0
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            await anyio.sleep(PAUSE_SECONDS)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    async def _restart_database(self, _victim: int) -> None:
+        arguments = ["-D", str(self._data), "-m", "immediate" if self._dice.random() < 0.5 else "fast", "-w", "restart"]
+        await anyio.to_thread.run_sync(run, "pg_ctl", arguments, account_for(self._data))
+
+    def end(self) -> None:
+        for process in self.replicas:
+            stop(process)
+
+
+async def _open_sessions(ground: Ground) -> int:
+    rows = await ground.fetch("SELECT count(*) AS n FROM alert_sessions WHERE NOT status = ANY($1::text[])", sorted(FINAL))
+    return rows[0]["n"]
+
+
+def most_at_once(events: list[dict[str, object]]) -> int:
+    """How many sessions ran at the same time, from the events that told of every move in the order of their commits."""
+    running: set[object] = set()
+    most = 0
+    for event in events:
+        if event["status"] in {"in_progress", "cancelling"}:
+            running.add(event["session_id"])
+        else:
+            running.discard(event["session_id"])
+        most = max(most, len(running))
+    return most
+
+
+async def test_replicas_under_fire_end_every_session_once(server: EmbeddedServer, tmp_path: Path) -> None:
+    ground = Ground(server.url, tmp_path)
+    engine = create_engine(server.url)
+    await upgrade(engine)
+    await engine.dispose()
+    made = scenario(short(0.4), tmp_path)
+    ids = [await ground.submit(made) for _ in range(SESSIONS)]
+    replica = Replica(
+        url=server.url, directory=tmp_path, workers=3, cap=CAP, heartbeat="500ms", orphan="3s", detection="500ms", replay_speed=1.0
+    )
+    chaos = Chaos(replica, Path(server.url.partition("host=")[2].partition("&")[0].replace("%2F", "/")))
+    try:
+        await chaos.reign(ground)
+        await ground.until_ended(*ids, within=END_SECONDS)
+    finally:
+        chaos.end()
+    ends = Counter(row["status"] for row in await ground.fetch("SELECT status FROM alert_sessions"))
+    recovered = await ground.fetch("SELECT sum(recoveries) AS n FROM alert_sessions")
+    print(f"\n{SESSIONS} sessions, {dict(chaos.deeds)}, recoveries {recovered[0]['n']}, ends {dict(ends)}")  # noqa: T201 - for `make chaos`
+    assert sum(ends.values()) == SESSIONS
+    # Who was unlucky four times is given up, by design; nobody else may fail.
+    poisoned = await ground.fetch("SELECT count(*) AS n FROM alert_sessions WHERE status = 'failed' AND error_message LIKE 'given up%'")
+    assert ends["completed"] + poisoned[0]["n"] == SESSIONS
+    for session_id in ids:
+        story = await read_story(server.url, session_id)
+        check_ended(story)
+        check_events(story)
+    assert Counter(line["key"] for line in ledger(tmp_path))["s-act"] <= SESSIONS
+    shared = await ground.fetch(
+        "SELECT id, payload ->> 'status' AS status, payload ->> 'session_id' AS session_id, payload ->> 'type' AS type FROM events WHERE channel = 'sessions' ORDER BY id"
+    )
+    assert [row["id"] for row in shared] == list(range(1, len(shared) + 1))
+    assert most_at_once([row for row in shared if row["type"] != "stage.started"]) <= CAP
