@@ -1,0 +1,124 @@
+"""Old sessions are hidden, then erased; old events are forgotten; several processes do it without getting in each other's way."""
+
+import anyio
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+from typer.testing import CliRunner
+
+from chaos.ground import Ground
+from chaos.scenario import Scenario
+from integration.queue.followups import open_followup
+from tarsy.cli.main import app
+from tarsy.db.outbox import Outbox
+from tarsy.db.retention import BATCH, OldSessions
+from tarsy.domain.claim import ClaimKind
+from tarsy.queue.retention import Retention, RetentionSettings
+
+
+async def ended(ground: Ground, made: Scenario, *, days_ago: int, hidden_days_ago: int | None = None) -> str:
+    session_id = await ground.submit(made)
+    await ground.fetch(
+        "UPDATE alert_sessions SET status = 'completed', completed_at = now() - make_interval(days => $2), "
+        "deleted_at = now() - make_interval(days => $3) WHERE id = $1",
+        session_id,
+        days_ago,
+        hidden_days_ago,
+    )
+    return session_id
+
+
+async def left(ground: Ground) -> dict[str, bool]:
+    """Sessions that are still there, and whether they are hidden."""
+    return {str(row["id"]): row["hidden"] for row in await ground.fetch("SELECT id, deleted_at IS NOT NULL AS hidden FROM alert_sessions")}
+
+
+def retention(engine: AsyncEngine, *, hard: int | None) -> Retention:
+    settings = RetentionSettings(session_retention_days=90, hard_delete_after_days=hard, event_ttl=3600.0, cleanup_interval=43200.0)
+    return Retention(settings, OldSessions(engine), Outbox(engine))
+
+
+async def test_the_old_are_hidden_and_the_long_hidden_are_erased_only_if_configured(
+    engine: AsyncEngine, ground: Ground, made: Scenario
+) -> None:
+    young, old = await ended(ground, made, days_ago=10), await ended(ground, made, days_ago=91)
+    just_hidden = await ended(ground, made, days_ago=120, hidden_days_ago=5)
+    long_hidden = await ended(ground, made, days_ago=200, hidden_days_ago=60)
+    running = await ground.submit(made)
+    await retention(engine, hard=None).clear_away()
+    assert await left(ground) == {young: False, old: True, just_hidden: True, long_hidden: True, running: False}
+    await retention(engine, hard=30).clear_away()
+    assert await left(ground) == {young: False, old: True, just_hidden: True, running: False}
+    assert not await ground.fetch("SELECT name FROM event_channels WHERE name = $1", f"session:{long_hidden}")
+    audit = await ground.fetch("SELECT action, actor, session_id::text AS id FROM audit_log WHERE actor = 'retention' ORDER BY id")
+    assert [(row["action"], row["id"]) for row in audit] == [("session.deleted", old), ("session.purged", long_hidden)]
+
+
+async def test_events_are_forgotten_after_their_time_and_ids_go_on(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
+    session_id = await ground.submit(made)
+    await ground.fetch("UPDATE events SET created_at = now() - interval '2 hours'")
+    await retention(engine, hard=None).clear_away()
+    assert await ground.fetch("SELECT id FROM events") == []
+    assert await Outbox(engine).last_id(f"session:{session_id}") == 1
+
+
+async def test_several_processes_clear_away_together_and_each_session_once(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
+    await ended(ground, made, days_ago=100)
+    await ground.fetch(
+        "INSERT INTO alert_sessions (id, alert_data, alert_type, chain_id, chain_snapshot, author, nonce, status, created_at, completed_at) "
+        "SELECT gen_random_uuid(), 'x', 'chaos', 'chaos', '{}', 'chaos', 'n', 'completed', now(), now() - interval '100 days' "
+        "FROM generate_series(1, $1::int)",
+        BATCH + 10,
+    )
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(retention(engine, hard=None).clear_away)
+    audited = await ground.fetch("SELECT count(*) AS n, count(DISTINCT session_id) AS different FROM audit_log WHERE actor = 'retention'")
+    assert audited == [{"n": BATCH + 11, "different": BATCH + 11}]
+    assert set((await left(ground)).values()) == {True}
+
+
+async def test_a_session_that_is_being_asked_about_is_not_erased(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
+    session_id = await open_followup(engine, ground, made, ClaimKind.CHAT)
+    await ground.fetch("UPDATE alert_sessions SET completed_at = now() - interval '100 days'")
+    assert await OldSessions(engine).erase(days=30, actor="test", hidden_only=False) == 0
+    assert session_id in await left(ground)
+
+
+def tarsy(ground: Ground, *arguments: str, say: str = "") -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["sessions", *arguments, "--database-url", ground.url], input=say)
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def sessions(ground: Ground, made: Scenario) -> tuple[str, str, str]:
+    async def prepare() -> tuple[str, str, str]:
+        return await ended(ground, made, days_ago=100), await ended(ground, made, days_ago=1), await ground.submit(made)
+
+    return anyio.run(prepare)
+
+
+def test_the_command_lists_sessions(ground: Ground, sessions: tuple[str, str, str]) -> None:
+    code, text = tarsy(ground, "list")
+    assert code == 0
+    assert all(session_id in text for session_id in sessions)
+    assert tarsy(ground, "list", "--status", "failed") == (0, "There are no sessions.\n")
+    assert tarsy(ground, "list", "--status", "nonsense")[0] == 2
+
+
+def test_the_command_erases_by_age_after_asking(ground: Ground, sessions: tuple[str, str, str]) -> None:
+    code, text = tarsy(ground, "purge", "--older-than", "30", say="n\n")
+    assert code == 1
+    assert "Erase 1 sessions" in text
+    assert sessions[0] in anyio.run(left, ground)
+    assert "Erased 1 sessions." in tarsy(ground, "purge", "--older-than", "30", "--yes")[1]
+    assert set(anyio.run(left, ground)) == set(sessions[1:])
+
+
+def test_the_command_erases_by_id_and_refuses_what_runs(ground: Ground, sessions: tuple[str, str, str]) -> None:
+    code, text = tarsy(ground, "purge", sessions[1], sessions[2], "--yes")
+    assert code == 1
+    assert "cancel it first" in text
+    assert "Erased 1 sessions." in text
+    assert set(anyio.run(left, ground)) == {sessions[0], sessions[2]}
+    assert tarsy(ground, "purge", "nonsense", "--yes")[0] == 2
+    assert tarsy(ground, "purge", "--yes")[0] == 2
