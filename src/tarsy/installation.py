@@ -73,7 +73,7 @@ class SampleChains:
         for sample in list_samples():
             if sample.alert_type == alert_type:
                 provider = sample_model(self.config)
-                return sample.live(provider) if provider else sample.chain
+                return sample.live(provider, sample_settings(self.config)) if provider else sample.chain
         raise UnknownAlertTypeError(alert_type, [sample.alert_type for sample in list_samples()])
 
 
@@ -83,6 +83,12 @@ def sample_model(config: Config) -> ResolvedProvider | None:
     if name is None or config.llm_providers[name].type is ProviderType.REPLAY:
         return None
     return resolved_provider(name, config.llm_providers[name])
+
+
+def sample_settings(config: Config) -> Mapping[str, Any]:
+    """What a real model is asked with: how it speaks of tools and how long it may take, as for other alerts."""
+    names = ("tool_calling", "iteration_timeout", "llm_call_timeout", "tool_call_timeout")
+    return {name: value for name in names if (value := getattr(config.defaults, name)) is not None}
 
 
 def sample_incidents(config: Config) -> Sequence[SampleIncident]:

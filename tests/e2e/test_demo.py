@@ -2,6 +2,7 @@
 
 import json
 import socket
+import subprocess
 import time
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from e2e.tarsy_process import TARSY, plain_environment, served, tarsy
 from tarsy.cli.init import Template
 from tarsy.config.configuration import vendor_variables
 from tarsy.config.loader import load_config
+from tarsy.installation import SampleChains
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.timeout(200)]
 
@@ -74,6 +76,35 @@ async def test_with_a_model_samples_run_on_it_against_the_simulated_cluster(tmp_
     assert "The model is qwen3:8b (local)" in said
     assert "It was the config map." in said
     assert any("pods_list" in tool["function"]["name"] for tool in asked[0]["tools"])
+
+
+def test_a_sample_on_a_real_model_keeps_what_is_configured_for_it(tmp_path: Path) -> None:
+    _local_model(tmp_path, "http://127.0.0.1:1")
+    (tmp_path / "tarsy.yaml").write_text("defaults: {llm_provider: local, tool_calling: react, llm_call_timeout: 8m}\n")
+    config = load_config(tmp_path, {"KUBECONFIG": "k"}).config
+    for offered in SampleChains(config).alert_types():
+        chain = SampleChains(config).resolve(offered.name, None)
+        agents = [agent for stage in chain.stages for agent in stage.agents]
+        assert {(agent.provider.name, agent.tool_calling, agent.llm_call_timeout) for agent in agents} == {("local", "react", 480)}
+
+
+def test_samples_play_through_an_llm_service_too(tmp_path: Path) -> None:
+    service = subprocess.Popen(
+        [*TARSY, "llm-service", "--port", "0"],
+        cwd=tmp_path,
+        env=plain_environment(TARSY_REPLAY_SPEED="0"),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert service.stdout
+        address = service.stdout.readline().split()[-1]
+        run = tarsy("demo", "--fast", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data"), "TARSY_LLM_SERVICE_ADDR": address})
+    finally:
+        service.terminate()
+        service.communicate(timeout=60)
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr
+    assert "completed after" in run.stdout
 
 
 def test_dotenv_holds_settings_of_the_process_too(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -54,13 +55,16 @@ def chain_id_of(incident: str) -> str:
     return f"sample-{incident}"
 
 
-def build_chain(incident: str, stages: tuple[StageOutline, ...], provider: ResolvedProvider) -> ResolvedChain:
-    """Write out the chain of an incident for `provider`, the recorded one or a real one."""
+def build_chain(
+    incident: str, stages: tuple[StageOutline, ...], provider: ResolvedProvider, settings: Mapping[str, Any] | None = None
+) -> ResolvedChain:
+    """Write out the chain of an incident for `provider`, the recorded one or a real one; `settings` go into every agent."""
+    every = settings or {}
     return ResolvedChain(
         chain_id=chain_id_of(incident),
-        stages=tuple(_stage(outline, provider) for outline in stages),
-        executive_summary=_own_agent("ExecSummaryAgent", AgentType.EXEC_SUMMARY, provider),
-        chat=_agent(AgentOutline(name="ChatAgent", max_iterations=10), provider),
+        stages=tuple(_stage(outline, provider, every) for outline in stages),
+        executive_summary=_own_agent("ExecSummaryAgent", AgentType.EXEC_SUMMARY, provider, every),
+        chat=_agent(AgentOutline(name="ChatAgent", max_iterations=10), provider, every),
         mcp_servers={SERVER: cluster_server(incident)},
     )
 
@@ -76,19 +80,19 @@ def cluster_server(incident: str) -> ResolvedMcpServer:
     )
 
 
-def _stage(outline: StageOutline, provider: ResolvedProvider) -> ResolvedStage:
+def _stage(outline: StageOutline, provider: ResolvedProvider, every: Mapping[str, Any]) -> ResolvedStage:
     several = len(outline.agents) > 1
     return ResolvedStage(
         name=outline.name,
-        agents=tuple(_agent(agent, provider) for agent in outline.agents),
+        agents=tuple(_agent(agent, provider, every) for agent in outline.agents),
         parallel_type=ParallelType.MULTI_AGENT if several else None,
         success_policy=outline.success_policy,
-        synthesis=_own_agent("SynthesisAgent", AgentType.SYNTHESIS, provider) if several else None,
+        synthesis=_own_agent("SynthesisAgent", AgentType.SYNTHESIS, provider, every) if several else None,
     )
 
 
-def _agent(outline: AgentOutline, provider: ResolvedProvider) -> ResolvedAgentConfig:
-    return ResolvedAgentConfig(
+def _agent(outline: AgentOutline, provider: ResolvedProvider, every: Mapping[str, Any]) -> ResolvedAgentConfig:
+    agent = ResolvedAgentConfig(
         agent_name=outline.name,
         type=AgentType.DEFAULT,
         llm_backend=backend_of(provider),
@@ -99,12 +103,14 @@ def _agent(outline: AgentOutline, provider: ResolvedProvider) -> ResolvedAgentCo
         custom_instructions=outline.instructions,
         description=outline.description,
     )
+    return agent.model_copy(update=every)
 
 
-def _own_agent(name: str, kind: AgentType, provider: ResolvedProvider) -> ResolvedAgentConfig:
-    return ResolvedAgentConfig(
+def _own_agent(name: str, kind: AgentType, provider: ResolvedProvider, every: Mapping[str, Any]) -> ResolvedAgentConfig:
+    agent = ResolvedAgentConfig(
         agent_name=name, type=kind, llm_backend=backend_of(provider), tool_calling=ToolCalling.NATIVE, provider=provider
     )
+    return agent.model_copy(update=every)
 
 
 _BACKENDS: Mapping[ProviderType, LLMBackend] = {ProviderType.GOOGLE: LLMBackend.NATIVE_GEMINI}

@@ -1,6 +1,7 @@
 """The sample incidents: an alert, the chain that investigates it, and what a recorded model said. Files are read on first use."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -76,9 +77,9 @@ class Sample:
         """The chain on the recorded model."""
         return self.live(replay_provider(self.name))
 
-    def live(self, provider: ResolvedProvider) -> ResolvedChain:
-        """The same chain on the same simulated cluster, with `provider` for every agent."""
-        return build_chain(self.name, self.incident.stages, provider)
+    def live(self, provider: ResolvedProvider, settings: Mapping[str, Any] | None = None) -> ResolvedChain:
+        """The same chain on the same simulated cluster, with `provider` and `settings` for every agent."""
+        return build_chain(self.name, self.incident.stages, provider, settings)
 
     @property
     def recording(self) -> Recording:
