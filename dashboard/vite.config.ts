@@ -1,12 +1,30 @@
+import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 const server = process.env["TARSY_URL"] ?? "http://127.0.0.1:8080";
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
+// Below this, an answer fits into a packet or two anyway.
+const WORTH_COMPRESSING = 1_400;
+
+/** Puts a compressed copy beside each file, for the server to send to browsers that take it. */
+const compressed: Plugin = {
+  name: "compressed-copies",
+  apply: "build",
+  generateBundle(_, bundle) {
+    for (const [name, file] of Object.entries(bundle)) {
+      const content = file.type === "chunk" ? file.code : file.source;
+      if (!name.startsWith("assets/") || content.length < WORTH_COMPRESSING) continue;
+      this.emitFile({ type: "asset", fileName: `${name}.gz`, source: gzipSync(content, { level: 9 }) });
+    }
+  },
+};
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), compressed],
   resolve: { alias: { "@": here("./src") } },
   // The server puts the nonce of each answer here; styles are accepted with it only.
   html: { cspNonce: "__CSP_NONCE__" },

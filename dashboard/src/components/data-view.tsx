@@ -58,7 +58,7 @@ export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = 
             {data.format === "text" ? label : `${label} · ${data.format.toUpperCase()}`} · {plural(lines.length, "line")} · {formatBytes(text.length)}
           </Typography>
           {!large && (
-            <ToggleButton value="wrap" size="small" selected={wrap} onChange={() => setWrap(!wrap)} aria-label="Wrap long lines" sx={{ border: 0, p: 0.5 }}>
+            <ToggleButton value="wrap" size="small" selected={wrap} onChange={() => setWrap(!wrap)} aria-label="Wrap long lines" sx={{ border: 0, p: 0.5, minWidth: 26, minHeight: 26 }}>
               <WrapText size={15} />
             </ToggleButton>
           )}

@@ -73,7 +73,7 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
           )}
           {onLink && (
             <Tooltip title="Copy a link to this entry">
-              <IconButton className="entry-link" size="small" aria-label="Copy a link to this entry" onClick={onLink} sx={{ opacity: 0, p: 0.25, alignSelf: "center", "@media (hover: none)": { opacity: 1 } }}>
+              <IconButton className="entry-link" size="small" aria-label="Copy a link to this entry" onClick={onLink} sx={{ opacity: 0, width: 24, height: 24, p: 0, my: "-2px", alignSelf: "center", "@media (hover: none)": { opacity: 1 } }}>
                 <Link2 size={14} />
               </IconButton>
             </Tooltip>

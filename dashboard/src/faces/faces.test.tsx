@@ -50,7 +50,7 @@ test("a failed tool call says so, and shows arguments and result when opened", a
     event({ id: "r", event_type: "tool_result", content: "not found", status: "failed", metadata }),
   );
   const head = screen.getByRole("button", { expanded: false });
-  expect(head.textContent).toBe("cluster.pods_getname=cartfailed · 407 ms · 1 line");
+  expect(head.textContent).toBe("cluster.pods_get name=cartfailed · 407 ms · 1 line");
   await userEvent.click(head);
   expect(screen.getByRole("region", { name: "Arguments" }).textContent).toContain('"cart"');
   expect(screen.getByRole("region", { name: "Result" }).textContent).toContain("not found");

@@ -37,6 +37,11 @@ export const TIMELINE_FACES = {
   interrupted: { label: "Interrupted", tone: "warning", icon: Unplug },
 } satisfies Record<TimelineStatus, Face>;
 
+/** What an error message adds to a status; nothing if it only repeats it. */
+export function reasonBeside(face: Face, message: string | null): string | null {
+  return message !== null && message.toLowerCase() !== face.label.toLowerCase() ? message : null;
+}
+
 const ENDED = {
   pending: false,
   in_progress: false,

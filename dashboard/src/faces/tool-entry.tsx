@@ -38,9 +38,9 @@ export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
               {server}.
             </Box>
           )}
-          {name}
+          {name}{" "}
           {!folding.open && row.call && (
-            <Box component="span" sx={{ fontWeight: 400, color: "text.secondary", ml: 1 }}>
+            <Box component="span" sx={{ fontWeight: 400, color: "text.secondary", ml: 0.5 }}>
               {argumentsLine(row.call.content)}
             </Box>
           )}

@@ -971,6 +971,8 @@ export interface components {
             alert_data: string;
             /** Questions */
             questions: string[];
+            /** Recorded */
+            recorded: boolean;
         };
         /** Samples */
         Samples: {
@@ -1089,6 +1091,8 @@ export interface components {
             chat_enabled: boolean;
             /** Scoring Enabled */
             scoring_enabled: boolean;
+            /** Recorded */
+            recorded: boolean;
             /** Planned Stages */
             planned_stages: components["schemas"]["PlannedStage"][];
             /** Stages */

@@ -1,5 +1,6 @@
 """Serves the dashboard's files; every other page address is the dashboard's own business."""
 
+import mimetypes
 from pathlib import Path
 
 from starlette.exceptions import HTTPException
@@ -42,10 +43,21 @@ class Dashboard:
             return HTMLResponse(_NOT_BUILT)
         name = path.lstrip("/")
         if name and name != "index.html" and (file := self._file(name)):
-            return FileResponse(file, headers=_FOR_EVER if name.startswith(f"{HASHED}/") else None)
+            return self._whole_or_compressed(request, name, file)
         if name.startswith(f"{HASHED}/") or Path(name).suffix in {".js", ".css", ".map", ".png", ".svg", ".ico", ".json"}:
             raise HTTPException(404, f"There is no file {path}.")
         return HTMLResponse(index.read_text(encoding="utf-8").replace(NONCE_PLACEHOLDER, request.state.csp_nonce))
+
+    def _whole_or_compressed(self, request: Request, name: str, file: Path) -> Response:
+        headers = dict(_FOR_EVER) if name.startswith(f"{HASHED}/") else {}
+        copy = self._file(f"{name}.gz")
+        if copy is None:
+            return FileResponse(file, headers=headers)
+        headers["Vary"] = "Accept-Encoding"
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return FileResponse(file, headers=headers)
+        kind, _ = mimetypes.guess_type(file.name)
+        return FileResponse(copy, headers={**headers, "Content-Encoding": "gzip"}, media_type=kind)
 
     def _file(self, name: str) -> Path | None:
         """The file of that name, if it is really inside our folder."""

@@ -8,7 +8,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { cancelExecution, cancelSession, refreshSession } from "@/api/sessions";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
-import { hasEnded, SESSION_FACES } from "@/faces/statuses";
+import { hasEnded, reasonBeside, SESSION_FACES } from "@/faces/statuses";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";
 import { Analysis } from "./analysis";
@@ -46,6 +46,7 @@ function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
   const cancelAgent = useMutation({ mutationFn: (executionId: string) => cancelExecution(session.id, executionId), onSettled: refresh });
   const [stageTarget, setStageTarget] = useState<{ id: string } | null>(null);
   const ended = hasEnded(session.status);
+  const reason = reasonBeside(SESSION_FACES[session.status], session.error_message);
   useTitle(session);
   useShowResult(ended && session.final_analysis !== null);
 
@@ -59,9 +60,9 @@ function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
     <Stack spacing={2}>
       <Header session={session} onCancel={() => cancel.mutate()} />
       {(cancel.error ?? cancelAgent.error) && <Failure what="It could not be cancelled." error={cancel.error ?? cancelAgent.error} />}
-      {session.error_message && (
-        <Alert severity={session.status === "failed" ? "error" : "warning"} variant="outlined">
-          {session.error_message}
+      {reason && (
+        <Alert severity={session.status === "failed" ? "error" : "warning"} variant="outlined" sx={{ overflowWrap: "anywhere" }}>
+          {reason}
         </Alert>
       )}
       <StageGraphView nodes={stageGraph(session)} ended={ended} onStage={(id) => setStageTarget({ id })} />

@@ -4,6 +4,7 @@ import ButtonBase from "@mui/material/ButtonBase";
 import Typography from "@mui/material/Typography";
 import type { Face } from "@/components/badge";
 import { FaceIcon } from "@/components/badge";
+import { Spoken } from "@/components/spoken";
 import { Elapsed } from "@/components/times";
 import { RUN_FACES } from "@/faces/statuses";
 import type { RunStatus } from "@/wire/types";
@@ -40,7 +41,6 @@ function Node({ node, ended, onStage }: { node: GraphNode; ended: boolean; onSta
     <ButtonBase
       disabled={!stage}
       onClick={() => stage && onStage(stage.id)}
-      aria-label={`${node.name}: ${face.label}`}
       sx={{
         display: "block",
         textAlign: "left",
@@ -58,6 +58,7 @@ function Node({ node, ended, onStage }: { node: GraphNode; ended: boolean; onSta
         <FaceIcon face={face} size={15} />
         <Typography component="span" variant="body2" sx={{ fontWeight: 600, color: stage ? "text.primary" : "text.secondary" }}>
           {node.name}
+          <Spoken>{face.label}</Spoken>
         </Typography>
         {stage?.started_at && (
           <Typography component="span" variant="caption" color="textSecondary">
@@ -73,6 +74,7 @@ function Node({ node, ended, onStage }: { node: GraphNode; ended: boolean; onSta
               <FaceIcon face={faceOf(branch.status, ended)} size={13} />
               <Typography component="span" variant="caption" color="textSecondary">
                 {branch.name}
+                <Spoken>{faceOf(branch.status, ended).label}</Spoken>
               </Typography>
             </Box>
           ))}

@@ -5,10 +5,11 @@ import { Badge } from "@/components/badge";
 import { MONO } from "@/components/fonts";
 import { formatCount } from "@/components/format";
 import { Elapsed } from "@/components/times";
-import { RUN_FACES } from "@/faces/statuses";
+import { reasonBeside, RUN_FACES } from "@/faces/statuses";
 import type { StageView } from "@/wire/types";
 
 export function StageHeader({ stage }: { stage: StageView }) {
+  const reason = reasonBeside(RUN_FACES[stage.status], stage.error_message);
   const alone = stage.executions.length === 1 ? stage.executions[0] : undefined;
   return (
     <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 1.5, px: 2, py: 1, mt: 0.5, borderTop: 1, borderBottom: 1, borderColor: "divider", bgcolor: "code.block" }}>
@@ -30,9 +31,9 @@ export function StageHeader({ stage }: { stage: StageView }) {
           </>
         )}
       </Typography>
-      {stage.error_message && (
+      {reason && (
         <Typography variant="body2" color="error" sx={{ width: "100%" }}>
-          {stage.error_message}
+          {reason}
         </Typography>
       )}
     </Box>

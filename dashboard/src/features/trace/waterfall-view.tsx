@@ -7,6 +7,7 @@ import { FaceIcon } from "@/components/badge";
 import type { Face } from "@/components/badge";
 import { MONO } from "@/components/fonts";
 import { formatCount, formatDuration } from "@/components/format";
+import { Spoken } from "@/components/spoken";
 import type { Call, Waterfall } from "./waterfall";
 
 const FACES = {
@@ -43,11 +44,11 @@ function Row({ call, span, selected, onSelect }: { call: Call; span: number; sel
     <ButtonBase
       onClick={onSelect}
       aria-pressed={selected}
-      aria-label={`${face.label}: ${call.label}, ${formatDuration(call.duration)}`}
       sx={{ display: "grid", gridTemplateColumns: COLUMNS, columnGap: 1, width: "100%", textAlign: "left", alignItems: "center", px: 1.5, py: 0.6, bgcolor: selected ? "action.selected" : "transparent", "&:hover": { bgcolor: "action.hover" } }}
     >
       <FaceIcon face={face} size={14} />
       <Box component="span" sx={{ overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap", fontSize: "0.8rem", fontFamily: call.kind === "mcp" ? MONO : "inherit" }}>
+        <Spoken>{face.label}</Spoken>
         {call.label}
         {call.tokens !== null && (
           <Typography component="span" variant="caption" color="textSecondary" sx={{ ml: 0.75 }}>

@@ -1,0 +1,100 @@
+"""A browser, and what every page of the dashboard has to keep to: no errors, nothing from elsewhere, accessible to everybody."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect
+
+ROOT = Path(__file__).parents[3]
+AXE = ROOT / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
+PICTURES = ROOT / "artifacts" / "dashboard"
+DESKTOP = (1440, 900)
+PHONE = (390, 844)
+# A machine that runs other tests too takes its time.
+PATIENCE_MS = 30_000
+expect.set_options(timeout=15_000)
+
+_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+# What the browser itself says when a server goes away, which some tests make it do.
+_EXPECTED = re.compile(r"WebSocket connection|Failed to load resource")
+
+
+def launch(playwright: Playwright) -> Browser:
+    program = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+    assert program, "Chromium is missing; on Debian: apt-get install chromium"
+    return playwright.chromium.launch(executable_path=program, args=_FLAGS)
+
+
+@contextmanager
+def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP, dark: bool = False) -> Iterator[Page]:
+    """A page of its own; when the block ends, it must have logged no error and asked nobody but our server."""
+    context = browser.new_context(
+        base_url=url,
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme="dark" if dark else "light",
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    errors: list[str] = []
+    hosts: set[str] = set()
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error" and not _EXPECTED.search(message.text):
+            errors.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    try:
+        yield page
+        assert not errors, errors
+        assert hosts <= {urlsplit(url).netloc, ""}, hosts
+    finally:
+        context.close()
+
+
+def use_theme(page: Page, *, dark: bool) -> None:
+    page.emulate_media(color_scheme="dark" if dark else "light")
+
+
+def picture(page: Page, name: str) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
+
+
+def assert_accessible(page: Page) -> None:
+    """No violation of WCAG A or AA that axe can find."""
+    # The content security policy lets nobody add scripts to the page; the debugger may.
+    page.evaluate(AXE.read_text())
+    rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
+    result: dict[str, Any] = page.evaluate("rules => axe.run(document, rules)", rules)
+    found = [
+        f"{violation['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for violation in result["violations"]
+        for node in violation["nodes"]
+    ]
+    assert not found, "\n".join(found)
+
+
+def assert_fits(page: Page) -> None:
+    """Nothing has to be scrolled sideways."""
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def expect_status(page: Page, label: str) -> None:
+    expect(page.get_by_test_id("session-status")).to_have_text(label, timeout=PATIENCE_MS)

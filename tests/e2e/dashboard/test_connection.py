@@ -1,0 +1,55 @@
+"""What the network does to a page, and what the page does about it."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from e2e.dashboard.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture
+from e2e.dashboard.conftest import SPEED, submit
+from e2e.tarsy_process import Served, served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+TOKEN = "a-token-of-some-length-0123456789"
+
+
+def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(browser: Browser, tmp_path: Path) -> None:
+    # A server that is told to stop lets its sessions come to an end; this one hands them back after a second.
+    (tmp_path / "tarsy.yaml").write_text("queue: {graceful_shutdown_timeout: 1s}\n")
+    env = {"TARSY_REPLAY_SPEED": SPEED, "TARSY_CONFIG_DIR": str(tmp_path)}
+    lost = "Connection lost"
+    with ExitStack() as after_both:
+        with served(tmp_path, env=env) as first:
+            port = str(urlsplit(first.url).port)
+            with first.client() as http:
+                session = submit(http, "crashloop")
+            page = after_both.enter_context(open_page(browser, first.url))
+            page.goto(f"/sessions/{session}")
+            expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
+        expect(page.get_by_text(lost)).to_be_visible()
+        picture(page, "connection-lost-light")
+        with served(tmp_path, "--port", port, env=env):
+            expect(page.get_by_text(lost)).to_have_count(0, timeout=PATIENCE_MS)
+            expect(page.get_by_role("heading", name="Root cause").first).to_be_visible(timeout=PATIENCE_MS)
+            expect_status(page, "Completed")
+
+
+def test_a_server_that_wants_a_login_shows_nothing_before(browser: Browser, server: Served, tmp_path: Path) -> None:
+    # A second process on the same database.
+    env = {"TARSY_DATA_DIR": server.env["TARSY_DATA_DIR"], "TARSY_API_TOKENS": f"ada={TOKEN}"}
+    with served(tmp_path, "--role", "api", env=env) as guarded, open_page(browser, guarded.url) as page:
+        page.goto("/")
+        expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+        assert_accessible(page)
+        picture(page, "login-light")
+        page.get_by_label("API token").fill("wrong")
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_text("You were not let in.")).to_be_visible()
+        page.get_by_label("API token").fill(TOKEN)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("link", name="New alert")).to_be_visible()
+        page.get_by_role("button", name="Log out").click()
+        expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()

@@ -1,0 +1,124 @@
+"""An investigation as the person on call sees it: submitted, watched, read, asked about, cancelled."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from e2e.dashboard.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture
+from e2e.tarsy_process import Served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+
+def investigate(page: Page, title: str) -> None:
+    page.goto("/alerts/new")
+    page.get_by_role("button", name=f"Investigate: {title}").click()
+    page.wait_for_url("**/sessions/*")
+
+
+def feed_length(page: Page) -> int:
+    return len(page.get_by_role("feed").inner_text())
+
+
+def test_a_sample_streams_survives_a_reload_and_ends_with_an_analysis_that_answers_questions(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page:
+        investigate(page, "A pod crash-loops")
+        expect_status(page, "Running")
+        feed = page.get_by_role("feed")
+        expect(feed.get_by_text("Thinking").first).to_be_visible()
+        before = feed_length(page)
+        page.wait_for_function("before => document.querySelector('[role=feed]').innerText.length > before", arg=before)
+        picture(page, "session-running-light")
+
+        page.reload()
+        expect(feed.get_by_text("Thinking").first).to_be_visible()
+        assert feed_length(page) >= before
+
+        expect(page.get_by_role("heading", name="Root cause").first).to_be_visible(timeout=PATIENCE_MS)
+        expect_status(page, "Completed")
+        expect(page.get_by_role("list", name="Stages").get_by_role("button", name="investigation Completed")).to_be_visible()
+        assert_accessible(page)
+
+        page.get_by_role("button", name="Copy", exact=True).click()
+        assert "# Analysis" in page.evaluate("navigator.clipboard.readText()")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download .md").click()
+        assert "## Root cause" in download.value.path().read_text()
+
+        page.get_by_role("button", name="Are customers affected right now?").click()
+        exchange = page.get_by_role("article", name="Question: Are customers affected right now?")
+        expect(exchange.get_by_text("Hardly, but the margin is thin.")).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.get_by_role("button", name="Ask")).to_be_visible()
+        exchange.scroll_into_view_if_needed()
+        picture(page, "session-chat-light")
+        assert_accessible(page)
+
+
+def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page:
+        investigate(page, "A service runs out of memory")
+        expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
+        page.get_by_role("button", name="Cancel", exact=True).click()
+        page.get_by_role("button", name="Keep it running").click()
+        expect_status(page, "Running")
+        page.get_by_role("button", name="Cancel", exact=True).click()
+        page.get_by_role("button", name="Cancel the session").click()
+        expect_status(page, "Cancelled")
+        expect(page.get_by_role("button", name="Cancel", exact=True)).to_have_count(0)
+        page.get_by_role("link", name="Resubmit").click()
+        expect(page.get_by_role("heading", name="Submit again")).to_be_visible()
+        expect(page.get_by_label("Alert type")).to_have_value("sample-oom-leak")
+        expect(page.get_by_label("Alert text")).to_have_value(re.compile("recommender"))
+
+
+def test_an_answer_is_stopped(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto(f"/sessions/{finished['dns-outage']}")
+        page.get_by_role("button", name="Should we roll checkout back anyway, to be safe?").click()
+        page.get_by_role("button", name="Stop", exact=True).click()
+        exchange = page.get_by_role("article", name=re.compile("Question: Should we roll"))
+        expect(exchange.get_by_text("Cancelled")).to_be_visible()
+        expect(page.get_by_role("button", name="Ask")).to_be_visible()
+
+
+def test_parallel_agents_stand_in_tabs_or_side_by_side_and_an_event_has_an_address(
+    browser: Browser, server: Served, finished: dict[str, str]
+) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto(f"/sessions/{finished['dns-outage']}")
+        page.get_by_role("list", name="Stages").get_by_role("button", name=re.compile("^triage Completed")).click()
+        second = page.get_by_role("tab", name="NetworkAgent")
+        second.click()
+        entry = page.get_by_role("feed").get_by_role("article").filter(has_text="cluster.").first
+        entry.get_by_role("button", name="Copy a link to this entry").click()
+        address: str = page.evaluate("navigator.clipboard.readText()")
+        assert "?event=" in address
+
+        page.goto("/")
+        page.goto(address)
+        expect(second).to_have_attribute("aria-selected", "true")
+        expect(page.get_by_role("region", name="Arguments").first).to_be_in_viewport()
+
+        page.get_by_role("list", name="Stages").get_by_role("button", name=re.compile("^triage Completed")).click()
+        page.get_by_role("button", name="Side by side").click()
+        expect(page.get_by_role("region", name="Timeline of ApplicationAgent")).to_be_visible()
+        expect(page.get_by_role("region", name="Timeline of NetworkAgent")).to_be_visible()
+        picture(page, "session-side-by-side-light")
+        assert_accessible(page)
+
+
+def test_the_trace_shows_where_the_time_went_and_what_was_said(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto(f"/sessions/{finished['crashloop']}")
+        page.get_by_role("link", name="Trace").click()
+        calls = page.get_by_role("list", name="Calls").get_by_role("button")
+        expect(calls.filter(has_text="Turn 1")).to_be_visible()
+        expect(page.get_by_role("list", name="Calls").get_by_role("button", name=re.compile("Failed cluster.pods_get"))).to_have_count(1)
+        calls.filter(has_text="Turn 2").click()
+        expect(page.get_by_text("Conversation as sent")).to_be_visible()
+        expect(page.get_by_text("cluster.events_list").first).to_be_visible()
+        assert "call=llm" in page.url
+        page.keyboard.press("j")
+        expect(page.get_by_role("region", name="Arguments")).to_be_visible()
+        assert_accessible(page)

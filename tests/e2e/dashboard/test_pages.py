@@ -1,0 +1,71 @@
+"""Every page: accessible in both themes, usable on a phone, quick to load."""
+
+import pytest
+from playwright.sync_api import Browser, Page, Response, expect
+
+from e2e.dashboard.browser import PHONE, assert_accessible, assert_fits, open_page, picture, use_theme
+from e2e.tarsy_process import Served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+# What a page shows when it is there.
+PAGES = {
+    "sessions": ("/", "Ended"),
+    "session": ("/sessions/{crashloop}", "Root cause"),
+    "parallel": ("/sessions/{dns-outage}", "NetworkAgent"),
+    "trace": ("/sessions/{dns-outage}/trace", "Where the time went"),
+    "new-alert": ("/alerts/new", "Try a sample incident"),
+    "system": ("/system", "Effective configuration"),
+}
+FIRST_LOAD_LIMIT = 300_000
+
+
+def visit(page: Page, name: str, sessions: dict[str, str]) -> None:
+    address, sign = PAGES[name]
+    page.goto(address.format(**sessions))
+    expect(page.get_by_text(sign).first).to_be_visible()
+    page.wait_for_load_state("networkidle")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_accessible_in_both_themes_and_fits_a_phone(
+    browser: Browser, server: Served, finished: dict[str, str], name: str
+) -> None:
+    with open_page(browser, server.url) as page:
+        visit(page, name, finished)
+        for dark in (False, True):
+            use_theme(page, dark=dark)
+            picture(page, f"{name}-{'dark' if dark else 'light'}")
+            assert_accessible(page)
+    with open_page(browser, server.url, size=PHONE) as page:
+        visit(page, name, finished)
+        assert_fits(page)
+        picture(page, f"{name}-phone")
+
+
+def test_the_theme_is_remembered(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto("/system")
+        page.get_by_role("button", name="Switch to the dark theme").click()
+        page.reload()
+        expect(page.get_by_role("button", name="Switch to the light theme")).to_be_visible()
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_an_unknown_address_and_an_unknown_session_say_so(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto("/nowhere")
+        expect(page.get_by_text("There is no such page")).to_be_visible()
+        page.goto("/sessions/00000000-0000-4000-8000-000000000000")
+        expect(page.get_by_text("The session could not be loaded.")).to_be_visible()
+
+
+def test_the_list_loads_less_than_300_kb_of_javascript(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    scripts: list[Response] = []
+    with open_page(browser, server.url) as page:
+        page.on("response", lambda response: scripts.append(response) if response.url.endswith(".js") else None)
+        visit(page, "sessions", finished)
+        loaded = sum(script.request.sizes()["responseBodySize"] for script in scripts)
+        assert any(script.header_value("content-encoding") == "gzip" for script in scripts)
+    print(f"{len(scripts)} scripts, {loaded / 1000:.0f} kB")  # noqa: T201 - the figure is worth a line
+    assert 100_000 < loaded < FIRST_LOAD_LIMIT
