@@ -99,12 +99,18 @@ def test_samples_play_through_an_llm_service_too(tmp_path: Path) -> None:
     try:
         assert service.stdout
         address = service.stdout.readline().split()[-1]
-        run = tarsy("demo", "--fast", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data"), "TARSY_LLM_SERVICE_ADDR": address})
+        env = {"TARSY_DATA_DIR": str(tmp_path / "data"), "TARSY_LLM_SERVICE_ADDR": address}
+        run = tarsy("demo", "--fast", cwd=tmp_path, env=env)
+        examined = tarsy("doctor", "--port", "0", cwd=tmp_path, env=env)
     finally:
         service.terminate()
         service.communicate(timeout=60)
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr
     assert "completed after" in run.stdout
+    assert f"ok    LLM service   {address} answers" in examined.stdout
+    alone = tarsy("doctor", "--port", "0", cwd=tmp_path, env=env)
+    assert alone.returncode == 1
+    assert f"fail  LLM service   the LLM service at {address} cannot be reached" in alone.stdout
 
 
 def test_dotenv_holds_settings_of_the_process_too(tmp_path: Path) -> None:

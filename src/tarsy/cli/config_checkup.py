@@ -83,6 +83,13 @@ def _agents(chain: ResolvedChain) -> Iterator[ResolvedAgentConfig]:
     yield from (agent for agent in (chain.executive_summary, chain.chat, chain.scoring) if agent)
 
 
+async def check_llm_service(address: str, client: LLMClient) -> Finding:
+    health = await client.health()
+    if health.ok:
+        return ok("LLM service", f"{address} answers")
+    return fail("LLM service", health.detail, "start it with: tarsy llm-service, or unset TARSY_LLM_SERVICE_ADDR")
+
+
 async def check_calls(loaded: LoadedConfig, client: LLMClient) -> AsyncGenerator[Finding]:
     """Ask each model in use for one word."""
     for name, (provider, backend) in models_in_use(loaded).items():

@@ -81,12 +81,14 @@ async def _configured(settings: "Settings", *, call: bool) -> "AsyncGenerator[Fi
     dotenv = check_dotenv(loaded.directory)
     for finding in (*checkup.check_configuration(loaded), *([dotenv] if dotenv else []), *checkup.check_keys(loaded)):
         yield finding
-    if call:
-        client = llm_client(settings, loaded)
-        try:
+    client = llm_client(settings, loaded)
+    try:
+        if settings.llm_service_addr:
+            yield await checkup.check_llm_service(settings.llm_service_addr, client)
+        if call:
             async for finding in checkup.check_calls(loaded, client):
                 yield finding
-        finally:
-            await client.aclose()
+    finally:
+        await client.aclose()
     for finding in await checkup.check_tools(loaded):
         yield finding
