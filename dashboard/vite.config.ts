@@ -1,5 +1,7 @@
-import { gzipSync } from "node:zlib";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
@@ -14,11 +16,11 @@ const WORTH_COMPRESSING = 1_400;
 const compressed: Plugin = {
   name: "compressed-copies",
   apply: "build",
-  generateBundle(_, bundle) {
-    for (const [name, file] of Object.entries(bundle)) {
-      const content = file.type === "chunk" ? file.code : file.source;
-      if (!name.startsWith("assets/") || content.length < WORTH_COMPRESSING) continue;
-      this.emitFile({ type: "asset", fileName: `${name}.gz`, source: gzipSync(content, { level: 9 }) });
+  // When everything is written: earlier, Vite has not finished with the files.
+  writeBundle({ dir = "" }, bundle) {
+    for (const name of Object.keys(bundle).filter((file) => file.startsWith("assets/"))) {
+      const content = readFileSync(join(dir, name));
+      if (content.length >= WORTH_COMPRESSING) writeFileSync(join(dir, `${name}.gz`), gzipSync(content, { level: 9 }));
     }
   },
 };

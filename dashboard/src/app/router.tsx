@@ -1,6 +1,6 @@
 /** Addresses and the pages behind them. All but the list are loaded when they are first visited. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
-import { Loading, Nothing } from "@/components/states";
+import { Failure, Loading, Nothing } from "@/components/states";
 import type { SessionSearch } from "@/features/sessions/search";
 import { readSearch } from "@/features/sessions/search";
 import { SessionsRoute } from "./sessions-route";
@@ -61,6 +61,7 @@ const system = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([sessions, session, trace, newAlert, system]),
   defaultPreload: "intent",
+  defaultErrorComponent: ({ error }) => <Failure what="The page could not be shown." error={error} onRetry={() => window.location.reload()} />,
   defaultPendingComponent: () => <Loading what="the page" />,
   scrollRestoration: true,
 });

@@ -16,7 +16,7 @@ const NAV = {
   textDecoration: "none",
   fontWeight: 600,
   fontSize: "0.9rem",
-  px: 1,
+  px: { xs: 0.5, sm: 1 },
   py: 0.5,
   borderRadius: 1,
   "&:hover": { color: "text.primary" },
@@ -44,7 +44,7 @@ export function Shell() {
             System
           </BareLink>
           <Box sx={{ flex: 1 }} />
-          <LinkButton to="/alerts/new" variant="contained" size="small" startIcon={<Plus size={16} />}>
+          <LinkButton to="/alerts/new" variant="contained" size="small" startIcon={<Plus size={16} />} sx={{ whiteSpace: "nowrap" }}>
             New alert
           </LinkButton>
           <ThemeToggle />
