@@ -59,7 +59,7 @@ def test_nothing_comes_from_an_unpinned_place() -> None:
 
 
 def test_what_is_copied_into_the_build_exists_and_is_not_ignored() -> None:
-    kept = {line[1:].rstrip("/") for line in (ROOT / ".containerignore").read_text().splitlines() if line.startswith("!")}
+    kept = {line[1:].rstrip("/") for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     for copied in values("COPY"):
         if "--from=" not in copied:
             *sources, _ = copied.split()
