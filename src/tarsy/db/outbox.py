@@ -23,7 +23,38 @@ _ALLOCATE = sa.text(
     RETURNING last_id
     """
 )
-_NOTIFY = sa.text("SELECT pg_notify(:name, p) FROM unnest(CAST(:payloads AS text[])) WITH ORDINALITY AS t(p, n) ORDER BY n")
+_PUBLISH = sa.text(
+    """
+    WITH drafts AS (
+        SELECT * FROM jsonb_to_recordset(CAST(:drafts AS jsonb)) AS d(place integer, channel text, payload jsonb)
+    ),
+    channels AS (
+        SELECT channel, count(*) AS events, min(place) AS first FROM drafts GROUP BY channel
+    ),
+    taken AS (
+        INSERT INTO event_channels AS c (name, last_id) SELECT channel, events FROM channels ORDER BY first
+        ON CONFLICT (name) DO UPDATE SET last_id = c.last_id + excluded.last_id
+        RETURNING name, last_id
+    ),
+    numbered AS (
+        SELECT d.place, d.channel, t.last_id - n.events + row_number() OVER (PARTITION BY d.channel ORDER BY d.place) AS id, d.payload
+        FROM drafts d JOIN channels n USING (channel) JOIN taken t ON t.name = d.channel
+    ),
+    told AS (
+        SELECT place, channel, id, payload || jsonb_build_object('id', id) AS payload FROM numbered
+    ),
+    stored AS (
+        INSERT INTO events (channel, id, session_id, payload) SELECT channel, id, CAST(:session_id AS uuid), payload FROM told
+    ),
+    announced AS (
+        SELECT place, channel, id, CAST(jsonb_build_object('channel', channel, 'id', id) AS text) AS reference,
+            CAST(jsonb_build_object('channel', channel, 'id', id, 'payload', payload) AS text) AS whole
+        FROM told
+    )
+    SELECT place, channel, id, pg_notify(:notification, CASE WHEN octet_length(whole) <= :limit THEN whole ELSE reference END)
+    FROM announced ORDER BY place
+    """
+)
 
 
 async def allocate(connection: AsyncConnection, channel: str, count: int) -> range:
@@ -32,24 +63,30 @@ async def allocate(connection: AsyncConnection, channel: str, count: int) -> ran
     return range(last - count + 1, last + 1)
 
 
-async def publish(
-    connection: AsyncConnection, drafts: Sequence[LiveEvent], *, session_id: str | None, ids: Mapping[str, range] | None = None
-) -> list[StoredLiveEvent]:
-    """Store events and announce them when the transaction commits.
+async def publish(connection: AsyncConnection, drafts: Sequence[LiveEvent], *, session_id: str | None) -> list[StoredLiveEvent]:
+    """Store events and announce them when the transaction commits: one round trip, best the last one before the commit.
 
-    `ids` are those allocated before for a channel. Channels are taken in the order of first use: callers publish a session's
-    own channel before the shared one, so that no two writers wait for each other.
+    Channels are taken in the order of first use, and kept: callers publish a session's own channel before the shared one, so that no two
+    writers wait for each other.
     """
-    numbers = dict(ids or {})
-    for channel in dict.fromkeys(draft.channel for draft in drafts):
-        if channel not in numbers:
-            numbers[channel] = await allocate(connection, channel, sum(draft.channel == channel for draft in drafts))
-    stored = numbered(drafts, numbers)
-    if stored:
-        rows = [{"channel": event.channel, "id": event.id, "session_id": session_id, "payload": event.payload} for event in stored]
-        await connection.execute(sa.insert(events).values(rows))
-        await connection.execute(_NOTIFY, {"name": EVENTS_NOTIFICATION, "payloads": [notification(event) for event in stored]})
-    return stored
+    if not drafts:
+        return []
+    rows = [
+        {
+            "place": place,
+            "channel": draft.channel,
+            "payload": {"type": draft.type.value, "channel": draft.channel, **storable_json(draft.payload)},
+        }
+        for place, draft in enumerate(drafts)
+    ]
+    parameters = {
+        "drafts": orjson.dumps(rows).decode(),
+        "session_id": session_id,
+        "notification": EVENTS_NOTIFICATION,
+        "limit": NOTIFY_LIMIT,
+    }
+    stored = (await connection.execute(_PUBLISH, parameters)).all()
+    return [StoredLiveEvent(row.channel, row.id, {**rows[row.place]["payload"], "id": row.id}) for row in stored]
 
 
 def numbered(drafts: Sequence[LiveEvent], ids: Mapping[str, range]) -> list[StoredLiveEvent]:

@@ -66,8 +66,9 @@ class SessionRepository:
                 await _take_place(connection, max_queue_size)
             await connection.execute(sa.insert(alert_sessions).values(**asdict(session), status=SessionStatus.PENDING.value))
             await note(connection, actor=session.author, action=AuditAction.ALERT_SUBMITTED, session_id=session.id)
-            await _announce(connection, session.id, SessionStatus.PENDING, session.alert_type, session.created_at)
             await signals.notify(connection, signals.WORK, ClaimKind.SESSION)
+            # Last: the shared channel is everybody's, and kept until the commit.
+            await _announce(connection, session.id, SessionStatus.PENDING, session.alert_type, session.created_at)
 
     async def get(self, session_id: str) -> AlertSession:
         """Read one session.

@@ -1,0 +1,88 @@
+"""The list and a session's page with 100,000 stored sessions: every answer should take less than 200 ms. BENCH_STORED sets how many."""
+
+import os
+import sys
+import time
+
+import anyio
+import asyncpg
+import httpx
+import structlog
+from processes import Processes, percentile, processes
+from workload import chain
+
+STORED = int(os.environ.get("BENCH_STORED", "100000"))
+ROUNDS = 30
+GOAL_MS = 200
+
+_SESSIONS = """
+    INSERT INTO alert_sessions
+        (id, alert_data, alert_type, chain_id, chain_snapshot, author, nonce, status, final_analysis, created_at, started_at, completed_at)
+    SELECT gen_random_uuid(), 'Alert number ' || n || ' of service-' || n % 500 || ': latency is above its objective',
+        'type-' || n % 20, 'chain-' || n % 7, $2::jsonb, 'bench', 'nonce',
+        (ARRAY['completed', 'completed', 'completed', 'failed', 'timed_out', 'cancelled'])[1 + n % 6],
+        'The release of service-' || n % 500 || ' leaks connections.',
+        now() - make_interval(secs => n * 60), now() - make_interval(secs => n * 60), now() - make_interval(secs => n * 60 - 30)
+    FROM generate_series(1, $1::int) AS n
+    """
+_STAGES = """
+    INSERT INTO stages (id, session_id, stage_name, stage_index, stage_type, expected_agent_count, status, started_at, completed_at)
+    SELECT gen_random_uuid(), id, 'investigation', 0, 'investigation', 1, 'completed', started_at, completed_at FROM alert_sessions
+    """
+_EXECUTIONS = """
+    INSERT INTO agent_executions
+        (id, session_id, stage_id, agent_name, agent_index, llm_backend, llm_provider, model_name, tool_calling, status)
+    SELECT gen_random_uuid(), session_id, id, 'Agent', 1, 'langchain', 'recorded', 'recorded', 'native', 'completed' FROM stages
+    """
+
+
+async def generate(url: str) -> str:
+    """Fill the database; returns the id of a session in the middle."""
+    connection = await asyncpg.connect(url)
+    try:
+        for statement in (_SESSIONS, _STAGES, _EXECUTIONS):
+            await connection.execute(statement, *([STORED, chain().model_dump_json()] if "$1" in statement else []))
+        await connection.execute("ANALYZE")
+        return str(await connection.fetchval("SELECT id FROM alert_sessions ORDER BY created_at OFFSET $1 LIMIT 1", STORED // 2))
+    finally:
+        await connection.close()
+
+
+async def measure(address: str, session_id: str) -> bool:
+    paths = {
+        "list": "/api/v1/sessions",
+        "list, by status": "/api/v1/sessions?status=failed",
+        "list, by type": "/api/v1/sessions?alert_type=type-7",
+        "list, by text": "/api/v1/sessions?text=service-123",
+        "detail": f"/api/v1/sessions/{session_id}",
+        "timeline": f"/api/v1/sessions/{session_id}/timeline",
+    }
+    slowest = 0.0
+    async with httpx.AsyncClient(base_url=address, timeout=60) as client:
+        for name, path in paths.items():
+            taken: list[float] = []
+            for _ in range(ROUNDS):
+                started = time.monotonic()
+                (await client.get(path)).raise_for_status()
+                taken.append(time.monotonic() - started)
+            worst = percentile(taken, 0.95)
+            slowest = max(slowest, worst)
+            print(f"{name:16} p50 {percentile(taken, 0.5):7.1f} ms   p95 {worst:7.1f} ms")
+    return slowest < GOAL_MS
+
+
+async def run(address: str, url: str) -> bool:
+    session_id = await generate(url)
+    print(f"{STORED} sessions stored (goal: under {GOAL_MS} ms)")
+    return await measure(address, session_id)
+
+
+def main(started: Processes) -> int:
+    address = started.serve("api")
+    return 0 if anyio.run(run, address, started.database_url) else 1
+
+
+if __name__ == "__main__":
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
+    with processes() as everything:
+        sys.exit(main(everything))
