@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def launch(playwright: Playwright) -> Browser:
 
 
 @contextmanager
-def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP, dark: bool = False) -> Iterator[Page]:
+def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP, dark: bool = False) -> Generator[Page]:
     """A page of its own; when the block ends, it must have logged no error and asked nobody but our server."""
     context = browser.new_context(
         base_url=url,

@@ -50,7 +50,11 @@ def an_event(number: int, session: dict[str, Any], **more: Any) -> dict[str, Any
 
 def make_up(page: Page, session: dict[str, Any], events: list[dict[str, Any]]) -> list[WebSocketRoute]:
     """Answer for the server: a running session with these events, and a live connection that the test holds."""
-    answers = {"": session, "/timeline": {"events": events, "last_event_id": 1, "next_after": None}, "/chat/messages": {"messages": []}}
+    answers: dict[str, dict[str, Any]] = {
+        "": session,
+        "/timeline": {"events": events, "last_event_id": 1, "next_after": None},
+        "/chat/messages": {"messages": []},
+    }
     connections: list[WebSocketRoute] = []
 
     def answer(route: Route) -> None:

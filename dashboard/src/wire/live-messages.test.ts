@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { channelOf, parseLiveMessage } from "./live-messages";
+
+/** What the server says it may send. */
+const schema = JSON.parse(readFileSync(new URL("../../../docs/live-events.schema.json", import.meta.url), "utf8")) as {
+  discriminator: { mapping: Record<string, string> };
+};
+
+test.each(Object.keys(schema.discriminator.mapping))("%s is understood", (type) => {
+  expect(parseLiveMessage(JSON.stringify({ type }))).toEqual({ type });
+});
+
+test.each(['{"type": "from.the.future"}', '{"no": "type"}', '"text"', "null", '{"type": 7}'])("%s is left alone", (text) => {
+  expect(parseLiveMessage(text)).toBeNull();
+});
+
+test("a message knows its channel, if it has one", () => {
+  expect(channelOf({ type: "pong" })).toBeNull();
+  expect(channelOf({ type: "subscription.confirmed", channel: "sessions", last_event_id: 1 })).toBe("sessions");
+});
