@@ -19,7 +19,7 @@ from tarsy.db.connection import POOL_OVERFLOW, POOL_SIZE, create_engine
 from tarsy.db.embedded import EmbeddedServer
 from tarsy.db.migrate import upgrade
 
-SESSIONS = int(os.environ.get("BENCH_SESSIONS", "60"))
+SESSIONS = int(os.environ.get("BENCH_SESSIONS", "40"))
 CONCURRENCY = 8
 CROWD = 200
 GOAL_MB = 500

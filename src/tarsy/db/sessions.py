@@ -1,6 +1,6 @@
 """Alert sessions: stored, found, asked to stop, deleted. Who works on them is the queue's business."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -64,7 +64,9 @@ class SessionRepository:
         async with self._engine.begin() as connection:
             if max_queue_size is not None:
                 await _take_place(connection, max_queue_size)
-            await connection.execute(sa.insert(alert_sessions).values(**asdict(session), status=SessionStatus.PENDING.value))
+            # Field by field: asdict would copy the whole chain.
+            values = {name: getattr(session, name) for name in NewSession.__dataclass_fields__}
+            await connection.execute(sa.insert(alert_sessions).values(**values, status=SessionStatus.PENDING.value))
             await note(connection, actor=session.author, action=AuditAction.ALERT_SUBMITTED, session_id=session.id)
             await signals.notify(connection, signals.WORK, ClaimKind.SESSION)
             # Last: the shared channel is everybody's, and kept until the commit.
