@@ -21,12 +21,15 @@ from tarsy.domain.agent import LLMBackend
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.recording import RecordedOutcome, Recording
 from tarsy.domain.replay import Difference, differences
+from tarsy.domain.stage import StageType
+from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.client import Chunk, GenerateInput, LLMClient
 from tarsy.llm.health import LLMHealth
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
-from tarsy.session.playback import NotReplayableError, chain_of, played_from, session_from
+from tarsy.queue.pool import WorkerPool
+from tarsy.session.playback import NotReplayableError, chain_of, follow_ups, played_from, session_from
 from tarsy.settings import Settings
 from tarsy.tools.recorded import RecordedToolServers
 from tarsy.wiring import Application, application
@@ -99,13 +102,26 @@ async def _run(running: Application, recording: Recording, source: str) -> Recor
     await services.sessions.insert(session)
     if pool:
         await pool.work_off(ClaimKind.SESSION)
-        for question in recording.questions:
-            await services.chats.ask(session.id, question, author="replay")
-            await pool.work_off(ClaimKind.CHAT)
+        await _follow_up(running, pool, recording, session.id)
     found = await RecordingSource(running.engine).read(session.id)
     if found is None or found.outcome is None:
         raise NotReplayableError("the replayed session has vanished")
     return found.outcome
+
+
+async def _follow_up(running: Application, pool: WorkerPool, recording: Recording, session_id: str) -> None:
+    """Ask and judge in the order in which it was done."""
+    services, questions = running.services, iter(recording.questions)
+    for kind in follow_ups(recording):
+        if kind is StageType.CHAT:
+            await services.chats.ask(session_id, next(questions), author="replay")
+            await pool.work_off(ClaimKind.CHAT)
+            continue
+        # The first judgement was asked for by the session's end.
+        latest = await services.scores.latest(session_id)
+        if latest is None or latest.status is not RunStatus.PENDING:
+            await services.scores.request(session_id, requested_by="replay")
+        await pool.work_off(ClaimKind.SCORE)
 
 
 def _live_provider(config: Config, name: str | None) -> ResolvedProvider | None:

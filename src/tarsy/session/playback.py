@@ -1,6 +1,6 @@
 """Pure module: a recording made ready to run again through the real pipeline."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, cast
 from uuid import uuid4
@@ -9,6 +9,7 @@ from tarsy.config.resolved import ResolvedChain, ResolvedProvider
 from tarsy.domain.agent import ProviderType
 from tarsy.domain.recording import Recording
 from tarsy.domain.session import NewSession
+from tarsy.domain.stage import StageType
 
 ChangeProvider = Callable[[ResolvedProvider], ResolvedProvider]
 
@@ -41,6 +42,18 @@ def chain_of(recording: Recording, change: ChangeProvider) -> ResolvedChain:
     if recording.chain is None:
         raise NotReplayableError("the recording holds no chain: it can drive a model, but it cannot be replayed as a session")
     return ResolvedChain.model_validate(_changed(dict(recording.chain), change))
+
+
+def follow_ups(recording: Recording) -> list[StageType]:
+    """What was done after the investigation, question or scoring, in the order of its stages."""
+    names = {StageType.CHAT.value: StageType.CHAT, StageType.SCORING.value: StageType.SCORING}
+    chain: Mapping[str, Any] = recording.chain or {}
+    planned = {str(stage["name"]) for stage in chain.get("stages", ())}
+    tracks = list(recording.outcome.conversations) if recording.outcome else []
+    stages = {(int(index), name) for index, _, name in (track.partition("/")[0].partition(".") for track in tracks)}
+    told = [names[name] for _, name in sorted(stages) if name in names and name not in planned]
+    # A question that got no word of an answer left no conversation behind.
+    return told + [StageType.CHAT] * (len(recording.questions) - told.count(StageType.CHAT))
 
 
 def played_from(source: str) -> ChangeProvider:
