@@ -66,7 +66,7 @@ class SampleChains:
     config: Config
 
     def alert_types(self) -> Sequence[AlertType]:
-        return tuple(AlertType(sample.alert_type, sample.chain.chain_id, sample.title, is_sample=True) for sample in list_samples())
+        return tuple(AlertType(sample.alert_type, sample.chain_id, sample.title, is_sample=True) for sample in list_samples())
 
     def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
         del selection  # a sample has one tool server, its simulated cluster
