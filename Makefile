@@ -14,7 +14,7 @@ DASHBOARD_SOURCES := $(if $(DASHBOARD),$(shell find dashboard -path dashboard/no
 SERVERS_MODULES := $(if $(wildcard tests/contract/tools/servers/package.json),tests/contract/tools/servers/node_modules/.installed)
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check fmt format lint types imports pytest unit dashboard-test bench chaos migration build proto lock clean
+.PHONY: help run setup test check fmt format lint types imports pytest browser unit dashboard-test bench chaos migration build proto lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ run: setup ## install what is missing, start TARSy, print the address to open (A
 
 setup: $(INSTALLED) $(DASHBOARD_PAGE) ## only the installation, without starting anything
 
-test: setup system-packages format lint types imports pytest dashboard-test ## everything CI runs: format, lint, types, import contracts, all tests
+test: setup system-packages format lint types imports pytest browser dashboard-test ## everything CI runs: format, lint, types, import contracts, all tests
 
 check: $(INSTALLED) format lint types imports unit ## the fast part of `make test`, for use while working
 
@@ -72,8 +72,12 @@ imports: $(INSTALLED)
 	$(BIN)/lint-imports
 
 # Two workers for two cores; tests marked with the same xdist_group never run at the same time.
+# The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
 pytest: setup $(SERVERS_MODULES)
-	$(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
+
+browser: setup
+	$(BIN)/pytest tests/e2e/dashboard $(PYTEST_ARGS)
 
 unit: $(INSTALLED)
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
