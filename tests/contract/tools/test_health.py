@@ -3,10 +3,10 @@
 import os
 
 import anyio
-import psutil
 
 from contract.tools.http_fault_server import http_fault_server
 from contract.tools.opening import fault, server, stdio
+from contract.tools.own_processes import children
 from tarsy.config.resolved import ResolvedTransport
 from tarsy.tools.health import HealthMonitor, ServerReport, ServerState
 
@@ -34,7 +34,7 @@ async def test_each_server_is_reported_with_its_tools_or_its_problem() -> None:
         assert "no-such-program" in bad.problem
         assert [warning.name for warning in monitor.warnings] == ["missing"]
         tasks.cancel_scope.cancel()
-    assert psutil.Process().children() == []
+    assert children() == []
 
 
 async def test_a_server_that_goes_and_comes_back_is_seen_going_and_coming_back() -> None:
@@ -61,10 +61,10 @@ async def test_a_crashed_server_is_started_again() -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(monitor.run)
         await until(monitor, "fault", ServerState.CONNECTED)
-        for child in psutil.Process().children(recursive=True):
+        for child in children(recursive=True):
             child.kill()
         with anyio.fail_after(20):
-            while not psutil.Process().children(recursive=True):  # noqa: ASYNC110 - a process has no event for us
+            while not children(recursive=True):  # noqa: ASYNC110 - a process has no event for us
                 await anyio.sleep(0.02)
         await until(monitor, "fault", ServerState.CONNECTED)
         tasks.cancel_scope.cancel()

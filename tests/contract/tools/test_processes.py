@@ -13,6 +13,7 @@ import pytest
 
 from contract.tools.http_fault_server import http_fault_server
 from contract.tools.opening import HERE, Tools, fault, npm_program, opened, server, stdio
+from contract.tools.own_processes import children
 from tarsy.config.resolved import ResolvedMcpServer, ResolvedTransport
 
 # An execution in a process of its own, so that it can be killed.
@@ -76,10 +77,10 @@ async def test_a_clean_end_leaves_no_process_and_no_zombie_even_of_a_stubborn_se
     pids_file = tmp_path / "pids"
     async with opened(fault("stubborn")) as tools:
         await tools.call("fault.spawn", str(pids_file))
-        below = family(os.getpid())
+        below = [child.pid for child in children(recursive=True)]
         assert len(below) >= 4
     assert alive(below) == []
-    assert psutil.Process().children() == []
+    assert children() == []
 
 
 async def test_a_cancelled_execution_leaves_nothing_behind() -> None:
@@ -87,7 +88,7 @@ async def test_a_cancelled_execution_leaves_nothing_behind() -> None:
     with anyio.move_on_after(30) as scope:
         async with opened(fault(), fault("stubborn", name="second")) as tools:
             await tools.list()
-            below += family(os.getpid())
+            below += [child.pid for child in children(recursive=True)]
             scope.cancel()
             await tools.call("fault.hang")
     assert scope.cancelled_caught
@@ -100,7 +101,7 @@ async def test_cancelling_while_connecting_leaves_nothing_behind() -> None:
         async with opened(fault("mute")) as tools:
             await tools.list()
     assert scope.cancelled_caught
-    assert psutil.Process().children() == []
+    assert children() == []
 
 
 @pytest.mark.timeout(300)
@@ -122,10 +123,10 @@ async def test_fifty_executions_with_four_servers_each_leak_nothing(capsys: pyte
         gc.collect()
         after = (me.num_fds(), me.memory_info().rss)
         grown = (after[1] - before[1]) / 1024 / 1024
-        children = me.children(recursive=True)
+        left = children(recursive=True)
         with capsys.disabled():
-            print(f"\n50 executions with 4 servers: {len(children)} processes left, fds {before[0]} to {after[0]}, {grown:+.1f} MB")  # noqa: T201 - the figures are the point
-        assert children == []
+            print(f"\n50 executions with 4 servers: {len(left)} processes left, fds {before[0]} to {after[0]}, {grown:+.1f} MB")  # noqa: T201 - the figures are the point
+        assert left == []
         assert after[0] <= before[0] + 5
         assert grown < 20
 
@@ -159,7 +160,7 @@ async def test_a_server_started_through_npx_ends_with_its_execution() -> None:
     wrapped = stdio("npm", "sh", "-c", f"{npm_program('mcp-server-everything')}; true")
     async with opened(wrapped) as tools:
         assert (await tools.list()).warnings == ()
-        below = family(os.getpid())
+        below = [child.pid for child in children(recursive=True)]
         # Supervisor, shell, node.
         assert len(below) >= 3
     assert alive(below) == []
