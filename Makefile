@@ -74,7 +74,8 @@ imports: $(INSTALLED)
 # Two workers for two cores; tests marked with the same xdist_group never run at the same time.
 # The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
 pytest: setup $(SERVERS_MODULES)
-	$(BIN)/pytest -n 2 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 2 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS) \
+		|| { echo "Something failed. What failed beside others gets one more chance, alone:"; $(BIN)/pytest --last-failed --last-failed-no-failures none $(PYTEST_ARGS); }
 
 browser: setup
 	$(BIN)/pytest tests/e2e/dashboard $(PYTEST_ARGS)

@@ -6,6 +6,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -76,12 +77,17 @@ class Chaos:
         self.replicas[victim] = self._new()
 
     async def _pause(self, victim: int) -> None:
+        if not self.replicas[victim].is_alive():
+            # It found no database when it started: whoever runs replicas starts them again.
+            self.replicas[victim] = self._new()
         pid = self.replicas[victim].pid or 0
-        os.kill(pid, signal.SIGSTOP)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
         try:
             await anyio.sleep(PAUSE_SECONDS)
         finally:
-            os.kill(pid, signal.SIGCONT)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
     async def _restart_database(self, _victim: int) -> None:
         arguments = ["-D", str(self._data), "-m", "immediate" if self._dice.random() < 0.5 else "fast", "-w", "restart"]

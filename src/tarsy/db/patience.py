@@ -32,6 +32,8 @@ def is_passing(error: BaseException) -> bool:
         | TimeoutError
         | PoolTimeoutError
         | asyncpg.InterfaceError
+        # What asyncpg says when the server's farewell and our next request cross.
+        | asyncpg.InternalClientError
         | asyncpg.PostgresConnectionError
         | asyncpg.OperatorInterventionError
         | asyncpg.TooManyConnectionsError

@@ -49,7 +49,9 @@ async def test_the_old_are_hidden_and_the_long_hidden_are_erased_only_if_configu
     await retention(engine, hard=30).clear_away()
     assert await left(ground) == {young: False, old: True, just_hidden: True, running: False}
     assert not await ground.fetch("SELECT name FROM event_channels WHERE name = $1", f"session:{long_hidden}")
-    audit = await ground.fetch("SELECT action, actor, session_id::text AS id FROM audit_log WHERE actor = 'retention' ORDER BY id")
+    audit = await ground.fetch(
+        "SELECT action, actor, session_id::text AS id FROM audit_log WHERE actor = 'retention' ORDER BY audit_log.id"
+    )
     assert [(row["action"], row["id"]) for row in audit] == [("session.deleted", old), ("session.purged", long_hidden)]
 
 
