@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import anyio
 
-from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks
+from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import Recording
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
@@ -88,6 +88,7 @@ async def test_cancelling_in_the_middle_of_an_answer_keeps_what_was_said(databas
     assert recording.outcome is not None
     assert recording.outcome.status == "cancelled"
     assert kinds(recording.outcome, TRACK) == [("llm_thinking", "cancelled")]
+    assert told(recording.outcome, TRACK) == [], "an answer that was cut off is no part of the conversation"
     assert "I think".startswith(recording.outcome.timeline[0]["content"].strip())
     assert recording.outcome.timeline[0]["content"].startswith("I")
 
@@ -107,6 +108,7 @@ async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(database_url: s
     assert recording.outcome.status == "cancelled"
     assert kinds(recording.outcome, TRACK) == [("llm_tool_call", "completed"), ("tool_result", "cancelled")]
     assert recording.outcome.timeline[1]["content"] == "half of "
+    assert told(recording.outcome, TRACK) == [("assistant", "")], "the call is stored, its result never came"
 
 
 async def test_one_agent_can_be_cancelled_alone(database_url: str) -> None:
@@ -134,3 +136,6 @@ async def test_one_agent_can_be_cancelled_alone(database_url: str) -> None:
     assert recording.outcome.status == "completed"
     assert recording.outcome.final_analysis == "The disk."
     assert kinds(recording.outcome, "0.two/1.Left") == [("llm_thinking", "cancelled")]
+    assert kinds(recording.outcome, "0.two/2.Right") == [("final_analysis", "completed")]
+    assert told(recording.outcome, "0.two/1.Left") == []
+    assert told(recording.outcome, "0.two/2.Right") == [("assistant", "It is the disk.")]
