@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import asyncpg
+import orjson
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -31,6 +32,8 @@ from tarsy.domain.usage import TokenUsage
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
 _STATUS = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
+_ANNOUNCED = sa.text("SELECT EXISTS (SELECT FROM events WHERE channel = :channel AND id = :id AND payload = CAST(:payload AS jsonb))")
+_SAID = sa.text("SELECT EXISTS (SELECT FROM messages WHERE id = CAST(:id AS uuid))")
 
 # Holds the claim and takes the ids of the session's channel, in this order and in one round trip.
 _FENCE = """
@@ -62,9 +65,15 @@ _EXCLUSIVE: Mapping[ClaimKind, sa.TextClause] = {kind: _fence_of(kind, "NO KEY U
 
 @dataclass(slots=True)
 class _Transaction:
-    """Which transaction carries a step: enough to ask what became of it when the connection was lost during its commit."""
+    """Which transaction carries a step: enough to ask what became of it when the connection was lost during its commit.
+
+    Its id alone is not: PostgreSQL gives out again the ids of transactions that a crash has swept away. So we look for a row that only
+    this step writes. A step without one only sets what may be set twice.
+    """
 
     id: str | None = None
+    event: StoredLiveEvent | None = None
+    message_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +93,16 @@ class PostgresJournal:
         self._deliver = deliver
 
     async def commit(self, step: Step) -> None:
-        transaction = _Transaction()
+        transaction = _Transaction(message_id=step.messages[0].id if step.messages else None)
 
         async def attempt() -> list[StoredLiveEvent]:
             if await self._went_through(transaction):
                 return []
             async with self._engine.begin() as connection:
                 transaction.id = None
-                return await _write(connection, step, transaction)
+                stored = await _write(connection, step, transaction)
+                transaction.event = stored[0] if stored else None
+                return stored
 
         # Whole: half of what a step says must never be left to chance by a cancellation.
         self._deliver(await patiently(attempt, whole=True))
@@ -104,7 +115,7 @@ class PostgresJournal:
         # Whole as well: an agent that is stopped this early still has a status to end.
         return await patiently(attempt, whole=True)
 
-    async def _went_through(self, transaction: "_Transaction") -> bool:
+    async def _went_through(self, transaction: _Transaction) -> bool:
         """Whether the attempt before, whose connection was lost, was committed all the same."""
         if transaction.id is None:
             return False
@@ -115,9 +126,19 @@ class PostgresJournal:
                 if _is_unheard_of(error):
                     return False
                 raise
-        if status == "in progress":
-            raise ConnectionError("the transaction of the lost connection has not ended yet")
-        return status == "committed"
+            if status == "in progress":
+                raise ConnectionError("the transaction of the lost connection has not ended yet")
+            # Asked after the status, or a commit between the two would be missed.
+            return await _has_left_a_trace(connection, transaction)
+
+
+async def _has_left_a_trace(connection: AsyncConnection, transaction: _Transaction) -> bool:
+    if event := transaction.event:
+        payload = orjson.dumps(event.payload).decode()
+        return (await connection.execute(_ANNOUNCED, {"channel": event.channel, "id": event.id, "payload": payload})).scalar_one()
+    if transaction.message_id:
+        return (await connection.execute(_SAID, {"id": transaction.message_id})).scalar_one()
+    return False
 
 
 def _is_unheard_of(error: DBAPIError) -> bool:
