@@ -16,6 +16,7 @@ from tarsy.events.relay_wire import (
     WATCH_NOTIFICATION,
     Bulletin,
     Watch,
+    is_from,
     pack_bulletin,
     pack_watch,
     read_bulletin,
@@ -60,9 +61,9 @@ class Relay:
 
     def on_watch(self, payload: str) -> None:
         """Another process says what it follows."""
-        watch = read_watch(payload)
-        if watch.sender == self._process_id:
+        if is_from(payload, self._process_id):
             return
+        watch = read_watch(payload)
         for channel in self._interest.note(watch.channels, self._clock.monotonic()):
             self._resend(channel, from_start=False)
         for channel in watch.from_start:
@@ -70,9 +71,9 @@ class Relay:
 
     def on_bulletin(self, payload: str) -> None:
         """Another process tells of its text."""
-        bulletin = read_bulletin(payload)
-        if bulletin.sender == self._process_id:
+        if is_from(payload, self._process_id):
             return
+        bulletin = read_bulletin(payload)
         for delta in bulletin.texts:
             if self._hub.is_followed(session_channel(delta.session_id)):
                 self._take_text(delta)

@@ -49,6 +49,11 @@ def read_bulletin(payload: str) -> Bulletin:
     return Bulletin(sender, texts, [fields for kind, fields, *_ in items if kind == _PROGRESS])
 
 
+def is_from(payload: str, sender: str) -> bool:
+    """Whether `sender` wrote a payload, told without reading the rest of it: everyone also hears themselves."""
+    return payload.startswith(_head(sender).decode())
+
+
 def pack_watch(watch: Watch) -> list[str]:
     from_start = set(watch.from_start)
     return _pack(watch.sender, [orjson.dumps([channel, channel in from_start]) for channel in watch.channels])
@@ -85,7 +90,11 @@ def _pack(sender: str, items: Iterable[bytes]) -> list[str]:
 
 
 def _envelope(sender: str, group: Sequence[bytes]) -> str:
-    return (b'{"from":%b,"items":[%b]}' % (orjson.dumps(sender), b",".join(group))).decode()
+    return (b'%b,"items":[%b]}' % (_head(sender), b",".join(group))).decode()
+
+
+def _head(sender: str) -> bytes:
+    return b'{"from":%b' % orjson.dumps(sender)
 
 
 def _unpack(payload: str) -> tuple[str, list[Any]]:
