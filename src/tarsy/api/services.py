@@ -156,11 +156,11 @@ class Services:
     metrics: CollectorRegistry = REGISTRY
 
 
-def services_of(request: Request) -> Services:
+async def services_of(request: Request) -> Services:
     return request.app.state.services
 
 
-def author_of(request: Request) -> str:
+async def author_of(request: Request) -> str:
     """Who is asking; the gate has let them in."""
     identity: Identity | None = request.state.identity
     return identity.author if identity else ANONYMOUS

@@ -26,7 +26,7 @@ LastEventIdQuery = Annotated[
 ]
 
 
-def hub_of(request: Request) -> ConnectionManager:
+async def hub_of(request: Request) -> ConnectionManager:
     return request.app.state.services.hub
 
 

@@ -1,6 +1,6 @@
 """The audit log: who did what to which session. Rows outlive the session they speak of."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -39,6 +39,12 @@ async def note(
     """Write an entry in the transaction of what it tells of."""
     values = {"actor": actor, "action": action.value, "session_id": session_id, "details": dict(details or {})}
     await connection.execute(sa.insert(audit_log).values(values))
+
+
+async def note_each(connection: AsyncConnection, action: AuditAction, done: Sequence[tuple[str, str]]) -> None:
+    """Write that each of these actors did the same to each of these sessions."""
+    rows = [{"actor": actor, "action": action.value, "session_id": session_id, "details": dict[str, Any]()} for actor, session_id in done]
+    await connection.execute(sa.insert(audit_log), rows)
 
 
 class AuditLog:

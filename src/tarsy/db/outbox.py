@@ -26,7 +26,7 @@ _ALLOCATE = sa.text(
 _PUBLISH = sa.text(
     """
     WITH drafts AS (
-        SELECT * FROM jsonb_to_recordset(CAST(:drafts AS jsonb)) AS d(place integer, channel text, payload jsonb)
+        SELECT * FROM jsonb_to_recordset(CAST(:drafts AS jsonb)) AS d(place integer, channel text, session_id uuid, payload jsonb)
     ),
     channels AS (
         SELECT channel, count(*) AS events, min(place) AS first FROM drafts GROUP BY channel
@@ -37,14 +37,14 @@ _PUBLISH = sa.text(
         RETURNING name, last_id
     ),
     numbered AS (
-        SELECT d.place, d.channel, t.last_id - n.events + row_number() OVER (PARTITION BY d.channel ORDER BY d.place) AS id, d.payload
+        SELECT d.place, d.channel, d.session_id, t.last_id - n.events + row_number() OVER (PARTITION BY d.channel ORDER BY d.place) AS id, d.payload
         FROM drafts d JOIN channels n USING (channel) JOIN taken t ON t.name = d.channel
     ),
     told AS (
-        SELECT place, channel, id, payload || jsonb_build_object('id', id) AS payload FROM numbered
+        SELECT place, channel, session_id, id, payload || jsonb_build_object('id', id) AS payload FROM numbered
     ),
     stored AS (
-        INSERT INTO events (channel, id, session_id, payload) SELECT channel, id, CAST(:session_id AS uuid), payload FROM told
+        INSERT INTO events (channel, id, session_id, payload) SELECT channel, id, session_id, payload FROM told
     ),
     announced AS (
         SELECT place, channel, id, CAST(jsonb_build_object('channel', channel, 'id', id) AS text) AS reference,
@@ -64,7 +64,12 @@ async def allocate(connection: AsyncConnection, channel: str, count: int) -> ran
 
 
 async def publish(connection: AsyncConnection, drafts: Sequence[LiveEvent], *, session_id: str | None) -> list[StoredLiveEvent]:
-    """Store events and announce them when the transaction commits: one round trip, best the last one before the commit.
+    """Store events about one session and announce them when the transaction commits; see `publish_for`."""
+    return await publish_for(connection, [(session_id, draft) for draft in drafts])
+
+
+async def publish_for(connection: AsyncConnection, drafts: Sequence[tuple[str | None, LiveEvent]]) -> list[StoredLiveEvent]:
+    """Store events, each about its session, and announce them at the commit: one round trip, best the last one before it.
 
     Channels are taken in the order of first use, and kept: callers publish a session's own channel before the shared one, so that no two
     writers wait for each other.
@@ -75,16 +80,12 @@ async def publish(connection: AsyncConnection, drafts: Sequence[LiveEvent], *, s
         {
             "place": place,
             "channel": draft.channel,
+            "session_id": session_id,
             "payload": {"type": draft.type.value, "channel": draft.channel, **storable_json(draft.payload)},
         }
-        for place, draft in enumerate(drafts)
+        for place, (session_id, draft) in enumerate(drafts)
     ]
-    parameters = {
-        "drafts": orjson.dumps(rows).decode(),
-        "session_id": session_id,
-        "notification": EVENTS_NOTIFICATION,
-        "limit": NOTIFY_LIMIT,
-    }
+    parameters = {"drafts": orjson.dumps(rows).decode(), "notification": EVENTS_NOTIFICATION, "limit": NOTIFY_LIMIT}
     stored = (await connection.execute(_PUBLISH, parameters)).all()
     return [StoredLiveEvent(row.channel, row.id, {**rows[row.place]["payload"], "id": row.id}) for row in stored]
 

@@ -9,22 +9,20 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import signals
+from tarsy.db.admission import Admission
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.cursor import Cursor
 from tarsy.db.outbox import publish
-from tarsy.db.refusals import ConflictError, NotFoundError, QueueFullError
+from tarsy.db.refusals import ConflictError, NotFoundError
 from tarsy.db.session_list import SessionFilter, SessionPage, queue_positions, read_page
 from tarsy.db.session_rows import session_of
 from tarsy.db.tables import agent_executions, alert_sessions, event_channels
 from tarsy.domain import announce
-from tarsy.domain.claim import ClaimKind
 from tarsy.domain.live import session_channel
 from tarsy.domain.session import AlertSession, NewSession
 from tarsy.domain.status import RunStatus, SessionStatus, sources_of
 from tarsy.kit.clock import Clock, SystemClock
 
-# Submissions take turns while the queue has a limit; any number that nobody else locks will do.
-_INTAKE_LOCK = 0x7A25_0001
 _LIVE = alert_sessions.c.deleted_at.is_(None)
 
 
@@ -54,6 +52,7 @@ class SessionRepository:
     def __init__(self, engine: AsyncEngine, clock: Clock | None = None) -> None:
         self._engine = engine
         self._clock = clock or SystemClock()
+        self._admission = Admission(engine)
 
     async def insert(self, session: NewSession, *, max_queue_size: int | None = None) -> None:
         """Store a submission as a pending session and wake a worker.
@@ -61,16 +60,7 @@ class SessionRepository:
         Raises:
             QueueFullError: `max_queue_size` sessions wait already.
         """
-        async with self._engine.begin() as connection:
-            if max_queue_size is not None:
-                await _take_place(connection, max_queue_size)
-            # Field by field: asdict would copy the whole chain.
-            values = {name: getattr(session, name) for name in NewSession.__dataclass_fields__}
-            await connection.execute(sa.insert(alert_sessions).values(**values, status=SessionStatus.PENDING.value))
-            await note(connection, actor=session.author, action=AuditAction.ALERT_SUBMITTED, session_id=session.id)
-            await signals.notify(connection, signals.WORK, ClaimKind.SESSION)
-            # Last: the shared channel is everybody's, and kept until the commit.
-            await _announce(connection, session.id, SessionStatus.PENDING, session.alert_type, session.created_at)
+        await self._admission.admit(session, max_queue_size=max_queue_size)
 
     async def get(self, session_id: str) -> AlertSession:
         """Read one session.
@@ -212,17 +202,6 @@ _RUNNING = (
     .where(sa.text("status IN ('in_progress', 'cancelling')"))
     .group_by(sa.text("1"))
 )
-
-
-async def _take_place(connection: AsyncConnection, limit: int) -> None:
-    """Hold the only key to the queue until this transaction ends, and see whether there is room.
-
-    The count stops at the limit and walks an index that holds nothing but what waits.
-    """
-    await connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_INTAKE_LOCK)))
-    waiting = sa.select(alert_sessions.c.id).where(alert_sessions.c.status == sa.literal_column("'pending'"), _LIVE).limit(limit).subquery()
-    if (await connection.execute(sa.select(sa.func.count()).select_from(waiting))).scalar_one() >= limit:
-        raise QueueFullError(limit)
 
 
 async def _announce(connection: AsyncConnection, session_id: str, status: SessionStatus, alert_type: str, at: datetime) -> None:

@@ -1,0 +1,124 @@
+"""Alerts on their way in: whatever arrives while another transaction is under way is stored together in the next one.
+
+Every submission announces itself on the channel that all processes share, so that only one transaction at a time can commit it. Under
+a storm of alerts one transaction each would make everybody wait for everybody's disk.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db import signals
+from tarsy.db.audit import AuditAction, note_each
+from tarsy.db.outbox import publish_for
+from tarsy.db.patience import is_passing
+from tarsy.db.refusals import QueueFullError
+from tarsy.db.tables import alert_sessions
+from tarsy.domain import announce
+from tarsy.domain.claim import ClaimKind
+from tarsy.domain.session import NewSession
+from tarsy.domain.status import SessionStatus
+
+# Submissions take turns while the queue has a limit; any number that nobody else locks will do.
+_INTAKE_LOCK = sa.select(sa.func.pg_advisory_xact_lock(0x7A25_0001))
+# A megabyte each at most, and seldom more than a few kilobytes.
+MAX_TOGETHER = 64
+# Longer than any healthy commit; whoever waits for it is told that the database is away.
+STORE_SECONDS = 30.0
+
+
+@dataclass(slots=True, eq=False)
+class _Visitor:
+    """Somebody who waits for an answer."""
+
+    session: NewSession
+    max_queue_size: int | None
+    admitted: bool = False
+    error: Exception | None = None
+
+
+class Admission:
+    """Stores submissions as pending sessions and wakes the workers."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._waiting: list[_Visitor] = []
+        self._turn = anyio.Lock()
+
+    async def admit(self, session: NewSession, *, max_queue_size: int | None) -> None:
+        """Store one submission.
+
+        Raises:
+            QueueFullError: `max_queue_size` sessions wait already.
+        """
+        visitor = _Visitor(session, max_queue_size)
+        self._waiting.append(visitor)
+        # Whoever has the turn acts for all who have come so far, and must not be stopped in the middle by who gives up waiting.
+        with anyio.CancelScope(shield=True):
+            async with self._turn:
+                if not visitor.admitted and visitor.error is None:
+                    await self._admit_all()
+        if visitor.error:
+            raise visitor.error
+
+    async def _admit_all(self) -> None:
+        limit = self._waiting[0].max_queue_size
+        together = [visitor for visitor in self._waiting if visitor.max_queue_size == limit][:MAX_TOGETHER]
+        error = await self._try_to_store(together, limit)
+        if error is not None and is_passing(error):
+            for visitor in together:
+                visitor.error = error
+        elif error is not None:
+            # One of them is to blame; the others shall not suffer for it.
+            for visitor in together:
+                visitor.error = await self._try_to_store([visitor], limit) or visitor.error
+        self._waiting = [visitor for visitor in self._waiting if visitor not in together]
+
+    async def _try_to_store(self, visitors: Sequence[_Visitor], limit: int | None) -> Exception | None:
+        try:
+            await self._store(visitors, limit)
+        except Exception as error:  # noqa: BLE001 - raised again in those whom it concerns
+            return error
+        return None
+
+    async def _store(self, visitors: Sequence[_Visitor], limit: int | None) -> None:
+        with anyio.fail_after(STORE_SECONDS):
+            async with self._engine.begin() as connection:
+                room = len(visitors) if limit is None else await _room(connection, limit, len(visitors))
+                if room:
+                    await _insert(connection, [visitor.session for visitor in visitors[:room]])
+        for visitor in visitors[:room]:
+            visitor.admitted = True
+        for visitor in visitors[room:]:
+            visitor.error = QueueFullError(limit or 0)
+
+
+async def _room(connection: AsyncConnection, limit: int, wanted: int) -> int:
+    """How many of `wanted` may come in. Holds the only key to the queue until the transaction ends.
+
+    The count stops at the limit and walks an index that holds nothing but what waits.
+    """
+    await connection.execute(_INTAKE_LOCK)
+    pending = (alert_sessions.c.status == sa.literal_column("'pending'")) & alert_sessions.c.deleted_at.is_(None)
+    waiting = sa.select(alert_sessions.c.id).where(pending).limit(limit).subquery()
+    count = (await connection.execute(sa.select(sa.func.count()).select_from(waiting))).scalar_one()
+    return min(limit - count, wanted)
+
+
+async def _insert(connection: AsyncConnection, sessions: Sequence[NewSession]) -> None:
+    # Field by field: asdict would copy the whole chain.
+    rows = [
+        {**{name: getattr(session, name) for name in NewSession.__dataclass_fields__}, "status": SessionStatus.PENDING.value}
+        for session in sessions
+    ]
+    await connection.execute(sa.insert(alert_sessions), rows)
+    await note_each(connection, AuditAction.ALERT_SUBMITTED, [(session.author, session.id) for session in sessions])
+    await signals.notify(connection, signals.WORK, ClaimKind.SESSION)
+    # Last: the shared channel is everybody's, and kept until the commit.
+    pending = SessionStatus.PENDING
+    news = [(one.id, announce.session_status(one.id, pending, alert_type=one.alert_type, at=one.created_at)) for one in sessions]
+    own = [(session_id, drafts[0]) for session_id, drafts in news]
+    await publish_for(connection, [*own, *((session_id, drafts[1]) for session_id, drafts in news)])
