@@ -1,0 +1,88 @@
+"""Submissions that arrive at the same time share a transaction, and nothing else."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import anyio
+import pytest
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from chaos.ground import Ground
+from chaos.scenario import Scenario, scenario, short
+from tarsy.db.connection import create_engine
+from tarsy.db.sessions import SessionRepository
+
+TOGETHER = 40
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Scenario:
+    return scenario(short(0.0), tmp_path)
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncGenerator[AsyncEngine]:
+    engine = create_engine(database_url)
+    yield engine
+    await engine.dispose()
+
+
+async def transactions_of_sessions(ground: Ground) -> int:
+    # Rows written by one transaction carry its id.
+    return (await ground.fetch("SELECT count(DISTINCT CAST(xmin AS text)) AS n FROM alert_sessions"))[0]["n"]
+
+
+async def test_a_crowd_is_stored_in_a_few_transactions_and_announced_in_order(
+    engine: AsyncEngine, database_url: str, made: Scenario, tmp_path: Path
+) -> None:
+    repository, ground = SessionRepository(engine), Ground(database_url, tmp_path)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(TOGETHER):
+            tasks.start_soon(repository.insert, made.session())
+    assert (await ground.fetch("SELECT count(*) AS n FROM alert_sessions WHERE status = 'pending'"))[0]["n"] == TOGETHER
+    assert await transactions_of_sessions(ground) < TOGETHER / 4
+    told = await ground.fetch("SELECT id, session_id, payload ->> 'session_id' AS about FROM events WHERE channel = 'sessions' ORDER BY id")
+    assert [row["id"] for row in told] == list(range(1, TOGETHER + 1))
+    assert all(str(row["session_id"]) == row["about"] for row in told)
+    own = await ground.fetch("SELECT channel, id, session_id FROM events WHERE channel LIKE 'session:%'")
+    assert {(row["channel"], row["id"]) for row in own} == {(f"session:{row['session_id']}", 1) for row in told}
+    assert (await ground.fetch("SELECT count(DISTINCT session_id) AS n FROM audit_log WHERE actor = 'chaos'"))[0]["n"] == TOGETHER
+
+
+async def test_one_that_cannot_be_stored_does_not_keep_the_others_out(
+    engine: AsyncEngine, database_url: str, made: Scenario, tmp_path: Path
+) -> None:
+    repository, ground = SessionRepository(engine), Ground(database_url, tmp_path)
+    refused: list[str] = []
+
+    async def submit(alert: str) -> None:
+        try:
+            await repository.insert(made.session(alert_data=alert))
+        except DBAPIError:
+            refused.append(alert)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(10):
+            tasks.start_soon(submit, f"alert {number}" if number != 6 else "alert \x00")
+    assert refused == ["alert \x00"]
+    assert (await ground.fetch("SELECT count(*) AS n FROM alert_sessions"))[0]["n"] == 9
+
+
+async def test_who_gives_up_waiting_takes_nobody_along(engine: AsyncEngine, database_url: str, made: Scenario, tmp_path: Path) -> None:
+    repository, ground = SessionRepository(engine), Ground(database_url, tmp_path)
+    scopes: list[anyio.CancelScope] = []
+
+    async def impatient() -> None:
+        with anyio.CancelScope() as scope:
+            scopes.append(scope)
+            await repository.insert(made.session())
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(impatient)
+            tasks.start_soon(repository.insert, made.session())
+        await anyio.wait_all_tasks_blocked()
+        for scope in scopes:
+            scope.cancel()
+    assert (await ground.fetch("SELECT count(*) AS n FROM alert_sessions"))[0]["n"] == 10
