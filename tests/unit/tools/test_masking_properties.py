@@ -149,6 +149,38 @@ def test_json_stays_json_when_a_secret_in_it_is_masked() -> None:
     assert masked["data"]["a"].startswith("[MASKED_")
 
 
+@pytest.mark.parametrize("indent", [2, 3, 4, "\t"])
+def test_masked_json_is_indented_the_way_it_was(indent: int | str) -> None:
+    secret = {"kind": "Secret", "data": {"a": "YWJj"}, "metadata": {"uid": 2**70, "half": "\ud83d", "name": "é"}}
+    text = json.dumps({"kind": "List", "items": [{"kind": "Pod", "spec": {}}, secret]}, indent=indent, ensure_ascii=False)
+    assert MASKER.mask(text) == text.replace("YWJj", "[MASKED_KUBERNETES_SECRET]")
+    cut_off = text[: text.rfind("]")]
+    assert MASKER.mask(cut_off) == cut_off.replace("YWJj", "[MASKED_KUBERNETES_SECRET]")
+
+
+@pytest.mark.parametrize("entry", [["YWJj"], {"b": "YWJj"}, 7.5])
+def test_a_secret_whose_payload_has_no_business_there_is_masked_all_the_same(entry: object) -> None:
+    masked = MASKER.mask(json.dumps({"kind": "Secret", "data": {"a": entry}, "stringData": [entry]}))
+    assert json.loads(masked) == {
+        "kind": "Secret",
+        "data": {"a": "[MASKED_KUBERNETES_SECRET]"},
+        "stringData": "[MASKED_KUBERNETES_SECRET]",
+    }
+
+
+@pytest.mark.parametrize("kind_last", [True, False])
+def test_yaml_may_say_late_what_it_is(kind_last: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    body = (
+        "metadata:\n  labels:\n    app: shop\n  annotations:\n    note: x\n"
+        "    kubectl.kubernetes.io/last-applied-configuration: |\n      Zq9plain\n  name: db\nstringData:\n  host: Zq9host\n"
+    )
+    text = f"{body}kind: Secret\n" if kind_last else f"kind: Secret\n{body}"
+    masked = MASKER.mask(text)
+    assert "Zq9" not in masked
+    assert "app: shop" in masked
+    assert "name: db" in masked
+
+
 def test_a_key_that_comes_line_by_line_is_masked_line_by_line() -> None:
     masker = LineMasker(Masker(()))
     lines = ["starting\n", "-----BEGIN PRIVATE KEY-----\n", "MIIEvQIBADANBg\n", "-----END PRIVATE KEY-----\n", "ready\n"]

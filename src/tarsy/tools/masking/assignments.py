@@ -4,10 +4,12 @@ Names are found by literal search; what follows is looked at by bounded code, so
 """
 
 import re
+import string
 from collections.abc import Iterator
 
 from tarsy.tools.masking.names import NameTable
-from tarsy.tools.masking.values import Sort, is_secret, label
+from tarsy.tools.masking.runs import Alphabet
+from tarsy.tools.masking.values import MASK_PREFIX, Sort, is_secret, label
 
 _QUOTES = r"""\\{0,3}["'`]"""
 # After a stem: what may end a name, and what leads on to its value. The text is in lower case here.
@@ -22,10 +24,18 @@ _LEADS = re.compile(
     )""",
     re.VERBOSE,
 )
-# What a lead can begin with: a cheap look before the expression is tried.
-_LEAD_CHARS = frozenset("_-vbe0123456789\\\"'`] \t\r\n:=>,")
+# How a lead can begin: a cheap look before the expression is tried.
+_LEAD_CHARS = frozenset("\\ \t\r\n:=>,vbe0123456789")
+_LEAD_PAIRS = frozenset(
+    first + second
+    for firsts, seconds in (("_-", "vbe0123456789"), ("\"'`", "] \t\r\n:=,\\\"'`v"), ("]", " \t:="))
+    for first in firsts
+    for second in seconds
+)
+_STEM_CHARACTERS = Alphabet(string.ascii_lowercase + string.digits + "_")
 _NAME_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.-/$&?"
-# How long a name can be.
+# How long a name is as a rule, and how long it can be.
+_USUAL_NAME = 24
 _NAME_WINDOW = 100
 _BEFORE_ENTRY = re.compile(rf"(?:name|key)(?:{_QUOTES})?\s{{0,4}}[:=]\s{{0,4}}(?:{_QUOTES})?\Z")
 _BEFORE_LINE = re.compile(rf"[ \t]*(?:- )?(?:{_QUOTES})?\Z")
@@ -54,7 +64,7 @@ class AssignmentMasker:
         parts: list[str] = []
         done = 0
         for end in self._stem_ends(lowered):
-            if end <= done or lowered[end : end + 1] not in _LEAD_CHARS:
+            if end <= done or (lowered[end : end + 1] not in _LEAD_CHARS and lowered[end : end + 2] not in _LEAD_PAIRS):
                 continue
             found = self._secret_after(text, lowered, end)
             if found is not None and found[0] >= done:
@@ -66,7 +76,10 @@ class AssignmentMasker:
     def _stem_ends(self, lowered: str) -> list[int]:
         """Where a name may end, in order."""
         ends: set[int] = set()
+        words = " ".join(_STEM_CHARACTERS.runs(lowered, at_least=3))
         for stem in self._table.stems:
+            if stem not in words:
+                continue
             at = lowered.find(stem)
             while at != -1:
                 ends.add(at + len(stem))
@@ -74,12 +87,10 @@ class AssignmentMasker:
         return sorted(ends)
 
     def _secret_after(self, text: str, lowered: str, end: int) -> tuple[int, int, str] | None:
-        leads = _LEADS.match(lowered, end)
-        if leads is None:
-            return None
         name_at = _name_start(lowered, end)
         known = self._table.classify(lowered[name_at:end])
-        if known is None:
+        leads = _LEADS.match(lowered, end) if known is not None else None
+        if known is None or leads is None or _is_masked(text, leads.end()):
             return None
         pattern, sort = known
         placed = _placed(text, lowered, name_at, leads, certain=sort is Sort.CERTAIN)
@@ -90,9 +101,18 @@ class AssignmentMasker:
         return (start, stop, label(pattern)) if is_secret(text[start:stop], sort, prose=prose and not quoted, quoted=quoted) else None
 
 
+def _is_masked(text: str, at: int) -> bool:
+    """Whether the value that begins here, perhaps with a quote, is hidden already: a short cut for what a rule before us has done."""
+    return text.startswith(MASK_PREFIX, at) or text.startswith(MASK_PREFIX, at + 1)
+
+
 def _name_start(lowered: str, end: int) -> int:
-    earliest = max(0, end - _NAME_WINDOW)
-    return earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
+    for window in (_USUAL_NAME, _NAME_WINDOW):
+        earliest = end - window if end > window else 0
+        start = earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
+        if start > earliest:
+            return start
+    return earliest
 
 
 def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], *, certain: bool) -> tuple[Span, bool] | None:

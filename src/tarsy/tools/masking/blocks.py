@@ -6,8 +6,10 @@ Pure module. Each rule looks for a literal first, so that a text without it cost
 import base64
 import binascii
 import re
+import string
 from collections.abc import Callable
 
+from tarsy.tools.masking.runs import Alphabet
 from tarsy.tools.masking.values import MASK_PREFIX, label
 
 Rule = Callable[[str], str]
@@ -61,7 +63,9 @@ _NO_ADDRESS = frozenset(
         "log",
     ]
 )
-_BASE64_RUN = re.compile(r"[A-Za-z0-9+/]{16,65536}+={0,2}")
+_BASE64_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "+/")
+_SHORTEST_RUN = 16
+_BASE64_RUN = re.compile(rf"([A-Za-z0-9+/]{{{_SHORTEST_RUN},}}+)={{0,2}}")
 
 
 def mask_private_keys(text: str) -> str:
@@ -177,7 +181,10 @@ def encoded_secrets(inner: Rule) -> Rule:
     """A rule for base64 that holds a secret: decoded, the text changes under `inner`."""
 
     def mask(text: str) -> str:
-        return _BASE64_RUN.sub(lambda found: label("base64_secret") if _hides(found.group(), inner) else found.group(), text)
+        hiding = {run for run in _BASE64_CHARACTERS.runs(text, at_least=_SHORTEST_RUN) if _hides(run, inner)}
+        if not hiding:
+            return text
+        return _BASE64_RUN.sub(lambda found: label("base64_secret") if found.group(1) in hiding else found.group(), text)
 
     return mask
 

@@ -5,11 +5,13 @@ every object name for a secret.
 """
 
 import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tarsy.tools.masking.runs import Alphabet
 from tarsy.tools.masking.values import label
 
 if TYPE_CHECKING:
@@ -58,19 +60,17 @@ _GITLAB = ("glpat-", "gldt-", "glft-", "glsoat-", "glrt-", "GR1348941", "glcbt-"
 
 
 # Every token is a long run of such characters; only in those runs its literal is looked for.
-_RUN = re.compile(r"[A-Za-z0-9_.:~+/=-]{20,}+")
+_TOKEN_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "_.:~+/=-")
+_SHORTEST = 20
+_RUN = re.compile(rf"[A-Za-z0-9_.:~+/=-]{{{_SHORTEST},}}+")
 
 
 def mask_known_makes(text: str) -> str:
-    parts: list[str] = []
-    done = 0
     probe = _probe()
-    for run in _RUN.finditer(text):
-        start, end = run.span()
-        if probe.search(text, start, end) is not None:
-            parts += [text[done:start], _masked(text[start:end])]
-            done = end
-    return "".join((*parts, text[done:])) if parts else text
+    masked = {run: _masked(run) for run in _TOKEN_CHARACTERS.runs(text, at_least=_SHORTEST) if probe.search(run) is not None}
+    if all(run == shown for run, shown in masked.items()):
+        return text
+    return _RUN.sub(lambda found: masked.get(found.group(), found.group()), text)
 
 
 def _masked(run: str) -> str:
