@@ -72,6 +72,29 @@ def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, se
         expect(page.get_by_label("Alert text")).to_have_value(re.compile("recommender"))
 
 
+def test_one_of_two_agents_is_stopped_and_the_other_brings_the_session_to_its_end(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page:
+        investigate(page, "Payments fail right after a release")
+        page.get_by_role("tab", name="NetworkAgent Running").click()
+        expect(page.get_by_role("button", name="Stop ApplicationAgent")).to_have_count(0)
+        page.get_by_role("button", name="Side by side").click()
+        expect(page.get_by_role("button", name="Stop ApplicationAgent")).to_be_visible()
+        page.get_by_role("button", name="Stop NetworkAgent").click()
+        stages = page.get_by_role("list", name="Stages")
+        expect(
+            stages.get_by_role("button", name=re.compile("^triage Running.* ApplicationAgent Running NetworkAgent Cancelled"))
+        ).to_be_visible()
+        expect(page.get_by_role("button", name="Stop NetworkAgent")).to_have_count(0)
+        expect_status(page, "Running")
+        picture(page, "agent-stopped-light")
+
+        expect_status(page, "Completed")
+        expect(
+            stages.get_by_role("button", name=re.compile("^triage Completed.* ApplicationAgent Completed NetworkAgent Cancelled"))
+        ).to_be_visible()
+        expect(page.get_by_role("heading", name="Root cause").first).to_be_visible()
+
+
 def test_an_answer_is_stopped(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with open_page(browser, server.url) as page:
         page.goto(f"/sessions/{finished['dns-outage']}")

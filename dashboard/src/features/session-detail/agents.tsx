@@ -8,6 +8,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { Columns2, Rows2 } from "lucide-react";
 import { useLayoutEffect, useMemo, useRef } from "react";
 import { Badge, FaceIcon } from "@/components/badge";
+import { Spoken } from "@/components/spoken";
 import { Elapsed } from "@/components/times";
 import { Entry } from "@/faces/entries";
 import { RUN_FACES } from "@/faces/statuses";
@@ -38,7 +39,12 @@ export function AgentTabs({ stage, selected, columns, onSelect, onColumns, onCan
               value={execution.id}
               icon={<FaceIcon face={RUN_FACES[execution.status]} size={14} />}
               iconPosition="start"
-              label={execution.agent_name}
+              label={
+                <span>
+                  {execution.agent_name}
+                  <Spoken>{RUN_FACES[execution.status].label}</Spoken>
+                </span>
+              }
               sx={{ minHeight: 40, py: 0 }}
             />
           ))}
@@ -52,17 +58,24 @@ export function AgentTabs({ stage, selected, columns, onSelect, onColumns, onCan
   );
 }
 
-export function AgentColumns({ stage, events, onLink }: { stage: StageView; events: readonly TimelineEvent[]; onLink: (eventId: string) => void }) {
+interface AgentColumnsProps {
+  stage: StageView;
+  events: readonly TimelineEvent[];
+  onLink: (eventId: string) => void;
+  onCancelAgent: (executionId: string) => void;
+}
+
+export function AgentColumns({ stage, ...rest }: AgentColumnsProps) {
   return (
     <Box sx={{ display: "grid", gridAutoFlow: "column", gridAutoColumns: "minmax(320px, 1fr)", overflowX: "auto", mb: 1 }}>
       {stage.executions.map((execution) => (
-        <Column key={execution.id} execution={execution} events={events} onLink={onLink} />
+        <Column key={execution.id} execution={execution} {...rest} />
       ))}
     </Box>
   );
 }
 
-function Column({ execution, events, onLink }: { execution: ExecutionView; events: readonly TimelineEvent[]; onLink: (eventId: string) => void }) {
+function Column({ execution, events, onLink, onCancelAgent }: Omit<AgentColumnsProps, "stage"> & { execution: ExecutionView }) {
   const rows = useMemo(() => entryRows(events.filter((event) => event.execution_id === execution.id)), [events, execution.id]);
   const container = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
@@ -80,12 +93,13 @@ function Column({ execution, events, onLink }: { execution: ExecutionView; event
   });
   return (
     <Box sx={{ borderRight: 1, borderColor: "divider", minWidth: 0 }}>
-      <Typography variant="body2" component="div" sx={{ display: "flex", gap: 1, px: 2, py: 0.75, alignItems: "baseline" }}>
+      <Typography variant="body2" component="div" sx={{ display: "flex", flexWrap: "wrap", columnGap: 1, px: 2, py: 0.75, alignItems: "center", minHeight: 42 }}>
         <strong>{execution.agent_name}</strong>
         <Badge face={RUN_FACES[execution.status]} />
-        <Typography variant="caption" color="textSecondary">
+        <Typography variant="caption" color="textSecondary" sx={{ flex: 1 }}>
           {execution.started_at && <Elapsed since={execution.started_at} until={execution.completed_at} />}
         </Typography>
+        <CancelAgent execution={execution} onCancel={onCancelAgent} />
       </Typography>
       <Box
         ref={container}

@@ -152,7 +152,7 @@ function Row({ row, target, repeated, onLink, onCancelAgent, events, sideBySide,
             onColumns={() => onSideBySide(row.stage.id)}
             onCancelAgent={onCancelAgent}
           />
-          {columns && <AgentColumns stage={row.stage} events={events} onLink={onLink} />}
+          {columns && <AgentColumns stage={row.stage} events={events} onLink={onLink} onCancelAgent={onCancelAgent} />}
         </>
       );
     }
