@@ -164,13 +164,15 @@ def watched_servers(loaded: LoadedConfig) -> Mapping[str, ResolvedMcpServer]:
 
 
 def server_health(report: ServerReport) -> ServerHealth:
+    # Models know a tool as `server.tool`; configuration files and an alert's selection name it within its server.
+    prefix = f"{report.name}."
     return ServerHealth(
         name=report.name,
         transport=report.transport,
         state=ServerState(report.state.value),
         error=report.problem,
         checked_at=report.checked_at,
-        tools=tuple(ServerTool(tool.name, tool.description) for tool in report.tools),
+        tools=tuple(ServerTool(tool.name.removeprefix(prefix), tool.description) for tool in report.tools),
     )
 
 

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { TimelineEvent } from "@/wire/types";
 import { alertTitle } from "./alert-title";
 import { Entry } from "./entries";
+import { selectionLine } from "./selection-line";
 import { entryRows } from "./timeline-rows";
 import { argumentsLine } from "./tool-arguments";
 
@@ -76,4 +77,8 @@ test.each([
 test("arguments stand on one line", () => {
   expect(argumentsLine('{"namespace": "shop", "tail": 20, "labels": ["a"]}')).toBe('namespace=shop tail=20 labels=["a"]');
   expect(argumentsLine("not\n json")).toBe("not json");
+});
+
+test("a choice of tools is one line", () => {
+  expect(selectionLine({ servers: [{ name: "cluster", tools: ["pods_list", "pods_log"] }, { name: "loki", tools: null }], native_tools: null })).toBe("cluster (pods_list, pods_log), loki");
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { McpSelection } from "@/wire/types";
 import { EMPTY_DRAFT, problemsOf, requestOf } from "./draft";
-import { isToolChosen, toggleServer, toggleTool } from "./selection";
+import { isToolChosen, selectionProblem, toggleServer, toggleTool, withTools } from "./selection";
 import { checkText } from "./text-check";
 
 describe("what is typed", () => {
@@ -43,5 +43,18 @@ describe("choosing tools", () => {
 
   test("servers come and go", () => {
     expect(toggleServer(toggleServer(whole, "aws"), "k8s").servers).toEqual([{ name: "aws", tools: null }]);
+  });
+
+  test("all, none and back to a few", () => {
+    const none = withTools(whole, "k8s", []);
+    expect(toggleTool(none, "k8s", "log", all).servers).toEqual([{ name: "k8s", tools: ["log"] }]);
+    expect(withTools(none, "k8s", null)).toEqual(whole);
+  });
+
+  test("what the server would refuse is said before it is sent", () => {
+    expect(selectionProblem(null)).toBeNull();
+    expect(selectionProblem(whole)).toBeNull();
+    expect(selectionProblem({ servers: [], native_tools: null })).toMatch("at least one tool server");
+    expect(selectionProblem(withTools(whole, "k8s", []))).toMatch("at least one tool of k8s");
   });
 });

@@ -1,5 +1,6 @@
 /** Pure module: an alert that is being written. */
 import type { AlertRequest, McpSelection, SessionDetail } from "@/wire/types";
+import { selectionProblem } from "./selection";
 
 export interface Draft {
   text: string;
@@ -20,11 +21,13 @@ export function draftOf(session: SessionDetail): Draft {
   };
 }
 
-export function problemsOf(draft: Draft): { text?: string; runbook?: string } {
+export function problemsOf(draft: Draft): { text?: string; runbook?: string; tools?: string } {
   const runbook = draft.runbook.trim();
+  const tools = selectionProblem(draft.servers);
   return {
     ...(draft.text.trim() === "" ? { text: "An alert needs some text." } : {}),
     ...(runbook !== "" && !/^https?:\/\/\S+$/.test(runbook) ? { runbook: "A runbook is an http or https address." } : {}),
+    ...(tools === null ? {} : { tools }),
   };
 }
 

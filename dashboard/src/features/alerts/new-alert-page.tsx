@@ -74,6 +74,7 @@ function Fields({ draft, onDraft, onSubmit, busy }: FieldsProps) {
   const types = useQuery(alertTypes);
   const known = types.data?.alert_types ?? [];
   const type = draft.alertType === "" ? (types.data?.default_alert_type ?? "") : draft.alertType;
+  const chosen = known.find((item) => item.name === type);
   const problems = tried ? problemsOf(draft) : {};
   const send = (event: React.SyntheticEvent) => {
     event.preventDefault();
@@ -87,7 +88,7 @@ function Fields({ draft, onDraft, onSubmit, busy }: FieldsProps) {
         options={known.map((item) => item.name)}
         inputValue={type}
         onInputChange={(_, name, reason) => reason !== "reset" || name !== "" ? onDraft({ ...draft, alertType: name }) : undefined}
-        renderInput={(props) => <TextField {...props} label="Alert type" helperText={known.find((item) => item.name === type)?.description ?? "Decides which chain investigates."} size="small" />}
+        renderInput={(props) => <TextField {...props} label="Alert type" helperText={chosen?.description ?? "Decides which chain investigates."} size="small" />}
       />
       <Box>
         <AlertEditor value={draft.text} onChange={(text) => onDraft({ ...draft, text })} invalid={problems.text !== undefined} />
@@ -102,7 +103,13 @@ function Fields({ draft, onDraft, onSubmit, busy }: FieldsProps) {
         helperText={problems.runbook ?? "Given to the agents as guidance."}
         onChange={(event) => onDraft({ ...draft, runbook: event.target.value })}
       />
-      <ToolSelection alertType={type} value={draft.servers} onChange={(servers) => onDraft({ ...draft, servers })} />
+      {chosen?.is_sample ? (
+        <Typography variant="body2" color="textSecondary">
+          Tools: the simulated cluster of this sample.
+        </Typography>
+      ) : (
+        <ToolSelection alertType={type} value={draft.servers} problem={problems.tools} onChange={(servers) => onDraft({ ...draft, servers })} />
+      )}
       <Button type="submit" variant="contained" startIcon={<Send size={16} />} loading={busy} sx={{ alignSelf: "flex-start" }}>
         Submit alert
       </Button>

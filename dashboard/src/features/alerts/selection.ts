@@ -18,11 +18,20 @@ export function toggleServer(selection: McpSelection, server: string): McpSelect
 }
 
 export function toggleTool(selection: McpSelection, server: string, tool: string, all: readonly string[]): McpSelection {
-  const servers = selection.servers.map((chosen) => {
-    if (chosen.name !== server) return chosen;
-    const before = chosen.tools ?? [...all];
-    const after = before.includes(tool) ? before.filter((name) => name !== tool) : [...before, tool];
-    return { name: server, tools: after.length === all.length ? null : after };
-  });
-  return { ...selection, servers };
+  const before = selection.servers.find((chosen) => chosen.name === server)?.tools ?? all;
+  const after = before.includes(tool) ? before.filter((name) => name !== tool) : [...before, tool];
+  return withTools(selection, server, after.length === all.length ? null : after);
+}
+
+/** Null: all of them. */
+export function withTools(selection: McpSelection, server: string, tools: string[] | null): McpSelection {
+  return { ...selection, servers: selection.servers.map((chosen) => (chosen.name === server ? { name: server, tools } : chosen)) };
+}
+
+/** Why the server would refuse it; null if it would not. */
+export function selectionProblem(selection: McpSelection | null): string | null {
+  if (selection === null) return null;
+  if (selection.servers.length === 0) return "Choose at least one tool server, or take the chain's own tools.";
+  const bare = selection.servers.find((server) => server.tools?.length === 0);
+  return bare ? `Choose at least one tool of ${bare.name}, or leave ${bare.name} out.` : null;
 }

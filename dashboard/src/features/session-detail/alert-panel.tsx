@@ -7,6 +7,7 @@ import { useState } from "react";
 import { DataView } from "@/components/data-view";
 import { readable } from "@/components/structured-text";
 import { Section } from "@/components/section";
+import { selectionLine } from "@/faces/selection-line";
 import type { SessionDetail } from "@/wire/types";
 
 export function AlertPanel({ session }: { session: SessionDetail }) {
@@ -34,8 +35,8 @@ export function AlertPanel({ session }: { session: SessionDetail }) {
           </Typography>
         )}
         {session.mcp_selection && (
-          <Typography variant="body2" color="textSecondary">
-            Tools were chosen for this session: {session.mcp_selection.servers.map((server) => server.name).join(", ") || "none"}
+          <Typography variant="body2" color="textSecondary" sx={{ overflowWrap: "anywhere" }}>
+            Tools were chosen for this session: {selectionLine(session.mcp_selection)}
           </Typography>
         )}
       </Stack>

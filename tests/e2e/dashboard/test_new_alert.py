@@ -1,0 +1,108 @@
+"""Writing an alert: its text, its tools, and what the agent that gets it really has."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from playwright.sync_api import Browser, Page, expect
+
+from e2e.dashboard.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture
+from e2e.tarsy_process import Served, served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+SIMULATED = {"type": "stdio", "command": sys.executable, "args": ["-P", "-m", "tarsy.demo.cluster", "--incident", "crashloop"]}
+CONFIG = {
+    "mcp_servers": {"cluster": {"transport": SIMULATED}, "standby": {"transport": SIMULATED}},
+    "agents": {"PodAgent": {"mcp_servers": ["cluster", "standby"]}},
+    "agent_chains": {"pods": {"alert_types": ["pods"], "stages": [{"name": "look", "agents": [{"name": "PodAgent"}]}]}},
+    "defaults": {"llm_provider": "tape", "alert_type": "pods"},
+}
+PROVIDERS = {"llm_providers": {"tape": {"type": "replay", "model": "recorded", "recording": "tape.yaml"}}}
+
+
+def says(track: str, turn: int, *chunks: dict[str, Any]) -> dict[str, Any]:
+    return {"track": track, "turn": turn, "chunks": list(chunks)}
+
+
+def call(number: int, tool: str) -> dict[str, Any]:
+    return {"tool_call": {"id": f"call-{number}", "name": f"cluster.{tool}", "arguments": {"namespace": "shop"}}}
+
+
+AGENT = "0.look/1.PodAgent"
+TAPE = {
+    "tarsy_recording": 1,
+    "calls": [
+        says(AGENT, 0, call(1, "pods_list"), call(2, "secrets_list")),
+        says(AGENT, 1, {"text": "## Root cause\n\nThe pods were listed, the secrets were not."}),
+        says("1.executive summary/1.ExecSummaryAgent", 0, {"text": "Pods only."}),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with tool servers of its own, which the samples do not need."""
+    directory = tmp_path_factory.mktemp("configured")
+    for name, content in (("tarsy.yaml", CONFIG), ("llm-providers.yaml", PROVIDERS), ("tape.yaml", TAPE)):
+        (directory / name).write_text(yaml.safe_dump(content))
+    with served(directory, env={"TARSY_CONFIG_DIR": str(directory)}) as running:
+        yield running
+
+
+def open_form(page: Page) -> None:
+    page.goto("/alerts/new")
+    expect(page.get_by_label("Alert type")).to_have_value("pods")
+    expect(page.get_by_text("The chain's own tools (cluster, standby)")).to_be_visible()
+
+
+def test_an_agent_gets_the_tools_that_were_chosen_and_no_others(browser: Browser, configured: Served) -> None:
+    with open_page(browser, configured.url) as page, configured.client() as http:
+        open_form(page)
+        page.get_by_label("Alert text").fill("Pods of shop restart.")
+        page.get_by_label("Choose").check()
+        # Both servers of the chain, with what their health check found; the page asks again until it is there.
+        cluster = page.get_by_role("group", name="cluster")
+        expect(cluster.get_by_role("checkbox", name="pods_list")).to_be_checked(timeout=PATIENCE_MS)
+        page.get_by_role("checkbox", name="standby", exact=True).uncheck()
+        cluster.get_by_role("button", name="None").click()
+        cluster.get_by_role("checkbox", name="pods_list").check()
+        cluster.get_by_role("checkbox", name="pods_log").check()
+        picture(page, "new-alert-tools-light")
+        assert_accessible(page)
+        page.get_by_role("button", name="Submit alert").click()
+        page.wait_for_url("**/sessions/*")
+        expect_status(page, "Completed")
+        expect(page.get_by_text("Tools were chosen for this session: cluster (pods_list, pods_log)")).to_be_visible()
+
+        session = page.url.rsplit("/", 1)[1]
+        calls = http.get(f"/api/v1/sessions/{session}/trace").json()["llm"]
+        asked: dict[str, Any] = http.get(f"/api/v1/sessions/{session}/trace/llm/{calls[0]['id']}").json()["request"]
+        # `tarsy` are our own, for reading on in a result that was cut.
+        assert sorted(tool for tool in asked["tools"] if not tool.startswith("tarsy.")) == ["cluster.pods_list", "cluster.pods_log"]
+        # The recorded model asks for more than it was offered, and is refused.
+        answers = {call["tool"]: call["is_error"] for call in http.get(f"/api/v1/sessions/{session}/trace").json()["mcp"] if call["tool"]}
+        assert answers == {"pods_list": False}
+        expect(page.get_by_role("feed").get_by_role("article").filter(has_text="secrets_list")).to_contain_text("failed")
+
+        page.get_by_role("link", name="Resubmit").click()
+        expect(page.get_by_label("Choose")).to_be_checked()
+        expect(page.get_by_role("group", name="cluster").get_by_role("checkbox", name="pods_log")).to_be_checked()
+        expect(page.get_by_role("group", name="cluster").get_by_role("checkbox", name="secrets_list")).not_to_be_checked()
+
+
+def test_an_alert_without_text_is_not_sent_and_json_is_laid_out(browser: Browser, configured: Served) -> None:
+    with open_page(browser, configured.url) as page:
+        open_form(page)
+        page.get_by_label("Runbook address").fill("not an address")
+        page.get_by_role("button", name="Submit alert").click()
+        expect(page.get_by_text("An alert needs some text.")).to_be_visible()
+        expect(page.get_by_text("A runbook is an http or https address.")).to_be_visible()
+        editor = page.get_by_label("Alert text")
+        editor.fill('{"a": [1, 2')
+        expect(page.get_by_text("Looks like JSON, but line 1")).to_be_visible()
+        editor.fill('{"a":[1,2]}')
+        page.get_by_role("button", name="Format").click()
+        expect(editor).to_have_value('{\n  "a": [\n    1,\n    2\n  ]\n}')
