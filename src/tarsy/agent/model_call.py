@@ -9,6 +9,7 @@ from uuid import uuid4
 import anyio
 
 from tarsy.agent.execution import ExecutionContext
+from tarsy.agent.repetition import LOOP_NOTE, LoopWatch, find_loop, without_loop
 from tarsy.agent.scribe import Scribe
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
@@ -56,8 +57,8 @@ class WholeText:
 
 
 # Thinking that comes as text is a ReAct thought; a model's own has chunks of its own.
-_TEXT_METADATA = {TimelineEventType.LLM_THINKING: {"source": "react"}}
-_THINKING_METADATA = {"source": "native"}
+REACT = "react"
+NATIVE = "native"
 
 
 @dataclass(slots=True)
@@ -70,6 +71,25 @@ class ModelAnswer:
     native_events: tuple[TimelineEvent, ...] = ()
     usage: TokenUsage = field(default_factory=TokenUsage)
     error: ErrorChunk | None = None
+    # The call was ended, or ended, in a passage that goes on and on.
+    looping: bool = False
+
+    @property
+    def told(self) -> str:
+        """The text as it may be shown and said again: a loop is told once."""
+        if not self.looping:
+            return self.text
+        cut = without_loop(self.text)
+        return cut if cut.endswith(LOOP_NOTE) else f"{cut}\n\n{LOOP_NOTE}".lstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEvent:
+    """An event that a call streams into; `source` tells a model's own thinking from a thought in its text."""
+
+    id: str
+    event_type: TimelineEventType
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +98,8 @@ class CompletedCall:
 
     answer: ModelAnswer
     interaction: LLMInteraction
-    # The event that was still streaming when the model stopped, and every kind of event the call showed.
-    open_event: tuple[str, TimelineEventType] | None
+    # The event that was still streaming when the model stopped, and every kind of event its text was shown as.
+    open_event: OpenEvent | None
     shown: frozenset[TimelineEventType]
 
 
@@ -95,14 +115,15 @@ class ModelCall:
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._answer = ModelAnswer()
-        self._current: tuple[str, TimelineEventType] | None = None
+        self._current: OpenEvent | None = None
         self._shown: set[TimelineEventType] = set()
+        self._watches = (LoopWatch(), LoopWatch())
         self._first_chunk_ms: int | None = None
 
     async def run(
         self, request: GenerateInput, kind: LLMInteractionKind, *, within: float, iteration: int = 0, own_messages: bool = False
     ) -> CompletedCall:
-        """Call the model and follow its answer to the end, an error or the time limit."""
+        """Call the model and follow its answer to the end, an error, the time limit, or until it says only the same."""
         clock = self._context.clock
         started_at, started = clock.now(), clock.monotonic()
         with anyio.move_on_after(within) as scope:
@@ -111,13 +132,12 @@ class ModelCall:
                     if self._first_chunk_ms is None:
                         self._first_chunk_ms = milliseconds_since(started, clock)
                     await self._take(chunk)
-                    if self._answer.error:
+                    if self._answer.error or self._answer.looping:
                         break
         if scope.cancelled_caught:
             await self._take(ErrorChunk(f"the model did not finish within {within:g} s", ErrorCode.TIMEOUT, retryable=True))
-        for event_type, delta in self._router.finish():
-            await self._show(event_type, delta, _TEXT_METADATA.get(event_type))
-        self._answer.text, self._answer.thinking = "".join(self._texts), "".join(self._thoughts)
+        await self._show_text(self._router.finish())
+        self._settle()
         interaction = LLMInteraction(
             id=self._id,
             session_id=self._context.session_id,
@@ -141,16 +161,24 @@ class ModelCall:
         )
         return CompletedCall(self._answer, interaction, self._current, frozenset(self._shown))
 
+    def _settle(self) -> None:
+        answer = self._answer
+        answer.text, answer.thinking = "".join(self._texts), "".join(self._thoughts)
+        # Judged by the whole, not by the watch: in however many pieces an answer comes, it is the same answer.
+        stuck_in_thought = not answer.text.strip() and not answer.tool_calls and find_loop(answer.thinking) is not None
+        answer.looping = answer.error is None and (stuck_in_thought or find_loop(answer.text) is not None)
+
     async def _take(self, chunk: Chunk) -> None:
         self._chunks.append(self._masked(chunk))
         match chunk:
             case TextChunk(content):
                 self._texts.append(content)
-                for event_type, delta in self._router.route(content):
-                    await self._show(event_type, delta, _TEXT_METADATA.get(event_type))
+                self._answer.looping = self._watches[0].sees_loop(content)
+                await self._show_text(self._router.route(content))
             case ThinkingChunk(content):
                 self._thoughts.append(content)
-                await self._show(TimelineEventType.LLM_THINKING, content, _THINKING_METADATA)
+                self._answer.looping = self._watches[1].sees_loop(content)
+                await self._show(TimelineEventType.LLM_THINKING, content, NATIVE)
             case ToolCallChunk(call_id, name, arguments):
                 self._answer.tool_calls += (ToolCall(call_id, name, arguments),)
             case CodeExecutionChunk(code, result):
@@ -177,19 +205,24 @@ class ModelCall:
             case _:
                 return chunk
 
-    async def _show(self, event_type: TimelineEventType, delta: str, metadata: dict[str, Any] | None = None) -> None:
+    async def _show_text(self, pieces: Iterable[tuple[TimelineEventType, str]]) -> None:
+        for event_type, delta in pieces:
+            await self._show(event_type, delta, REACT if event_type is TimelineEventType.LLM_THINKING else None)
+            self._shown.add(event_type)
+
+    async def _show(self, event_type: TimelineEventType, delta: str, source: str | None = None) -> None:
         """Stream `delta` to the open event of its kind; a new kind closes the one before and opens its own."""
         if not delta:
             return
-        if self._current is None or self._current[1] is not event_type:
-            if self._current:
+        current = self._current
+        if current is None or (current.event_type, current.source) != (event_type, source):
+            if current:
                 # Not before the call is stored: if it must be made again, what it had said so far was not the last word.
-                self._scribe.close_with(self._id, self._current[0])
-            event = self._scribe.open(event_type, metadata)
-            self._current = (event.id, event_type)
-            self._shown.add(event_type)
+                self._scribe.close_with(self._id, current.id)
+            event = self._scribe.open(event_type, {"source": source} if source else None)
+            self._current = current = OpenEvent(event.id, event_type, source)
             await self._scribe.commit(opened=(event,))
-        self._scribe.append(self._current[0], delta)
+        self._scribe.append(current.id, delta)
 
     def _grounding(self, chunk: GroundingChunk) -> TimelineEvent:
         sources = [{"uri": source.uri, "title": source.title} for source in chunk.sources]
@@ -211,4 +244,4 @@ def failed_closes(call: CompletedCall, scribe: Scribe) -> tuple[TimelineClose, .
         return ()
     error = call.answer.error
     timed_out = error is not None and error.code.is_timeout
-    return (scribe.close(call.open_event[0], TimelineStatus.TIMED_OUT if timed_out else TimelineStatus.FAILED),)
+    return (scribe.close(call.open_event.id, TimelineStatus.TIMED_OUT if timed_out else TimelineStatus.FAILED),)

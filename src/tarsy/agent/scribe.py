@@ -104,6 +104,10 @@ class Scribe:
         self._written[event_id] = offset + len(delta)
         self._context.live.publish(StreamDelta(self._context.session_id, event_id, offset, delta))
 
+    def written(self, event_id: str) -> str:
+        """The text that an open event has so far."""
+        return "".join(self._open[event_id])
+
     def close(
         self,
         event_id: str,

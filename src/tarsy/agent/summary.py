@@ -84,8 +84,8 @@ class Summarizer:
         if call.answer.error or not call.answer.text.strip():
             clipped = self._clipped(result, settings.size_threshold_tokens)
             return Shown(clipped, failed_closes(call, self._scribe), (call.interaction,))
-        closed = (self._scribe.close(call.open_event[0], metadata={"call_id": result.call.id}),) if call.open_event else ()
-        summary = f"{call.answer.text}\n\n[Summary of a result of {len(result.content)} characters. {_whole(result)}]"
+        closed = (self._scribe.close(call.open_event.id, metadata={"call_id": result.call.id}),) if call.open_event else ()
+        summary = f"{call.answer.told}\n\n[Summary of a result of {len(result.content)} characters. {_whole(result)}]"
         return Shown(summary, closed, (call.interaction,))
 
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from tarsy.agent.budget import TARGET_SHARE, USABLE_SHARE, fit, tokens_of, without_oldest_turns
 from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, IterationState, next_move, state_after
-from tarsy.agent.repetition import NUDGE_AFTER, STOP_AFTER, Repetition, judge, loops_within
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.step import StoredCall
@@ -39,32 +38,6 @@ def test_the_loop_never_runs_longer_than_allowed_and_ends_after_two_timeouts(err
 
 def test_a_stuck_loop_concludes() -> None:
     assert next_move(IterationState(max_iterations=9, used=3, stuck=True)) == ForceConclusion()
-
-
-def _turn(arguments: str) -> ConversationMessage:
-    return ConversationMessage(Role.ASSISTANT, "", (ToolCall("x", "k8s.pods", arguments),))
-
-
-def test_repetition_is_nudged_once_then_stopped() -> None:
-    same = [_turn("{}") for _ in range(STOP_AFTER)]
-    verdicts = [judge(same[: count + 1]) for count in range(STOP_AFTER)]
-    assert verdicts.count(Repetition.NUDGE) == 1
-    assert verdicts[NUDGE_AFTER - 1] is Repetition.NUDGE
-    assert verdicts[-1] is Repetition.STOP
-
-
-def test_different_calls_are_no_repetition() -> None:
-    assert judge([_turn(str(number)) for number in range(20)]) is Repetition.NONE
-
-
-def test_a_text_that_repeats_itself_is_noticed_and_a_table_is_not() -> None:
-    assert loops_within("Let me check the pods again. " * 400)
-    assert not loops_within("\n".join(f"pod-{number} Running {number * 7}" for number in range(1_000)))
-
-
-@given(st.text(alphabet="ab", max_size=6_000))
-def test_looking_for_loops_never_fails(text: str) -> None:
-    loops_within(text)
 
 
 TURNS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4_000)), max_size=25)

@@ -1,23 +1,24 @@
 """The multi-turn flow: call the model, run the tools it asks for, until it answers or must be made to."""
 
 from dataclasses import asdict, dataclass, replace
+from itertools import islice, takewhile
 from typing import Any, assert_never
 from uuid import uuid4
 
 import anyio
 
 from tarsy.agent.budget import Pointer
-from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, ToolSpeech, WantsTools
+from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, ToolSpeech, Turn, WantsTools
 from tarsy.agent.controllers.tool_turn import ToolTurn
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, next_move
-from tarsy.agent.model_call import CompletedCall, failed_closes
+from tarsy.agent.model_call import REACT, CompletedCall, ModelAnswer, OpenEvent, failed_closes
 from tarsy.agent.prompt.builder import PromptBuilder
-from tarsy.agent.prompt.nudges import error_note, repeated_call_nudge, repeating_text_nudge
-from tarsy.agent.repetition import NUDGE_AFTER, Repetition, judge, loops_within
+from tarsy.agent.prompt.nudges import circle_nudge, error_note, looping_text_nudge
+from tarsy.agent.repetition import TURNS_THAT_MATTER, Circle, find_circle, without_loop
 from tarsy.agent.run import Run
 from tarsy.agent.scribe import Scribe
-from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
+from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
 from tarsy.domain.status import RunStatus, TimelineStatus
@@ -40,9 +41,12 @@ class IteratingController:
         run = Run(context, scribe, stored)
         await self._prepare(run)
         while True:
+            circle = self._circle(run)
+            run.state = replace(run.state, stuck=circle is not None and circle.stop)
             move = next_move(run.state)
             match move:
                 case Iterate():
+                    await self._nudge(run, circle)
                     result = await self._iterate(run)
                     if result:
                         return result
@@ -90,7 +94,7 @@ class IteratingController:
         if call.answer.error:
             return await self._after_error(run, call, call.answer.error)
         (sequence_number,) = run.scribe.reserve(1)
-        turn = self._speech.read(call.answer, sequence_number)
+        turn = self._read(call.answer, sequence_number)
         match turn:
             case GivesAnswer():
                 return await self._finish(run, call, turn, sequence_number)
@@ -101,6 +105,12 @@ class IteratingController:
             case _:
                 assert_never(turn)
         return None
+
+    def _read(self, answer: ModelAnswer, sequence_number: int) -> Turn:
+        turn = self._speech.read(answer, sequence_number)
+        if answer.looping and not isinstance(turn, WantsTools):
+            return MakesNoSense(looping_text_nudge(), "the model repeated one passage over and over and was cut off")
+        return turn
 
     async def _finish(self, run: Run, call: CompletedCall, turn: GivesAnswer, sequence_number: int) -> ExecutionResult:
         message = run.scribe.message(self._speech.assistant_message(call.answer, ()), sequence_number)
@@ -134,7 +144,6 @@ class IteratingController:
         run.messages.append(message)
         outcome = await tools.run(deadline=deadline)
         run.state = run.state.failed(outcome.error, timed_out=outcome.timed_out) if outcome.error else run.state.succeeded()
-        await self._watch_for_circles(run, turn.calls)
 
     async def _object(self, run: Run, call: CompletedCall, turn: MakesNoSense, sequence_number: int) -> None:
         """Keep the answer, say what is wrong with it, and go on."""
@@ -149,18 +158,24 @@ class IteratingController:
         )
         run.messages += [message, feedback]
         run.state = run.state.succeeded()
-        await self._watch_for_circles(run, ())
 
-    async def _watch_for_circles(self, run: Run, calls: tuple[ToolCall, ...]) -> None:
-        conversation = run.conversation
-        verdict = judge(conversation)
-        if verdict is Repetition.STOP or (verdict is Repetition.NUDGE and loops_within(conversation[-1].content)):
-            run.state = replace(run.state, stuck=True)
-        elif verdict is Repetition.NUDGE:
-            text = repeated_call_nudge(calls[0].name, NUDGE_AFTER) if calls else repeating_text_nudge()
-            nudge = run.scribe.message(ConversationMessage(Role.USER, text))
-            await run.scribe.commit(messages=(nudge,))
-            run.messages.append(nudge)
+    def _circle(self, run: Run) -> Circle | None:
+        """Whether the model goes round in circles, told from what is stored: whoever continues comes to the same judgement."""
+        turns = (message.body for message in reversed(run.messages) if message.body.role is Role.ASSISTANT)
+        newest = [self._speech.said(body) for body in islice(turns, TURNS_THAT_MATTER)]
+        return find_circle(newest[::-1])
+
+    async def _nudge(self, run: Run, circle: Circle | None) -> None:
+        """Say a word to a model in a circle, unless it was said since its last answer."""
+        if circle is None:
+            return
+        text = circle_nudge(circle)
+        since = takewhile(lambda message: message.body.role is not Role.ASSISTANT, reversed(run.messages))
+        if any(message.body.content == text for message in since):
+            return
+        nudge = run.scribe.message(ConversationMessage(Role.USER, text))
+        await run.scribe.commit(messages=(nudge,))
+        run.messages.append(nudge)
 
     async def _after_error(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult | None:
         """Record a failed call, then make room, change the model, try again or give up, whichever can help."""
@@ -197,7 +212,7 @@ class IteratingController:
         error = call.answer.error or (None if call.answer.text.strip() else _EMPTY_CONCLUSION)
         if error:
             return await self._failed_conclusion(run, call, error)
-        turn = self._speech.conclusion(call.answer.text)
+        turn = self._speech.conclusion(call.answer.told)
         metadata = {"forced_conclusion": True, "iterations_used": run.state.used, "max_iterations": run.state.max_iterations}
         messages = (scribe.message(prompt), scribe.message(self._speech.assistant_message(call.answer, ())))
         closed, opened = _show_analysis(scribe, call, turn, metadata)
@@ -266,20 +281,27 @@ _EMPTY_CONCLUSION = ErrorChunk("the model's conclusion was empty", ErrorCode.EMP
 
 def _show_thought(scribe: Scribe, call: CompletedCall, thought: str) -> tuple[tuple[TimelineClose, ...], tuple[TimelineEvent, ...]]:
     """Close what the call showed; a thought that was only found by parsing is shown now."""
-    # What was streamed as a thought may turn out to hold a call: the parsed thought has the last word.
-    as_parsed = thought or None if call.open_event and call.open_event[1] is TimelineEventType.LLM_THINKING else None
-    closed = (scribe.close(call.open_event[0], content=as_parsed),) if call.open_event else ()
+    closed = (_close_as_thought(scribe, call.open_event, thought),) if call.open_event else ()
     if thought and TimelineEventType.LLM_THINKING not in call.shown:
-        return closed, (scribe.event(TimelineEventType.LLM_THINKING, thought, metadata={"source": "react"}),)
+        return closed, (scribe.event(TimelineEventType.LLM_THINKING, thought, metadata={"source": REACT}),)
     return closed, ()
+
+
+def _close_as_thought(scribe: Scribe, event: OpenEvent, thought: str) -> TimelineClose:
+    written = without_loop(scribe.written(event.id))
+    if event.event_type is TimelineEventType.FINAL_ANALYSIS:
+        # What was streamed as the answer turned out not to be one.
+        return scribe.close(event.id, content=written, event_type=TimelineEventType.LLM_THINKING, metadata={"source": REACT})
+    # What was streamed as a thought may turn out to hold a call: the parsed thought has the last word.
+    return scribe.close(event.id, content=(thought if event.source == REACT else "") or written)
 
 
 def _show_analysis(
     scribe: Scribe, call: CompletedCall, turn: GivesAnswer, metadata: dict[str, Any] | None = None
 ) -> tuple[tuple[TimelineClose, ...], tuple[TimelineEvent, ...]]:
     """The answer as `final_analysis`: the text event that streamed it is renamed, or one is made."""
-    if call.open_event and call.open_event[1] in {TimelineEventType.LLM_RESPONSE, TimelineEventType.FINAL_ANALYSIS}:
-        close = scribe.close(call.open_event[0], content=turn.text, event_type=TimelineEventType.FINAL_ANALYSIS, metadata=metadata)
+    if call.open_event and call.open_event.event_type in {TimelineEventType.LLM_RESPONSE, TimelineEventType.FINAL_ANALYSIS}:
+        close = scribe.close(call.open_event.id, content=turn.text, event_type=TimelineEventType.FINAL_ANALYSIS, metadata=metadata)
         return (close,), ()
     closed, opened = _show_thought(scribe, call, turn.thought)
     return closed, (*opened, scribe.event(TimelineEventType.FINAL_ANALYSIS, turn.text, metadata=metadata))

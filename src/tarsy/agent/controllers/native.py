@@ -7,6 +7,7 @@ from tarsy.agent.model_call import ModelAnswer, TextRouter, WholeText
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.agent.prompt.nudges import empty_answer_nudge
+from tarsy.agent.repetition import Said
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.timeline import TimelineEventType
@@ -35,7 +36,10 @@ class NativeSpeech:
         return MakesNoSense(empty_answer_nudge(ToolCalling.NATIVE), "the model's answer was empty")
 
     def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage:
-        return ConversationMessage(Role.ASSISTANT, answer.text, calls)
+        return ConversationMessage(Role.ASSISTANT, answer.told, calls)
+
+    def said(self, message: ConversationMessage) -> Said:
+        return Said(message.content, tuple((call.name, call.arguments) for call in message.tool_calls))
 
     def result_message(self, prompts: PromptBuilder, result: ToolResult, shown: str) -> ConversationMessage:
         content = shown if result.refused else prompts.fence_tool_result(result.call.id, shown)

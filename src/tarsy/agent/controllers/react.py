@@ -12,6 +12,7 @@ from tarsy.agent.react.parsed import ReActAction, ReActFinalAnswer, ReActMalform
 from tarsy.agent.react.parser import forced_answer, parse
 from tarsy.agent.react.streaming import SectionSplitter
 from tarsy.agent.react.streaming import StreamSection as Section
+from tarsy.agent.repetition import Said
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.tool import ToolDefinition, ToolResult
@@ -71,8 +72,15 @@ class ReActSpeech:
                 assert_never(parsed)
 
     def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage:
-        del calls  # they are the text
-        return ConversationMessage(Role.ASSISTANT, answer.text)
+        # A call is its text, to the letter: it is read again by whoever continues.
+        return ConversationMessage(Role.ASSISTANT, answer.text if calls else answer.told)
+
+    def said(self, message: ConversationMessage) -> Said:
+        match parse(message.content):
+            case ReActAction(thought, tool, tool_input):
+                return Said(thought, ((tool, tool_input),))
+            case ReActFinalAnswer() | ReActMalformed():
+                return Said(message.content)
 
     def result_message(self, prompts: PromptBuilder, result: ToolResult, shown: str) -> ConversationMessage:
         content = shown if result.refused else prompts.fence_tool_result(result.call.id, shown)

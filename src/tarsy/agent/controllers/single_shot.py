@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.model_call import CompletedCall, WholeText, failed_closes
+from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run
 from tarsy.agent.scribe import Scribe
 from tarsy.domain.conversation import ConversationMessage, Role
@@ -35,8 +36,9 @@ class SingleShotController:
             await scribe.commit(messages=tuple(run.messages))
         while True:
             call = await run.call(LLMInteractionKind.SINGLE_SHOT, WholeText(self._config.event_type))
-            text = call.answer.text if call.answer.text.strip() else call.answer.thinking if self._config.thinking_fallback else ""
-            error = call.answer.error or (None if text.strip() else _EMPTY)
+            answer = call.answer
+            text = answer.told if answer.text.strip() else without_loop(answer.thinking) if self._config.thinking_fallback else ""
+            error = answer.error or (None if text.strip() else _EMPTY)
             if error is None:
                 return await self._finish(run, call, text)
             if not await self._fall_back(run, call, error):
@@ -44,8 +46,8 @@ class SingleShotController:
 
     async def _finish(self, run: Run, call: CompletedCall, text: str) -> ExecutionResult:
         scribe = run.scribe
-        answered = call.open_event is not None and call.open_event[1] is self._config.event_type
-        closed = (scribe.close(call.open_event[0], content=text if answered else None),) if call.open_event else ()
+        answered = call.open_event is not None and call.open_event.event_type is self._config.event_type
+        closed = (scribe.close(call.open_event.id, content=text if answered else None),) if call.open_event else ()
         made = () if answered else (scribe.event(self._config.event_type, text),)
         await scribe.commit(
             messages=(scribe.message(ConversationMessage(Role.ASSISTANT, text)),),

@@ -7,6 +7,7 @@ from typing import Protocol
 from tarsy.agent.model_call import ModelAnswer, TextRouter
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
+from tarsy.agent.repetition import Said
 from tarsy.domain.conversation import ConversationMessage, Message, ToolCall
 from tarsy.domain.tool import ToolDefinition, ToolResult
 
@@ -64,6 +65,10 @@ class ToolSpeech(Protocol):
 
     def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage:
         """The answer as it is stored, its calls with masked arguments."""
+        ...
+
+    def said(self, message: ConversationMessage) -> Said:
+        """What an answer comes to when it is compared with others."""
         ...
 
     def result_message(self, prompts: PromptBuilder, result: ToolResult, shown: str) -> ConversationMessage: ...

@@ -1,5 +1,9 @@
 """Short messages with which a controller gets a model back on its way. Pure functions."""
 
+from collections.abc import Sequence
+from typing import assert_never
+
+from tarsy.agent.repetition import Circle, CircleKind
 from tarsy.domain.agent import ToolCalling
 from tarsy.kit.text import clip
 
@@ -14,11 +18,12 @@ def empty_answer_nudge(tool_calling: ToolCalling) -> str:
     return f"Your last message was empty. Either {call} to find out what is still missing, or {answer} from the evidence you have."
 
 
-def repeated_call_nudge(tool: str, times: int) -> str:
-    """The model made the same call again."""
+def repeated_call_nudge(tools: Sequence[str], times: int) -> str:
+    """The model made the same call, or the same few calls, again."""
+    said = f"called {tools[0]} {times} times" if len(tools) == 1 else f"made the same calls ({', '.join(tools)}) {times} times over"
     return (
-        f"You have now called {tool} {times} times with the same arguments, and its results are already above. "
-        "The same call will not tell you more. Ask something different, use another tool, or conclude with the evidence you have "
+        f"You have now {said} with the same arguments, and the results are already above. "
+        "The same again will not tell you more. Ask something different, use another tool, or conclude with the evidence you have "
         "and name what remains unknown."
     )
 
@@ -29,6 +34,28 @@ def repeating_text_nudge() -> str:
         "You are repeating yourself without new evidence. Take a step you have not taken yet, or conclude now with what is supported "
         "and name what remains unknown."
     )
+
+
+def looping_text_nudge() -> str:
+    """The model wrote one passage over and over and was cut off."""
+    return (
+        "Your last message repeated one passage over and over and was cut off; it counts as neither a step nor an answer. "
+        "Do not take it up again. Take one step you have not taken yet, or conclude briefly with what is supported "
+        "and name what remains unknown."
+    )
+
+
+def circle_nudge(circle: Circle) -> str:
+    """What a model that goes round in circles is told."""
+    match circle.kind:
+        case CircleKind.CALLS:
+            return repeated_call_nudge(circle.tools, circle.times)
+        case CircleKind.WORDS:
+            return repeating_text_nudge()
+        case CircleKind.LOOP:
+            return looping_text_nudge()
+        case _:
+            assert_never(circle.kind)
 
 
 def error_note(message: str) -> str:

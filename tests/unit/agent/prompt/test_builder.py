@@ -80,8 +80,10 @@ PROMPTS: dict[str, Callable[[], tuple[ConversationMessage, ...] | str]] = {
     ),
     "nudge-empty-native": lambda: nudges.empty_answer_nudge(ToolCalling.NATIVE),
     "nudge-empty-react": lambda: nudges.empty_answer_nudge(ToolCalling.REACT),
-    "nudge-repeated-call": lambda: nudges.repeated_call_nudge("kubernetes-server.pods_list", 3),
+    "nudge-repeated-call": lambda: nudges.repeated_call_nudge(("kubernetes-server.pods_list",), 3),
+    "nudge-repeated-calls": lambda: nudges.repeated_call_nudge(("kubernetes-server.pods_list", "kubernetes-server.pods_log"), 3),
     "nudge-repeating-text": nudges.repeating_text_nudge,
+    "nudge-looping-text": nudges.looping_text_nudge,
     "error-note": lambda: nudges.error_note("rate limited by the provider\n"),
     "unknown-outcome-note": lambda: nudges.unknown_outcome_note("kubernetes-server.pods_list"),
 }
