@@ -1,15 +1,17 @@
-"""Secrets that stand beside their name: `password: x`, `"token":"x"`, `API_KEY=x`, `--password x`, `<secret>x</secret>`, env entries.
+"""Secrets that stand beside their name: `password: x`, `"token":"x"`, `API_KEY=x`, `--password x`, `<secret>x</secret>`, env entries,
+`passwords: [x, y]`, and "the password is x".
 
 Names are found by literal search; what follows is looked at by bounded code, so no text can make it slow. Pure module.
 """
 
 import re
 import string
-from collections.abc import Iterator
+from dataclasses import dataclass
 
-from tarsy.tools.masking.names import NameTable
+from tarsy.tools.masking.names import Known, NameTable
 from tarsy.tools.masking.runs import Alphabet
-from tarsy.tools.masking.values import MASK_PREFIX, Sort, is_secret, label
+from tarsy.tools.masking.spans import Span, listed_spans, spans_below, value_span
+from tarsy.tools.masking.values import MASK_PREFIX, Sort, is_secret, is_told_secret, label
 
 _QUOTES = r"""\\{0,3}["'`]"""
 # After a stem: what may end a name, and what leads on to its value. The text is in lower case here.
@@ -20,6 +22,7 @@ _LEADS = re.compile(
         (?P<assign>(?:{_QUOTES})?\]?[ \t]{{0,4}}(?:=>|:=|[:=])[ \t]{{0,8}})
       | (?P<entry>(?:{_QUOTES})?\s{{0,4}},?\s{{0,200}}(?:{_QUOTES})?value(?:{_QUOTES})?\s{{0,4}}[:=][ \t]{{0,4}})
       | (?P<tag>>)
+      | (?P<told>[ \t]{{1,2}}(?:is|was)(?:[ \t](?:now|(?:re)?set[ \t]to|changed[ \t]to))?:?[ \t]{{1,2}}(?=[^\s-]))
       | (?P<gap>[ \t]{{1,4}}(?=[^\s-]))
     )""",
     re.VERBOSE,
@@ -37,19 +40,18 @@ _NAME_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.-/$&?"
 # How long a name is as a rule, and how long it can be.
 _USUAL_NAME = 24
 _NAME_WINDOW = 100
+_BEFORE_KEY = ("api ", "access ", "secret ", "signing ", "encryption ", "license ", "auth ")
 _BEFORE_ENTRY = re.compile(rf"(?:name|key)(?:{_QUOTES})?\s{{0,4}}[:=]\s{{0,4}}(?:{_QUOTES})?\Z")
 _BEFORE_LINE = re.compile(rf"[ \t]*(?:- )?(?:{_QUOTES})?\Z")
 
-# Plain quotes may hold escaped ones, and doubled ones as YAML and SQL write them; quotes that are escaped themselves end at the next like them.
-_QUOTED = re.compile(
-    r"""[bru]?(?P<open>["'`])(?P<body>(?:\\[^\n]|''(?=[^\s,;:}\])])|(?!(?P=open))[^\\\n]){0,8192})(?P=open)""", re.IGNORECASE
-)
-_QUOTED_TWICE = re.compile(r"""(?P<open>\\{1,3}["'])(?P<body>(?:(?!(?P=open))[^\n]){0,8192})(?P=open)""")
-_UNTIL_BREAK = re.compile(r"""(?:\\[ ]|[^\s&;"'<>,`]|,(?!\s|[\w.-]{1,40}\s?[=:])|&(?![\w.-]{1,40}=)){1,8192}""")
-_SCHEME = re.compile(r"(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|AWS4-HMAC-SHA256)[ \t]+", re.IGNORECASE)
-_BLOCK = re.compile(r"[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?(?=\n)")
 
-Span = tuple[int, int]
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where the values of a name lie, and how far they may be the words of a sentence instead."""
+
+    spans: list[Span]
+    prose: bool = False
+    told: bool = False
 
 
 class AssignmentMasker:
@@ -66,11 +68,15 @@ class AssignmentMasker:
         for end in self._stem_ends(lowered):
             if end <= done or (lowered[end : end + 1] not in _LEAD_CHARS and lowered[end : end + 2] not in _LEAD_PAIRS):
                 continue
-            found = self._secret_after(text, lowered, end)
-            if found is not None and found[0] >= done:
-                start, stop, mark = found
-                parts += [text[done:start], mark]
-                done = stop
+            name_at = _name_start(lowered, end)
+            known = self._table.classify(lowered[name_at:end])
+            if known is None:
+                continue
+            mark = label(known.pattern)
+            for start, stop in _secrets_after(text, lowered, (name_at, end), known):
+                if start >= done:
+                    parts += [text[done:start], mark]
+                    done = stop
         return "".join((*parts, text[done:])) if parts else text
 
     def _stem_ends(self, lowered: str) -> list[int]:
@@ -86,57 +92,81 @@ class AssignmentMasker:
                 at = lowered.find(stem, at + len(stem))
         return sorted(ends)
 
-    def _secret_after(self, text: str, lowered: str, end: int) -> tuple[int, int, str] | None:
-        name_at = _name_start(lowered, end)
-        known = self._table.classify(lowered[name_at:end])
-        leads = _LEADS.match(lowered, end) if known is not None else None
-        if known is None or leads is None or _is_masked(text, leads.end()):
-            return None
-        pattern, sort = known
-        placed = _placed(text, lowered, name_at, leads, certain=sort is Sort.CERTAIN)
-        if placed is None:
-            return None
-        (start, stop), prose = placed
-        quoted = text[start - 1] in "\"'`"
-        return (start, stop, label(pattern)) if is_secret(text[start:stop], sort, prose=prose and not quoted, quoted=quoted) else None
+
+def _secrets_after(text: str, lowered: str, name: Span, known: Known) -> list[Span]:
+    """Where the secrets lie that a known name announces."""
+    leads = _LEADS.match(lowered, name[1])
+    if leads is None or _is_masked(text, leads.end()):
+        return []
+    placed = _placed(text, lowered, name[0], leads, known)
+    return [span for span in placed.spans if _counts(text, span, placed, known.sort)] if placed else []
+
+
+def _counts(text: str, span: Span, placed: Placed, sort: Sort) -> bool:
+    value, quoted = text[span[0] : span[1]], text[span[0] - 1] in "\"'`"
+    if placed.told:
+        return is_told_secret(value, sort, quoted=quoted)
+    return is_secret(value, sort, prose=placed.prose and not quoted, quoted=quoted)
 
 
 def _is_masked(text: str, at: int) -> bool:
     """Whether the value that begins here, perhaps with a quote, is hidden already: a short cut for what a rule before us has done."""
-    return text.startswith(MASK_PREFIX, at) or text.startswith(MASK_PREFIX, at + 1)
+    return text.startswith(MASK_PREFIX, at) or (text.startswith(MASK_PREFIX, at + 1) and text[at] != "[")
 
 
 def _name_start(lowered: str, end: int) -> int:
+    earliest = 0
     for window in (_USUAL_NAME, _NAME_WINDOW):
         earliest = end - window if end > window else 0
         start = earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
         if start > earliest:
-            return start
-    return earliest
+            break
+    else:
+        return earliest
+    # In prose, an API key is written in two words.
+    if lowered.startswith("key", start) and lowered.endswith(_BEFORE_KEY, 0, start):
+        return lowered.rfind(" ", max(0, start - _USUAL_NAME), start - 1) + 1
+    return start
 
 
-def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], *, certain: bool) -> tuple[Span, bool] | None:
-    """Where the value lies, and whether it may be prose; None when the name is not followed by a value after all."""
-    at = leads.end()
+def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], known: Known) -> Placed | None:
+    """Where the values lie; None when the name is not followed by any after all."""
+    at, certain = leads.end(), known.sort is Sort.CERTAIN
+    span: Span | None
     match leads.lastgroup:
         case "assign":
-            alone = _BEFORE_LINE.match(text, max(text.rfind("\n", 0, name_at) + 1, name_at - _NAME_WINDOW), name_at) is not None
-            span = _value_span(text, at, yaml_line=alone and ":" in leads.group(), spaces=certain)
-            return (span, not alone and ": " in leads.group()) if span else None
+            return _assigned(text, name_at, leads, known)
         case "entry":
             if _BEFORE_ENTRY.search(lowered, max(0, name_at - 20), name_at) is None:
                 return None
-            span = _value_span(text, at, yaml_line=True, spaces=certain)
+            span = value_span(text, at, yaml_line=True, spaces=certain)
         case "tag":
             if lowered[name_at - 1 : name_at] != "<":
                 return None
             closing = text.find("<", at, at + 4096)
             span = (at, closing) if closing > at else None
+        case "told":
+            span = value_span(text, at, yaml_line=False)
         case _:
             if not _takes_next_word(text, lowered, name_at, at, certain=certain):
                 return None
-            span = _value_span(text, at, yaml_line=False)
-    return (span, leads.lastgroup == "gap") if span else None
+            span = value_span(text, at, yaml_line=False)
+    if span is None or known.plural:
+        return None
+    return Placed([span], prose=leads.lastgroup == "gap", told=leads.lastgroup == "told")
+
+
+def _assigned(text: str, name_at: int, leads: re.Match[str], known: Known) -> Placed | None:
+    """After a sign: a list, a value, or nothing, and then perhaps on the lines below."""
+    at, sign = leads.end(), leads.group()
+    if text[at : at + 1] == "[":
+        return Placed(listed_spans(text, at + 1))
+    alone = _BEFORE_LINE.match(text, max(text.rfind("\n", 0, name_at) + 1, name_at - _NAME_WINDOW), name_at) is not None
+    yaml_line = alone and ":" in sign
+    if yaml_line and text[at : at + 1] in {"\r", "\n", "#", " "}:
+        return Placed(spans_below(text, at))
+    span = None if known.plural else value_span(text, at, yaml_line=yaml_line, spaces=known.sort is Sort.CERTAIN)
+    return Placed([span], prose=not alone and ": " in sign) if span else None
 
 
 def _takes_next_word(text: str, lowered: str, name_at: int, at: int, *, certain: bool) -> bool:
@@ -145,73 +175,3 @@ def _takes_next_word(text: str, lowered: str, name_at: int, at: int, *, certain:
         return True
     directive = lowered.startswith(("requirepass", "masterauth"), name_at) or lowered.endswith("env ", 0, name_at)
     return certain and (directive or text[at] in "\"'")
-
-
-def _value_span(text: str, start: int, *, yaml_line: bool, spaces: bool = False) -> Span | None:
-    """Where the value that begins at `start` lies, without its quotes."""
-    quoted = _QUOTED.match(text, start) or _QUOTED_TWICE.match(text, start)
-    if quoted is not None:
-        scheme = _SCHEME.match(text, quoted.start("body"), quoted.end("body"))
-        return (scheme.end() if scheme else quoted.start("body")), quoted.end("body")
-    scheme = _SCHEME.match(text, start)
-    if scheme is None and yaml_line:
-        return _yaml_span(text, start, spaces=spaces)
-    return _bare_span(text, scheme.end() if scheme else start)
-
-
-def _bare_span(text: str, start: int) -> Span | None:
-    """Up to a space or a separator, without the punctuation that closes the surrounding text."""
-    found = _UNTIL_BREAK.match(text, start)
-    if found is None:
-        return None
-    value = found.group()
-    # A bracket that was opened inside belongs to the value, as in ${NAME}.
-    closing = "".join(mark for mark, opening in ((")", "("), ("]", "["), ("}", "{")) if opening not in value)
-    return start, start + max(1, len(value.rstrip(f".,:;\\{closing}")))
-
-
-def _yaml_span(text: str, start: int, *, spaces: bool) -> Span | None:
-    """A YAML value: the rest of the line if it may hold spaces, or the block of deeper lines below it."""
-    block = _BLOCK.match(text, start)
-    if block is not None:
-        return _block_span(text, start, block.end() + 1)
-    end = text.find("\n", start)
-    value, _, _ = text[start : len(text) if end == -1 else end].partition(" #")
-    value = value.rstrip()
-    if not value or value[0] in "{[":
-        return None
-    if value[0] in "\"'":
-        # The quote is closed on a later line, or not at all.
-        below = _deeper_lines(text, end + 1, _indent(text, start)) if end != -1 else ()
-        return start, max((stop for _, stop in below), default=start + len(value))
-    # Commas and braces belong to a list of pairs on one line, not to the value.
-    if "," in value or (not spaces and " " in value) or (value[-1] in "}]" and "{" not in value and "[" not in value):
-        return _bare_span(text, start)
-    return start, start + len(value)
-
-
-def _block_span(text: str, key_at: int, start: int) -> Span | None:
-    """The lines from `start` on that stand deeper than the key."""
-    lines = list(_deeper_lines(text, start, _indent(text, key_at)))
-    if not lines:
-        return None
-    first = lines[0]
-    return first[0] + len(text[first[0] : first[1]]) - len(text[first[0] : first[1]].lstrip(" ")), lines[-1][1]
-
-
-def _indent(text: str, at: int) -> int:
-    """How deep the key of the line stands."""
-    line = text[text.rfind("\n", 0, at) + 1 : at]
-    return len(line) - len(line.lstrip(" -"))
-
-
-def _deeper_lines(text: str, start: int, indent: int) -> Iterator[Span]:
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end == -1 else end
-        line = text[start:end]
-        if line.strip():
-            if len(line) - len(line.lstrip(" ")) <= indent:
-                return
-            yield start, end
-        start = end + 1

@@ -4,7 +4,7 @@ A name is found by its last word (a stem, searched for as a literal, which is fa
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tarsy.tools.masking.values import Sort
@@ -66,15 +66,39 @@ ANNOUNCEMENTS = (
 )
 
 
+# The stems whose plural announces a list of secrets, and a list only: what follows a plural otherwise is mostly a count.
+_LISTED_STEMS = ("password", "passwd", "passphrase", "token", "secret", "key", "credential")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a name says about its value; about each of its values, if it is a plural."""
+
+    pattern: str
+    sort: Sort
+    plural: bool = False
+
+
 class NameTable:
     """The announcements of some patterns."""
 
     def __init__(self, patterns: frozenset[str]) -> None:
         self._announcements = tuple(each for each in ANNOUNCEMENTS if each.pattern in patterns)
+        stems = {stem for each in self._announcements for stem in each.stems}
+        plurals = {f"{stem}s" for stem in _LISTED_STEMS if stem in stems}
         # Longest first: `token` must not hide `tokens` from a search that takes the first that fits.
-        self.stems = tuple(sorted({stem for each in self._announcements for stem in each.stems}, key=len, reverse=True))
+        self.stems = tuple(sorted(stems | plurals, key=len, reverse=True))
         self.classify = lru_cache(maxsize=4096)(self._classify)
 
-    def _classify(self, name: str) -> tuple[str, Sort] | None:
+    def _classify(self, name: str) -> Known | None:
         """What a value under `name` (in lower case) is, if it is a secret."""
-        return next(((each.pattern, each.sort) for each in self._announcements if each.name.fullmatch(name)), None)
+        # In prose, some names are two words.
+        name = name.replace(" ", "_")
+        known = self._announced(name)
+        if known is None and name.endswith("s"):
+            known = self._announced(name[:-1])
+            return replace(known, plural=True) if known else None
+        return known
+
+    def _announced(self, name: str) -> Known | None:
+        return next((Known(each.pattern, each.sort) for each in self._announcements if each.name.fullmatch(name)), None)

@@ -130,8 +130,11 @@ def _shallower(column: int) -> re.Pattern[str]:
 
 def _enter(stack: list[_Group], text: str, segment: Span, line: re.Match[str]) -> _Group:
     """The mapping a line belongs to: leave the deeper ones, open a new one for a deeper line or a new list item."""
-    dash_at = len(line["indent"])
-    column = dash_at + len(line["dashes"] or "")
+    column = dash_at = len(line["indent"])
+    if line["dashes"]:
+        column += len(line["dashes"])
+    elif stack and stack[-1].column == column:
+        return stack[-1]
     while stack and stack[-1].column > dash_at:
         stack.pop()
     top = stack[-1].column if stack else -1

@@ -134,6 +134,34 @@ _PROSE = frozenset(
         "authentication",
     ]
 )
+# What a password may be instead of known, in quotes.
+_STATES = frozenset(
+    [
+        "set",
+        "unset",
+        "empty",
+        "blank",
+        "valid",
+        "ok",
+        "weak",
+        "strong",
+        "short",
+        "long",
+        "simple",
+        "default",
+        "optional",
+        "masked",
+        "hidden",
+        "used",
+        "unused",
+        "present",
+    ]
+)
+# Algorithms, encodings, versions, numbers with a unit: said of a secret, not the secret.
+_TECHNICAL = re.compile(
+    r"(?:sha|md|base|aes|rsa?|hs|es|ps|ed|utf|argon|bcrypt|pbkdf|scrypt|oauth|oidc|ip|tls|ssl|http|x|v|p|k|s|ec)-?\d{1,4}(?:[-/.][a-z0-9]{1,20}){0,4}\Z|\d+[a-z%]{0,12}\Z",
+    re.IGNORECASE,
+)
 _OBJECT_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-./][a-z0-9]{1,20})*")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{4,}={0,2}")
 _SYMBOL = re.compile(r"[^\w\s.,:;/-]")
@@ -156,6 +184,17 @@ def is_secret(value: str, sort: Sort, *, prose: bool, quoted: bool) -> bool:
             return machine_made and not (_OBJECT_NAME.fullmatch(bare) and (len(bare) < 16 or "-" in bare or "/" in bare or "." in bare))
         case Sort.ENCODED:
             return _BASE64.fullmatch(bare) is not None
+
+
+def is_told_secret(value: str, sort: Sort, *, quoted: bool) -> bool:
+    """Whether what follows "the password is" is the password: people say far more often what is the matter with it."""
+    bare = value.strip(".,;:!?()")
+    if quoted and sort is Sort.CERTAIN:
+        return bare.lower() not in _STATES and is_secret(bare, sort, prose=True, quoted=True)
+    has_digit, has_letter = any(char.isdigit() for char in bare), any(char.isalpha() for char in bare)
+    if not has_letter or not (has_digit or _SYMBOL.search(bare)) or "://" in bare or _TECHNICAL.match(bare):
+        return False
+    return is_secret(bare, Sort.LIKELY if sort is Sort.CERTAIN else sort, prose=True, quoted=quoted)
 
 
 def _looks_random(value: str) -> bool:
