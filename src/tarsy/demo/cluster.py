@@ -5,17 +5,13 @@ The server is the same for every incident; the world it shows is data. Nothing c
 
 import argparse
 from collections.abc import Callable, Iterator
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.lookup import NotThereError
+from tarsy.demo.stdio_server import StdioServer
 from tarsy.demo.views import access, events, metrics, network, nodes, pods, workloads
 from tarsy.demo.world import INCIDENTS, World, load_world
-
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
 
 Namespace = Annotated[str, Field(description="Namespace; empty means all namespaces")]
 InNamespace = Annotated[str, Field(description="Namespace of the object")]
@@ -27,32 +23,10 @@ Minutes = Annotated[int, Field(description="How many minutes to look back from n
 INSTRUCTIONS = "A read-only view of one Kubernetes cluster: workloads, events, logs, nodes, metrics, network and access records."
 
 
-def build_server(world: World) -> "MCPServer":
-    """Offer `world` through tools, all of them marked read-only."""
-    from mcp.server.mcpserver import MCPServer  # noqa: PLC0415 - heavy, imported on first use
-
-    # Expected errors go to the model; the client's terminal is no place for them.
-    server = MCPServer(f"cluster ({world.cluster})", instructions=INSTRUCTIONS, log_level="ERROR")
-    for offer in (_pod_tools, _workload_tools, _node_tools, _metric_tools, _network_tools, _access_tools):
-        for tool in offer(world):
-            _add(server, tool)
-    return server
-
-
-def _add(server: "MCPServer", tool: Callable[..., str]) -> None:
-    """Offer `tool`; what it does not find, it tells the model."""
-    from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415 - heavy, imported on first use
-    from mcp.types import ToolAnnotations  # noqa: PLC0415 - heavy, imported on first use
-
-    @wraps(tool)
-    def told(**arguments: Any) -> str:
-        try:
-            return tool(**arguments)
-        except NotThereError as error:
-            raise ToolError(str(error)) from error
-
-    harmless = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-    server.tool(annotations=harmless, structured_output=False)(told)
+def build_server(world: World) -> StdioServer:
+    """Offer `world` through tools that can only read."""
+    offers = (_pod_tools, _workload_tools, _node_tools, _metric_tools, _network_tools, _access_tools)
+    return StdioServer(f"cluster ({world.cluster})", INSTRUCTIONS, (tool for offer in offers for tool in offer(world)))
 
 
 def _pod_tools(world: World) -> Iterator[Callable[..., str]]:
@@ -195,7 +169,7 @@ def main() -> None:
     names = sorted(path.parent.name for path in INCIDENTS.glob("*/world.yaml"))
     parser = argparse.ArgumentParser(prog="python -m tarsy.demo.cluster", description="A simulated Kubernetes cluster as an MCP server.")
     parser.add_argument("--incident", required=True, choices=names, help="which incident's cluster to simulate")
-    build_server(load_world(parser.parse_args().incident)).run("stdio")
+    build_server(load_world(parser.parse_args().incident)).run()
 
 
 if __name__ == "__main__":

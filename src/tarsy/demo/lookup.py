@@ -4,10 +4,11 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
+from tarsy.demo.stdio_server import ToolRefusedError
 from tarsy.demo.world import World
 
 
-class NotThereError(Exception):
+class NotThereError(ToolRefusedError):
     """The caller asked for something the cluster does not have; the text says what it has instead."""
 
 

@@ -87,31 +87,29 @@ async def test_every_recorded_tool_call_gets_the_answer_that_the_analysis_quotes
     shown = [squeezed(masker.mask(answer)) for answer in answers]
     missing = [quote for quote in sample.incident.evidence if not any(squeezed(quote) in answer for answer in shown)]
     assert missing == []
-    async with Client(build_server(load_world(sample.name))) as again:
+    async with running(sample) as again:
         assert [text_of(result) for result in (await replay(again, sample)).values()] == answers
 
 
-async def test_made_up_secrets_leave_the_server_and_do_not_pass_the_mask() -> None:
+def test_made_up_secrets_leave_the_server_and_do_not_pass_the_mask() -> None:
     seen = 0
     for sample in list_samples():
         masker = Masker.for_server(sample.chain.mcp_servers[SERVER].masking)
         world = load_world(sample.name)
-        async with Client(build_server(world)) as client:
-            for namespace in sorted({secret.namespace for secret in world.secrets}):
-                answer = text_of(await client.call_tool("secrets_list", {"namespace": namespace}))
-                masked = masker.mask(answer)
-                values = re.findall(r"^  [\w.]+: ([A-Za-z0-9+/=]+)$", answer, re.MULTILINE)
-                named = [value for value in values if value not in {secret.name for secret in world.secrets} | set(world.namespaces)]
-                assert all(value not in masked for value in named)
-                seen += len(named)
+        for namespace in sorted({secret.namespace for secret in world.secrets}):
+            answer = build_server(world).call("secrets_list", {"namespace": namespace})["content"][0]["text"]
+            masked = masker.mask(answer)
+            values = re.findall(r"^  [\w.]+: ([A-Za-z0-9+/=]+)$", answer, re.MULTILINE)
+            named = [value for value in values if value not in {secret.name for secret in world.secrets} | set(world.namespaces)]
+            assert all(value not in masked for value in named)
+            seen += len(named)
     assert seen > 5
 
 
-async def test_a_token_in_a_log_does_not_pass_the_mask() -> None:
+def test_a_token_in_a_log_does_not_pass_the_mask() -> None:
     (sample,) = (sample for sample in list_samples() if sample.name == "crypto-miner")
     masker = Masker.for_server(sample.chain.mcp_servers[SERVER].masking)
-    async with Client(build_server(load_world(sample.name))) as client:
-        log = text_of(await client.call_tool("pods_log", {"namespace": "ci", "name": "build-runner-0"}))
+    log = build_server(load_world(sample.name)).call("pods_log", {"namespace": "ci", "name": "build-runner-0"})["content"][0]["text"]
     assert "eyJhbGciOi" in log
     assert "eyJ" not in masker.mask(log)
 
@@ -120,3 +118,32 @@ async def test_an_unknown_incident_is_refused_with_the_incidents_there_are() -> 
     process = await anyio.run_process([sys.executable, "-m", "tarsy.demo.cluster", "--incident", "nothing"], check=False)
     assert process.returncode == 2
     assert b"crashloop" in process.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "part"),
+    [
+        ("{", -32700, "not JSON"),
+        ("[]", -32600, "JSON object"),
+        ('{"jsonrpc": "2.0", "id": 7, "method": "resources/list"}', -32601, "resources/list"),
+        ('{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pods_delete"}}', -32602, "pods_list"),
+        ('{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": []}', -32602, "there is no tool None"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_answered_with_the_reason(line: str, code: int, part: str) -> None:
+    answer = json.loads(build_server(load_world("crashloop")).answer(line) or "")
+    assert answer["error"]["code"] == code
+    assert part in answer["error"]["message"]
+    assert answer["id"] == (7 if '"id"' in line else None)
+
+
+def test_a_notification_gets_no_answer() -> None:
+    assert build_server(load_world("crashloop")).answer('{"jsonrpc": "2.0", "method": "notifications/initialized"}') is None
+
+
+async def test_arguments_that_do_not_fit_are_told_to_the_model() -> None:
+    (sample,) = (sample for sample in list_samples() if sample.name == "crashloop")
+    async with running(sample) as client:
+        refused = await client.call_tool("pods_log", {"namespace": "shop", "tail": 100_000})
+    assert refused.is_error
+    assert all(argument in text_of(refused) for argument in ("name", "tail"))
