@@ -3,7 +3,6 @@ import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { TimelineEvent } from "@/wire/types";
-import { alertTitle } from "./alert-title";
 import { Entry } from "./entries";
 import { selectionLine } from "./selection-line";
 import { entryRows } from "./timeline-rows";
@@ -62,16 +61,6 @@ test("a link to an entry can be asked for", async () => {
   render(<Entry row={{ kind: "event", key: "e", event: event({ event_type: "error", content: "boom" }) }} onLink={onLink} />);
   await userEvent.click(screen.getByRole("button", { name: "Copy a link to this entry" }));
   expect(onLink).toHaveBeenCalledWith("e");
-});
-
-test.each([
-  ['{"labels": {"alertname": "KubePodCrashLooping", "x": 1}}', "KubePodCrashLooping"],
-  ["status: firing\ntitle: Node disk full\n", "Node disk full"],
-  ["\n\n[FLAPPING] shop is down\nmore", "[FLAPPING] shop is down"],
-  ['{\n  "hostname": "worker-b2"}', ""],
-  ["", ""],
-])("an alert is recognised by its name: %j", (alert, title) => {
-  expect(alertTitle(alert)).toBe(title);
 });
 
 test("arguments stand on one line", () => {

@@ -1050,6 +1050,8 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            /** Title */
+            title: string;
             /** Alert Type */
             alert_type: string;
             /** Alert Data */
@@ -1120,6 +1122,8 @@ export interface components {
             /** Author */
             author: string;
             status: components["schemas"]["SessionStatus"];
+            /** Title */
+            title: string;
             /** Alert Excerpt */
             alert_excerpt: string;
             /** Executive Summary */

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.cursor import Cursor
 from tarsy.db.tables import alert_sessions
+from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
 from tarsy.domain.status import SessionStatus
 
 # As much of an alert as a list shows.
@@ -36,6 +37,7 @@ class SessionSummary:
     chain_id: str
     author: str
     status: SessionStatus
+    title: str
     alert_excerpt: str
     executive_summary: str | None
     error_message: str | None
@@ -119,7 +121,7 @@ def _page_query(where: SessionFilter, limit: int, after: Cursor | None) -> sa.Se
         if name in table  # the others are computed
     ]
     query = sa.select(
-        *columns, sa.func.left(table.alert_data, EXCERPT_CHARACTERS).label("alert_excerpt"), _STAGE_COUNT.label("stage_count")
+        *columns, sa.func.left(table.alert_data, LOOKED_AT_CHARACTERS).label("alert_head"), _STAGE_COUNT.label("stage_count")
     ).where(*_conditions(where))
     if after:
         query = query.where(
@@ -161,6 +163,8 @@ def _summary(row: sa.RowMapping, progress: sa.RowMapping, place: int | None) -> 
     values["status"] = SessionStatus(row["status"])
     return SessionSummary(
         **values,
+        title=alert_title(row["alert_head"], row["alert_type"]),
+        alert_excerpt=row["alert_head"][:EXCERPT_CHARACTERS],
         current_stage_name=progress["stage_name"],
         current_stage_index=progress["stage_index"],
         total_tokens=progress["total_tokens"],

@@ -27,6 +27,15 @@ def test_new_sessions_and_their_ends_appear_without_a_reload(browser: Browser, s
         expect(running).to_have_count(0)
 
 
+def test_a_session_goes_by_the_name_of_its_incident(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    title = "Checkout: 38 % of payments fail since 16:24 UTC"
+    with open_page(browser, server.url) as page:
+        page.goto("/")
+        page.get_by_role("link", name=title).first.click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text(title)
+        expect(page).to_have_title(re.compile(f"^Completed: {title}"))
+
+
 def test_filters_live_in_the_address(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with open_page(browser, server.url) as page:
         page.goto("/")

@@ -103,11 +103,11 @@ function TimelineBody({ feed, ended, ...rest }: TimelineBodyProps) {
 function useTitle(session: SessionDetail): void {
   const label = SESSION_FACES[session.status].label;
   useEffect(() => {
-    document.title = `${label}: ${session.alert_type} · TARSy`;
+    document.title = `${label}: ${session.title} · TARSy`;
     return () => {
       document.title = "TARSy";
     };
-  }, [label, session.alert_type]);
+  }, [label, session.title]);
 }
 
 /** When the analysis arrives while somebody watches, it is what they have been waiting for. */

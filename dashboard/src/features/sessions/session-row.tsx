@@ -7,7 +7,6 @@ import { MONO } from "@/components/fonts";
 import { BareLink } from "@/components/links";
 import { formatCount } from "@/components/format";
 import { Elapsed, RelativeTime } from "@/components/times";
-import { alertTitle } from "@/faces/alert-title";
 import { hasEnded, SESSION_FACES } from "@/faces/statuses";
 import type { SessionListItem } from "@/wire/types";
 
@@ -41,7 +40,6 @@ const STRETCHED = {
 const ONE_LINE = { overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap" } as const;
 
 export const SessionRow = memo(function SessionRow({ session }: { session: SessionListItem }) {
-  const title = alertTitle(session.alert_excerpt);
   return (
     <Box component="li" sx={ROW}>
       <Typography variant="body2" component="div" sx={{ gridRow: { xs: 1, md: "auto" } }}>
@@ -50,9 +48,9 @@ export const SessionRow = memo(function SessionRow({ session }: { session: Sessi
       <Box sx={{ minWidth: 0, gridColumn: { xs: "1 / -1", md: "auto" }, gridRow: { xs: 2, md: "auto" } }}>
         <Typography component="div" sx={{ ...ONE_LINE, fontSize: "0.92rem" }}>
           <BareLink to="/sessions/$sessionId" params={{ sessionId: session.id }} data-row-link sx={STRETCHED}>
-            {title || session.alert_type}
+            {session.title}
           </BareLink>
-          {title && (
+          {session.title !== session.alert_type && (
             <Box component="span" sx={{ ml: 1, fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
               {session.alert_type}
             </Box>

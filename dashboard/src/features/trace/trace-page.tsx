@@ -14,7 +14,6 @@ import { Fact, Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { useThrottled } from "@/components/use-throttled";
 import { useChannel } from "@/live/use-channel";
-import { alertTitle } from "@/faces/alert-title";
 import { CallDetail } from "./call-detail";
 import type { Call, Waterfall } from "./waterfall";
 import { waterfall } from "./waterfall";
@@ -37,7 +36,7 @@ export function TracePage({ sessionId, selected, onSelect }: TracePageProps) {
         <LinkButton size="small" color="inherit" startIcon={<ArrowLeft size={15} />} to="/sessions/$sessionId" params={{ sessionId }}>
           Session
         </LinkButton>
-        <Typography variant="h1">Trace{session.data && `: ${alertTitle(session.data.alert_data) || session.data.alert_type}`}</Typography>
+        <Typography variant="h1">Trace{session.data && `: ${session.data.title}`}</Typography>
       </Box>
       {trace.isPending && <Loading what="the trace" />}
       {trace.error && <Failure what="The trace could not be loaded." error={trace.error} onRetry={() => void trace.refetch()} />}

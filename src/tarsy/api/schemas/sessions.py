@@ -11,6 +11,7 @@ from tarsy.db.interactions import SessionRun
 from tarsy.db.session_list import SessionPage, SessionSummary
 from tarsy.db.sessions import CancelAnswer
 from tarsy.domain.agent import ProviderType
+from tarsy.domain.alert_title import alert_title
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
@@ -29,6 +30,8 @@ class SessionListItem(View):
     chain_id: str
     author: str
     status: SessionStatus
+    # The few words by which a person recognises the alert.
+    title: str
     alert_excerpt: str
     executive_summary: str | None
     error_message: str | None
@@ -122,6 +125,7 @@ class PlannedStage(View):
 
 class SessionDetail(View):
     id: UUID
+    title: str
     alert_type: str
     alert_data: str
     chain_id: str
@@ -154,6 +158,7 @@ class SessionDetail(View):
         snapshot = session.chain_snapshot
         return cls(
             **{name: getattr(session, name) for name in cls.model_fields if name in AlertSession.__dataclass_fields__},
+            title=alert_title(session.alert_data, session.alert_type),
             duration_ms=milliseconds_between(session.started_at, session.completed_at),
             queue_position=queue_position,
             chat_enabled=snapshot.get("chat") is not None,

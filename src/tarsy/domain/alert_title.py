@@ -1,0 +1,61 @@
+"""The few words by which a person recognises an alert. Pure; looks at the beginning of the text only."""
+
+import json
+import re
+from collections.abc import Iterable
+from itertools import chain
+
+# Alerts may be a megabyte; what names them stands near the top, or else a list of many would cost too much to show.
+LOOKED_AT_CHARACTERS = 4_000
+_LONGEST = 140
+
+# What monitoring systems call it, the most telling first: Alertmanager and Grafana, CloudWatch, PagerDuty and Datadog, Falco, mail, anybody.
+_NAMES = ("alertname", "alert_name", "alarmname", "title", "rule", "subject", "summary", "alert", "message", "description")
+_ANY_NAME = "|".join(_NAMES)
+_JSON_FIELD = re.compile(rf'"({_ANY_NAME})"\s*:\s*"((?:[^"\\]|\\.)+)', re.IGNORECASE)
+# `name: value`, also as an item of a list, and with the value on the next line.
+_LINE_FIELD = re.compile(rf"^[ \t]*(?:- )?({_ANY_NAME}):[ \t]+(?:[|>][+-]?[ \t]*\n[ \t]+)?(\S.*)", re.IGNORECASE | re.MULTILINE)
+_JSON_BEGINS = re.compile(r'\s*[{\[]\s*(?:["{\[\]}]|$)')
+
+
+def alert_title(alert: str, fallback: str) -> str:
+    """What a monitoring system says the alert is, else its first line; `fallback` for data in which nothing says so."""
+    head = alert[:LOOKED_AT_CHARACTERS]
+    if _JSON_BEGINS.match(head):
+        return _best(_json_fields(head)) or fallback
+    return _best(chain(_line_fields(head), _json_fields(head))) or _first_line(head) or fallback
+
+
+def _json_fields(head: str) -> Iterable[tuple[str, str]]:
+    return ((found[1], _unescaped(found[2])) for found in _JSON_FIELD.finditer(head))
+
+
+def _line_fields(head: str) -> Iterable[tuple[str, str]]:
+    # A value that is a structure of its own names nothing.
+    return ((found[1], found[2].strip().strip("\"'")) for found in _LINE_FIELD.finditer(head) if not _JSON_BEGINS.match(found[2]))
+
+
+def _best(fields: Iterable[tuple[str, str]]) -> str:
+    """The first value of the most telling name."""
+    by_name: dict[str, str] = {}
+    for name, value in fields:
+        if text := _one_line(value):
+            by_name.setdefault(name.lower(), text)
+    return next((by_name[name] for name in _NAMES if name in by_name), "")
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:  # cut off in the middle of an escape, or never valid
+        return text
+
+
+def _first_line(head: str) -> str:
+    lines = (_one_line(line).lstrip("# ") for line in head.splitlines())
+    return next((line for line in lines if re.search(r"\w", line)), "")
+
+
+def _one_line(text: str) -> str:
+    joined = " ".join(text.split())
+    return joined if len(joined) <= _LONGEST else joined[: _LONGEST - 1].rstrip() + "…"
