@@ -6,7 +6,7 @@ import { useColorScheme } from "@mui/material/styles";
 import Tooltip from "@mui/material/Tooltip";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
-import { Activity, LogOut, Moon, Plus, Sun } from "lucide-react";
+import { Activity, BookOpen, LogOut, Moon, Plus, Sun } from "lucide-react";
 import { logout, me } from "@/api/account";
 import { BareLink, LinkButton } from "@/components/links";
 import { ConnectionBanner } from "./connection-banner";
@@ -31,11 +31,13 @@ export function Shell() {
       </BareLink>
       <Box component="header" sx={{ borderBottom: 1, borderColor: "divider", bgcolor: "background.paper" }}>
         <Box component="nav" aria-label="Main" sx={{ display: "flex", alignItems: "center", gap: { xs: 0.5, sm: 1 }, px: { xs: 1.5, sm: 3 }, height: 52, maxWidth: 1680, mx: "auto" }}>
-          <BareLink to="/" search={{}} sx={{ display: "inline-flex", alignItems: "center", gap: 0.75, fontWeight: 700, fontSize: "1.05rem", color: "text.primary", textDecoration: "none", mr: { xs: 0.5, sm: 2 } }}>
+          <BareLink to="/" search={{}} aria-label="TARSy" sx={{ display: "inline-flex", alignItems: "center", gap: 0.75, fontWeight: 700, fontSize: "1.05rem", color: "text.primary", textDecoration: "none", mr: { xs: 0.5, sm: 2 } }}>
             <Box component="span" sx={{ color: "primary.main", display: "inline-flex" }}>
               <Activity size={20} aria-hidden />
             </Box>
-            TARSy
+            <Box component="span" sx={{ display: { xs: "none", sm: "inline" } }}>
+              TARSy
+            </Box>
           </BareLink>
           <BareLink to="/" search={{}} activeOptions={{ exact: true, includeSearch: false }} sx={NAV}>
             Sessions
@@ -47,6 +49,7 @@ export function Shell() {
           <LinkButton to="/alerts/new" variant="contained" size="small" startIcon={<Plus size={16} />} sx={{ whiteSpace: "nowrap" }}>
             New alert
           </LinkButton>
+          <Manual />
           <ThemeToggle />
           <Account />
         </Box>
@@ -56,6 +59,17 @@ export function Shell() {
         <Outlet />
       </Box>
     </>
+  );
+}
+
+/** Pages of the server itself, not of this application. */
+function Manual() {
+  return (
+    <Tooltip title="Manual">
+      <IconButton size="small" aria-label="Manual" href="/help/">
+        <BookOpen size={18} />
+      </IconButton>
+    </Tooltip>
   );
 }
 

@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
 def investigate(page: Page, title: str) -> None:
     page.goto("/alerts/new")
+    expect(page.get_by_role("link", name="Recorded model")).to_be_visible()
     page.get_by_role("button", name=f"Investigate: {title}").click()
     page.wait_for_url("**/sessions/*")
 
@@ -25,6 +26,7 @@ def test_a_sample_streams_survives_a_reload_and_ends_with_an_analysis_that_answe
     with open_page(browser, server.url) as page:
         investigate(page, "A pod crash-loops")
         expect_status(page, "Running")
+        expect(page.get_by_role("link", name="Recorded model")).to_be_visible()
         feed = page.get_by_role("feed")
         expect(feed.get_by_text("Thinking").first).to_be_visible()
         before = feed_length(page)

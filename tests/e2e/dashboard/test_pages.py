@@ -52,6 +52,18 @@ def test_the_theme_is_remembered(browser: Browser, server: Served) -> None:
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
+def test_the_manual_is_a_click_away(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto("/system")
+        page.get_by_role("link", name="Manual").click()
+        page.wait_for_url("**/help/")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.get_by_role("link", name="Recordings").click()
+        expect(page.get_by_role("heading", name="Recordings")).to_be_visible()
+        page.get_by_role("link", name="TARSy", exact=True).click()
+        expect(page.get_by_role("link", name="New alert")).to_be_visible()
+
+
 def test_an_unknown_address_and_an_unknown_session_say_so(browser: Browser, server: Served) -> None:
     with open_page(browser, server.url) as page:
         page.goto("/nowhere")

@@ -43,9 +43,6 @@ function Form({ start, again, onSubmitted }: { start: Draft; again: boolean; onS
         <Fields draft={draft} onDraft={setDraft} onSubmit={() => submit.mutate(draft)} busy={submit.isPending} />
       </Stack>
       <Section title="Try a sample incident">
-        <Typography variant="body2" color="textSecondary" sx={{ mb: 1.5 }}>
-          A simulated cluster and recorded models: no API key, no Kubernetes.
-        </Typography>
         <Samples
           busy={submit.isPending ? sample : null}
           onRun={(chosen) => {

@@ -7,6 +7,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Play } from "lucide-react";
 import { samples } from "@/api/alerts";
 import { Failure, Loading } from "@/components/states";
+import { RecordedMark } from "@/faces/recorded";
 import type { Sample } from "@/wire/types";
 
 interface SamplesProps {
@@ -21,6 +22,15 @@ export function Samples({ onRun, onEdit, busy }: SamplesProps) {
   if (error) return <Failure what="The samples could not be loaded." error={error} />;
   return (
     <Box sx={{ display: "grid", gap: 1.5 }}>
+      <Typography variant="body2" component="div" color="textSecondary">
+        {data.samples.some((sample) => sample.recorded) ? (
+          <>
+            <RecordedMark /> on a simulated cluster: no API key, no Kubernetes, no cost.
+          </>
+        ) : (
+          "A simulated cluster, investigated by your own model."
+        )}
+      </Typography>
       {data.samples.map((sample) => (
         <Paper key={sample.name} variant="outlined" sx={{ p: 1.5 }}>
           <Typography variant="h3">{sample.title}</Typography>

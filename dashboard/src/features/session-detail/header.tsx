@@ -15,20 +15,19 @@ import { formatCount } from "@/components/format";
 import { LinkButton, TextLink } from "@/components/links";
 import { Fact } from "@/components/section";
 import { Elapsed, RelativeTime } from "@/components/times";
-import { alertTitle } from "@/faces/alert-title";
+import { RecordedMark } from "@/faces/recorded";
 import { hasEnded, SESSION_FACES } from "@/faces/statuses";
 import type { SessionDetail } from "@/wire/types";
 
 export function Header({ session, onCancel }: { session: SessionDetail; onCancel: () => void }) {
-  const title = alertTitle(session.alert_data) || session.alert_type;
   return (
     <>
       <Box sx={{ position: "sticky", top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
         <Typography component="div" data-testid="session-status">
           <Badge face={SESSION_FACES[session.status]} />
         </Typography>
-        <Typography variant="h1" sx={{ flex: "1 1 260px", minWidth: 0, overflow: "hidden", textOverflow: "ellipsis", whiteSpace: { sm: "nowrap" } }} title={title}>
-          {title}
+        <Typography variant="h1" sx={{ flex: "1 1 260px", minWidth: 0, overflow: "hidden", textOverflow: "ellipsis", whiteSpace: { sm: "nowrap" } }} title={session.title}>
+          {session.title}
         </Typography>
         <Actions session={session} onCancel={onCancel} />
       </Box>
@@ -63,12 +62,18 @@ function Facts({ session }: { session: SessionDetail }) {
       <Fact name="Tokens">
         <span title={tokens}>{formatCount(usage.total_tokens)}</span>
       </Fact>
-      {models.length > 0 && (
-        <Fact name={models.length === 1 ? "Model" : "Models"}>
-          <Box component="span" sx={{ fontFamily: MONO, fontSize: "0.8rem" }}>
-            {models.join(", ")}
-          </Box>
+      {session.recorded ? (
+        <Fact name="Model">
+          <RecordedMark />
         </Fact>
+      ) : (
+        models.length > 0 && (
+          <Fact name={models.length === 1 ? "Model" : "Models"}>
+            <Box component="span" sx={{ fontFamily: MONO, fontSize: "0.8rem" }}>
+              {models.join(", ")}
+            </Box>
+          </Fact>
+        )
       )}
       {session.recoveries > 0 && <Fact name="Resumed">{session.recoveries} × after a restart</Fact>}
     </>
