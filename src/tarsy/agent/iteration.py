@@ -1,6 +1,6 @@
 """Pure module: what an iterating agent does next, decided from what it has done so far."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tarsy.domain.interaction import LLMInteractionKind
@@ -24,6 +24,10 @@ class IterationState:
 
     def succeeded(self) -> "IterationState":
         return replace(self, used=self.used + 1, last_error=None, consecutive_timeouts=0)
+
+    def with_another_model(self) -> "IterationState":
+        """The timeouts of the model before are not this one's."""
+        return replace(self, consecutive_timeouts=0)
 
     def failed(self, error: str, *, timed_out: bool) -> "IterationState":
         return replace(self, used=self.used + 1, last_error=error, consecutive_timeouts=self.consecutive_timeouts + 1 if timed_out else 0)
@@ -60,14 +64,28 @@ def next_move(state: IterationState) -> NextMove:
     return ForceConclusion() if state.stuck else Iterate(state.used + 1)
 
 
-def state_after(calls: Sequence[StoredCall], max_iterations: int) -> IterationState:
-    """Rebuild the state from the calls an execution has made before."""
+def tools_timed_out(names: Iterable[str]) -> str:
+    """What went wrong in an iteration that got nothing from its tools but timeouts."""
+    return f"{', '.join(dict.fromkeys(names))} did not answer in time"
+
+
+def state_after(
+    calls: Sequence[StoredCall], max_iterations: int, *, provider: str, tool_errors: Sequence[str | None] = ()
+) -> IterationState:
+    """Rebuild the state from the calls an execution has made before.
+
+    `provider` is asked next; `tool_errors` says of each answered iteration what was wrong with its tools, if anything was.
+    """
     state = IterationState(max_iterations=max_iterations)
-    for call in calls:
-        if call.kind != LLMInteractionKind.ITERATION:
-            continue
+    iterations = [call for call in calls if call.kind == LLMInteractionKind.ITERATION]
+    providers = [*(call.provider for call in iterations), provider]
+    of_tools = iter(tool_errors)
+    for call, following in zip(iterations, providers[1:], strict=True):
         if call.error_code is None:
-            state = state.succeeded()
+            error = next(of_tools, None)
+            state = state.failed(error, timed_out=True) if error else state.succeeded()
         else:
-            state = state.failed(call.error_code, timed_out=ErrorCode(call.error_code).is_timeout)
+            state = state.failed(call.error_message or call.error_code, timed_out=ErrorCode(call.error_code).is_timeout)
+            if following != call.provider:
+                state = state.with_another_model()
     return state

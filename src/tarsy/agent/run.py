@@ -28,8 +28,9 @@ class Run:
         self.context = context
         self.scribe = scribe
         self.messages: list[Message] = list(stored.messages)
-        self.state: IterationState = state_after(stored.calls, config.max_iterations)
+        self.state: IterationState = state_after(stored.calls, config.max_iterations, provider=config.provider.name)
         self.catalog = ToolCatalog()
+        self.call_ids = {call.id for message in stored.messages for call in message.body.tool_calls}
         self.usage = stored.usage
         self._turn = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)
         self._models: list[tuple[ResolvedProvider, LLMBackend]] = [

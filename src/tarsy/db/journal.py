@@ -19,7 +19,7 @@ from tarsy.db.outbox import allocate, numbered
 from tarsy.db.patience import patiently
 from tarsy.db.step_statement import statement_for
 from tarsy.db.storable import storable
-from tarsy.db.tables import agent_executions, alert_sessions, llm_interactions, messages, session_scores, timeline_events
+from tarsy.db.tables import agent_executions, alert_sessions, llm_interactions, mcp_interactions, messages, session_scores, timeline_events
 from tarsy.domain import announce
 from tarsy.domain.claim import ClaimKind, ClaimLostError
 from tarsy.domain.live import SESSIONS_CHANNEL, LiveEvent, StoredLiveEvent, session_channel
@@ -281,23 +281,33 @@ async def _close_session(connection: AsyncConnection, step: Step, close: Session
         raise ClaimLostError(step.claim)
 
 
+# Not the bodies: they are large, and nobody who continues needs them.
+_OF_CALLS = ("kind", "turn", "error_code", "error_message", "provider", *TokenUsage.__dataclass_fields__)
+
+
 async def _load(connection: AsyncConnection, execution_id: str) -> StoredRun:
     stored = await connection.execute(
         sa.select(messages).where(messages.c.execution_id == execution_id).order_by(messages.c.sequence_number)
     )
     calls = (
         await connection.execute(
-            sa.select(llm_interactions).where(llm_interactions.c.execution_id == execution_id).order_by(llm_interactions.c.started_at)
+            sa.select(*(llm_interactions.c[name] for name in _OF_CALLS))
+            .where(llm_interactions.c.execution_id == execution_id)
+            .order_by(llm_interactions.c.started_at)
         )
     ).mappings()
     of_calls = list(calls)
     last = sa.select(sa.func.max(timeline_events.c.sequence_number)).where(timeline_events.c.execution_id == execution_id)
     execution = sa.select(agent_executions.c.status, last.scalar_subquery().label("last_sequence"))
     standing = (await connection.execute(execution.where(agent_executions.c.id == execution_id))).one()
+    is_timeout = mcp_interactions.c.result["is_timeout"].as_boolean()
+    waited = sa.select(mcp_interactions.c.call_id).where(mcp_interactions.c.execution_id == execution_id, mcp_interactions.c.is_error)
+    timed_out = (await connection.execute(waited.where(is_timeout))).scalars()
     usage = sum((TokenUsage(**{name: row[name] for name in TokenUsage.__dataclass_fields__}) for row in of_calls), TokenUsage())
     return StoredRun(
         messages=tuple(rows.message_of(row) for row in stored.mappings()),
-        calls=tuple(StoredCall(row["kind"], row["turn"], row["error_code"]) for row in of_calls),
+        calls=tuple(StoredCall(row["kind"], row["turn"], row["error_code"], row["error_message"], row["provider"]) for row in of_calls),
+        timed_out_tools=frozenset(timed_out),
         begun=standing.status != RunStatus.PENDING,
         next_timeline_sequence=(standing.last_sequence or 0) + 1,
         usage=usage,

@@ -77,6 +77,8 @@ class StoredRun:
     calls: tuple["StoredCall", ...] = ()
     next_timeline_sequence: int = 1
     usage: TokenUsage = field(default_factory=TokenUsage)
+    # The ids of tool calls that ended with a timeout.
+    timed_out_tools: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +88,5 @@ class StoredCall:
     kind: str
     turn: int
     error_code: str | None
+    error_message: str | None = None
+    provider: str = ""

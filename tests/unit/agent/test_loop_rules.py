@@ -20,12 +20,12 @@ def test_a_continued_loop_stands_where_the_interrupted_one_stood(errors: list[st
     for error in errors:
         state = state.succeeded() if error is None else state.failed(error, timed_out=error in {"timeout", "stalled"})
     calls = [StoredCall(LLMInteractionKind.ITERATION, turn, error) for turn, error in enumerate(errors)]
-    assert state_after(calls, most) == state
+    assert state_after(calls, most, provider="") == state
 
 
 @given(st.lists(ERRORS, max_size=30), st.integers(1, 20))
 def test_the_loop_never_runs_longer_than_allowed_and_ends_after_two_timeouts(errors: list[str | None], most: int) -> None:
-    state = state_after([StoredCall(LLMInteractionKind.ITERATION, turn, error) for turn, error in enumerate(errors)], most)
+    state = state_after([StoredCall(LLMInteractionKind.ITERATION, turn, error) for turn, error in enumerate(errors)], most, provider="")
     move = next_move(state)
     timeouts = errors[-2:]
     if len(timeouts) == 2 and all(error in {"timeout", "stalled"} for error in timeouts):

@@ -11,14 +11,14 @@ from tarsy.agent.budget import Pointer
 from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, ToolSpeech, Turn, WantsTools
 from tarsy.agent.controllers.tool_turn import ToolTurn
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
-from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, next_move
+from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, next_move, state_after, tools_timed_out
 from tarsy.agent.model_call import REACT, CompletedCall, ModelAnswer, OpenEvent, failed_closes
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.nudges import circle_nudge, error_note, looping_text_nudge
 from tarsy.agent.repetition import TURNS_THAT_MATTER, Circle, find_circle, without_loop
 from tarsy.agent.run import Run
 from tarsy.agent.scribe import Scribe
-from tarsy.domain.conversation import ConversationMessage, Message, Role
+from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
 from tarsy.domain.status import RunStatus, TimelineStatus
@@ -39,7 +39,7 @@ class IteratingController:
 
     async def run(self, context: ExecutionContext, scribe: Scribe, stored: StoredRun) -> ExecutionResult:
         run = Run(context, scribe, stored)
-        await self._prepare(run)
+        await self._prepare(run, stored)
         while True:
             circle = self._circle(run)
             run.state = replace(run.state, stuck=circle is not None and circle.stop)
@@ -57,11 +57,11 @@ class IteratingController:
                 case _:
                     assert_never(move)
 
-    async def _prepare(self, run: Run) -> None:
+    async def _prepare(self, run: Run, stored: StoredRun) -> None:
         """Learn which tools there are, then begin the conversation or finish what a predecessor left open."""
         run.catalog = await run.context.tools.list_tools()
         if run.messages:
-            await self._settle(run)
+            await self._settle(run, stored)
             return
         context = run.context
         prompts = PromptBuilder(replace(context.prompts.context, tool_warnings=run.catalog.warnings))
@@ -75,15 +75,21 @@ class IteratingController:
             mcp_interactions=_listings(context, run.catalog),
         )
 
-    async def _settle(self, run: Run) -> None:
-        """Give every call of the last stored answer its result."""
+    async def _settle(self, run: Run, stored: StoredRun) -> None:
+        """Give every call of the last stored answer its result, and recall which turns got nothing but timeouts."""
+        timed_out = stored.timed_out_tools
         pending = self._speech.pending_calls(run.messages)
-        if not pending:
-            return
-        run.scribe.reserve_up_to(pending[-1].sequence_number)
-        turn = ToolTurn(run, self._speech, pending, question=_question(run))
-        await run.scribe.commit(opened=turn.announce(with_calls=False))
-        await turn.run(deadline=anyio.current_time() + run.context.config.iteration_timeout, resumed=True)
+        if pending:
+            run.scribe.reserve_up_to(pending[-1].sequence_number)
+            turn = ToolTurn(run, self._speech, pending, question=_question(run))
+            await run.scribe.commit(opened=turn.announce(with_calls=False))
+            outcome = await turn.run(deadline=anyio.current_time() + run.context.config.iteration_timeout, resumed=True)
+            timed_out |= outcome.timed_out
+        if timed_out:
+            answers = (message for message in run.messages if message.body.role is Role.ASSISTANT)
+            errors = [_timeouts(self._speech.calls_of(message), timed_out) for message in answers]
+            config = run.context.config
+            run.state = state_after(stored.calls, config.max_iterations, provider=config.provider.name, tool_errors=errors)
 
     async def _iterate(self, run: Run) -> ExecutionResult | None:
         """One call and what follows from it; a result when the agent is done."""
@@ -94,7 +100,7 @@ class IteratingController:
         if call.answer.error:
             return await self._after_error(run, call, call.answer.error)
         (sequence_number,) = run.scribe.reserve(1)
-        turn = self._read(call.answer, sequence_number)
+        turn = self._read(run, call.answer, sequence_number)
         match turn:
             case GivesAnswer():
                 return await self._finish(run, call, turn, sequence_number)
@@ -106,8 +112,8 @@ class IteratingController:
                 assert_never(turn)
         return None
 
-    def _read(self, answer: ModelAnswer, sequence_number: int) -> Turn:
-        turn = self._speech.read(answer, sequence_number)
+    def _read(self, run: Run, answer: ModelAnswer, sequence_number: int) -> Turn:
+        turn = self._speech.read(answer, sequence_number, run.call_ids)
         if answer.looping and not isinstance(turn, WantsTools):
             return MakesNoSense(looping_text_nudge(), "the model repeated one passage over and over and was cut off")
         return turn
@@ -142,8 +148,9 @@ class IteratingController:
             llm_interactions=(call.interaction,),
         )
         run.messages.append(message)
+        run.call_ids.update(tool_call.id for tool_call in turn.calls)
         outcome = await tools.run(deadline=deadline)
-        run.state = run.state.failed(outcome.error, timed_out=outcome.timed_out) if outcome.error else run.state.succeeded()
+        run.state = run.state.failed(outcome.error, timed_out=True) if outcome.error else run.state.succeeded()
 
     async def _object(self, run: Run, call: CompletedCall, turn: MakesNoSense, sequence_number: int) -> None:
         """Keep the answer, say what is wrong with it, and go on."""
@@ -188,7 +195,7 @@ class IteratingController:
         fallback = run.fall_back(error) if not error.code.is_timeout or run.state.consecutive_timeouts > 1 else None
         if fallback:
             change, event = fallback
-            run.state = replace(run.state, consecutive_timeouts=0)
+            run.state = run.state.with_another_model()
             await failure.commit(run.scribe, opened=(event,), changes=(change,))
             return None
         if error.code in _HOPELESS:
@@ -305,6 +312,11 @@ def _show_analysis(
         return (close,), ()
     closed, opened = _show_thought(scribe, call, turn.thought)
     return closed, (*opened, scribe.event(TimelineEventType.FINAL_ANALYSIS, turn.text, metadata=metadata))
+
+
+def _timeouts(calls: tuple[ToolCall, ...], timed_out: frozenset[str]) -> str | None:
+    names = [call.name for call in calls if call.id in timed_out]
+    return tools_timed_out(names) if names and len(names) == len(calls) else None
 
 
 def _question(run: Run) -> str:

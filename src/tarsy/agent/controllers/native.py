@@ -1,6 +1,8 @@
 """Function calling: tools are bound definitions, calls are structured, results have a role of their own."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain, count
 
 from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, Turn, WantsTools
 from tarsy.agent.model_call import ModelAnswer, TextRouter, WholeText
@@ -28,9 +30,9 @@ class NativeSpeech:
         # Whether text stands beside calls or is the answer is known when it ends: it is renamed then.
         return WholeText(TimelineEventType.LLM_RESPONSE)
 
-    def read(self, answer: ModelAnswer, sequence_number: int) -> Turn:
+    def read(self, answer: ModelAnswer, sequence_number: int, taken: AbstractSet[str]) -> Turn:
         if answer.tool_calls:
-            return WantsTools(_with_ids(answer.tool_calls, sequence_number))
+            return WantsTools(_with_ids(answer.tool_calls, sequence_number, taken))
         if answer.text.strip():
             return GivesAnswer(answer.text)
         return MakesNoSense(empty_answer_nudge(ToolCalling.NATIVE), "the model's answer was empty")
@@ -46,6 +48,9 @@ class NativeSpeech:
         return ConversationMessage(
             Role.TOOL, f"Error: {content}" if result.is_error else content, tool_call_id=result.call.id, tool_name=result.call.name
         )
+
+    def calls_of(self, message: Message) -> tuple[ToolCall, ...]:
+        return message.body.tool_calls
 
     def pending_calls(self, messages: Sequence[Message]) -> tuple[PendingCall, ...]:
         asked = next((message for message in reversed(messages) if message.body.role is Role.ASSISTANT), None)
@@ -72,12 +77,13 @@ class NativeSpeech:
         return GivesAnswer(text)
 
 
-def _with_ids(calls: tuple[ToolCall, ...], sequence_number: int) -> tuple[ToolCall, ...]:
-    """Every call of an execution under an id of its own: some models send none, or the same one twice."""
+def _with_ids(calls: tuple[ToolCall, ...], sequence_number: int, taken: AbstractSet[str]) -> tuple[ToolCall, ...]:
+    """Every call of an execution under an id of its own: some models send none, or count from one in every answer."""
     seen: set[str] = set()
     unique: list[ToolCall] = []
     for place, call in enumerate(calls, start=1):
-        call_id = call.id if call.id and call.id not in seen else f"call-{sequence_number}-{place}"
+        ours = (f"call-{sequence_number}-{number}" for number in count(place))
+        call_id = next(name for name in chain((call.id,), ours) if name and name not in seen and name not in taken)
         seen.add(call_id)
         unique.append(ToolCall(call_id, call.name, call.arguments))
     return tuple(unique)

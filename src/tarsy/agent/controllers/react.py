@@ -1,6 +1,7 @@
 """ReAct: tools are described in the prompt, calls are parsed from text, results are `Observation:` messages."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import assert_never
 
 from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, Turn, WantsTools
@@ -59,7 +60,8 @@ class ReActSpeech:
     def router(self) -> TextRouter:
         return ReActRouter()
 
-    def read(self, answer: ModelAnswer, sequence_number: int) -> Turn:
+    def read(self, answer: ModelAnswer, sequence_number: int, taken: AbstractSet[str]) -> Turn:
+        del taken  # a place in the conversation is taken once
         parsed = parse(answer.text)
         match parsed:
             case ReActFinalAnswer(thought, text):
@@ -88,14 +90,17 @@ class ReActSpeech:
             return ConversationMessage(Role.USER, format_error_observation(result.call.name, content))
         return ConversationMessage(Role.USER, format_observation(content))
 
+    def calls_of(self, message: Message) -> tuple[ToolCall, ...]:
+        parsed = parse(message.body.content)
+        if not isinstance(parsed, ReActAction):
+            return ()
+        return (ToolCall(_call_id(message.sequence_number), parsed.tool, parsed.tool_input),)
+
     def pending_calls(self, messages: Sequence[Message]) -> tuple[PendingCall, ...]:
         if not messages or messages[-1].body.role is not Role.ASSISTANT:
             return ()
         asked = messages[-1]
-        parsed = parse(asked.body.content)
-        if not isinstance(parsed, ReActAction):
-            return ()
-        return (PendingCall(ToolCall(_call_id(asked.sequence_number), parsed.tool, parsed.tool_input), asked.sequence_number + 1),)
+        return tuple(PendingCall(call, asked.sequence_number + 1) for call in self.calls_of(asked))
 
     def pointer(self, prompts: PromptBuilder, messages: Sequence[Message], message: Message) -> str | None:
         if message.body.role is not Role.USER or not message.body.content.startswith(_OBSERVATION):

@@ -1,6 +1,7 @@
 """How tools are spoken: the one difference between models with function calling and models without."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,8 +60,8 @@ class ToolSpeech(Protocol):
 
     def router(self) -> TextRouter: ...
 
-    def read(self, answer: ModelAnswer, sequence_number: int) -> Turn:
-        """Understand an answer; `sequence_number` is the place it will have in the conversation."""
+    def read(self, answer: ModelAnswer, sequence_number: int, taken: AbstractSet[str]) -> Turn:
+        """Understand an answer; `sequence_number` is its place in the conversation, `taken` the ids of the calls before it."""
         ...
 
     def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage:
@@ -72,6 +73,10 @@ class ToolSpeech(Protocol):
         ...
 
     def result_message(self, prompts: PromptBuilder, result: ToolResult, shown: str) -> ConversationMessage: ...
+
+    def calls_of(self, message: Message) -> tuple[ToolCall, ...]:
+        """The calls that a stored answer makes."""
+        ...
 
     def pending_calls(self, messages: Sequence[Message]) -> tuple[PendingCall, ...]:
         """What an interrupted predecessor asked for and never got."""

@@ -8,6 +8,7 @@ import anyio
 import structlog
 
 from tarsy.agent.controllers.speech import PendingCall, ToolSpeech
+from tarsy.agent.iteration import tools_timed_out
 from tarsy.agent.prompt.nudges import unknown_outcome_note
 from tarsy.agent.react.feedback import format_unknown_tool
 from tarsy.agent.run import Run
@@ -27,10 +28,11 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TurnOutcome:
-    """What the tools of a turn came to, as far as the loop cares: an error only if nothing succeeded."""
+    """What the tools of a turn came to, as far as the loop cares. A tool that answers with an error has answered."""
 
+    timed_out: frozenset[str] = frozenset()
+    # Set when nothing came but timeouts.
     error: str | None = None
-    timed_out: bool = False
 
 
 class ToolTurn:
@@ -74,7 +76,8 @@ class ToolTurn:
                 for pending in self._calls:
                     tasks.start_soon(one, pending, name=f"tool {pending.call.name}")
         self._run.messages += sorted(stored, key=lambda message: message.sequence_number)
-        return _outcome(results)
+        order = {pending.call.id: place for place, pending in enumerate(self._calls)}
+        return _outcome(sorted(results, key=lambda result: order[result.call.id]))
 
     async def _result(self, call: ToolCall, deadline: float, *, resumed: bool) -> tuple[ToolResult, bool]:
         """What the call comes to, and whether that was stored before a crash."""
@@ -161,7 +164,7 @@ def _metadata(call: ToolCall) -> dict[str, str]:
 
 
 def _outcome(results: Sequence[ToolResult]) -> TurnOutcome:
-    failed = [result for result in results if result.is_error]
-    if not failed or len(failed) < len(results):
-        return TurnOutcome()
-    return TurnOutcome(error=failed[0].content, timed_out=any(result.is_timeout for result in failed))
+    timed_out = frozenset(result.call.id for result in results if result.is_timeout)
+    if len(timed_out) < len(results):
+        return TurnOutcome(timed_out)
+    return TurnOutcome(timed_out, tools_timed_out(result.call.name for result in results))

@@ -1,0 +1,157 @@
+"""Runs one agent on a recorded model with its record in memory, and lets it die after any step."""
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from e2e.agents.scenario import NONCE, SERVER, Scenario
+from tarsy.agent.agent import create_agent
+from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.prompt.builder import PromptBuilder
+from tarsy.agent.prompt.inputs import PromptContext
+from tarsy.agent.stopping import Stopping
+from tarsy.domain.claim import Claim, ClaimKind
+from tarsy.domain.conversation import Message, ToolCall
+from tarsy.domain.interaction import LLMInteraction, MCPInteraction
+from tarsy.domain.live import StreamDelta
+from tarsy.domain.status import RunStatus
+from tarsy.domain.step import Step, StoredCall, StoredRun
+from tarsy.domain.timeline import TimelineEvent
+from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
+from tarsy.domain.usage import TokenUsage
+from tarsy.kit.clock import FixedClock
+from tarsy.llm.in_process import in_process_client
+from tarsy.session.stage_runner import continued_with
+from tarsy.tools.recorded import RecordedTools
+
+EXECUTION = "execution"
+
+
+class DiedError(BaseException):
+    """The process is gone: nothing of it may write any more, least of all that it failed."""
+
+
+@dataclass(slots=True)
+class MemoryJournal:
+    """A journal and result store that keeps what it is given, and dies after `dies_after` steps."""
+
+    dies_after: int | None = None
+    steps: int = 0
+    messages: dict[str, Message] = field(default_factory=dict[str, Message])
+    events: dict[str, TimelineEvent] = field(default_factory=dict[str, TimelineEvent])
+    llm: list[LLMInteraction] = field(default_factory=list[LLMInteraction])
+    mcp: list[MCPInteraction] = field(default_factory=list[MCPInteraction])
+    begun: bool = False
+    provider: str = ""
+    status: RunStatus | None = None
+
+    async def commit(self, step: Step) -> None:
+        if self.dies_after is not None and self.steps >= self.dies_after:
+            raise DiedError
+        self.steps += 1
+        self.messages |= {message.id: message for message in step.messages}
+        for change in step.compacted:
+            old = self.messages[change.message_id]
+            self.messages[old.id] = replace(old, body=replace(old.body, content=change.content))
+        self.events |= {event.id: event for event in step.opened}
+        for close in step.closed:
+            old = self.events[close.event_id]
+            self.events[old.id] = replace(
+                old,
+                status=close.status,
+                content=close.content,
+                event_type=close.event_type or old.event_type,
+                metadata={**old.metadata, **close.metadata},
+            )
+        self.llm += step.llm_interactions
+        self.mcp += step.mcp_interactions
+        for moved in step.execution_changes:
+            self.begun = True
+            self.provider = moved.llm_provider or self.provider
+            self.status = moved.status or self.status
+
+    async def load(self, execution_id: str) -> StoredRun:
+        assert execution_id == EXECUTION
+        return StoredRun(
+            begun=self.begun,
+            messages=tuple(sorted(self.messages.values(), key=lambda message: message.sequence_number)),
+            calls=tuple(StoredCall(call.kind, call.turn, call.error_code, call.error_message, call.provider) for call in self.llm),
+            next_timeline_sequence=max((event.sequence_number for event in self.events.values()), default=0) + 1,
+            usage=sum((call.usage for call in self.llm), TokenUsage()),
+            timed_out_tools=frozenset(call.call_id or "" for call in self.mcp if call.result and call.result.get("is_timeout")),
+        )
+
+    async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
+        found = next((call for call in self.mcp if (call.execution_id, call.call_id) == (execution_id, call_id)), None)
+        return ToolOutcome(found.result["content"], found.is_error) if found and found.result else None
+
+    def publish(self, delta: StreamDelta) -> None:
+        """Nobody watches."""
+
+    def conversation(self) -> list[tuple[int, str, str, tuple[ToolCall, ...]]]:
+        ordered = sorted(self.messages.values(), key=lambda message: message.sequence_number)
+        return [(message.sequence_number, message.body.role.value, message.body.content, message.body.tool_calls) for message in ordered]
+
+    def timeline(self) -> list[tuple[str, str, str]]:
+        """What was shown in the end; what a dead predecessor left open is not ours to tell."""
+        ordered = sorted(self.events.values(), key=lambda event: event.sequence_number)
+        return [(event.event_type.value, event.status.value, event.content) for event in ordered if event.status.value != "streaming"]
+
+
+@dataclass(slots=True)
+class CountingTools:
+    """Counts what the recorded tools are asked to do."""
+
+    inner: RecordedTools
+    asked: Counter[str]
+
+    async def list_tools(self) -> ToolCatalog:
+        return await self.inner.list_tools()
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        self.asked[call.id] += 1
+        return await self.inner.execute(call, on_output)
+
+
+@dataclass(slots=True)
+class MemoryRun:
+    """The first agent of a scenario, run as often as need be on the same record."""
+
+    scenario: Scenario
+    track: str
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    asked: Counter[str] = field(default_factory=Counter[str])
+
+    async def go_on(self) -> ExecutionResult:
+        async with self._context() as context:
+            return await create_agent(context).execute(context, Stopping())
+
+    @asynccontextmanager
+    async def _context(self) -> AsyncGenerator[ExecutionContext]:
+        recording = self.scenario.recording
+        stored: Any = type("Execution", (), {"llm_provider": self.journal.provider})()
+        config = continued_with(self.scenario.chain.stages[0].agents[0], stored)
+        llm = in_process_client(env={}, recordings=lambda _: recording)
+        yield ExecutionContext(
+            claim=Claim(ClaimKind.SESSION, "session", "session", "token"),
+            stage_id="stage",
+            execution_id=EXECUTION,
+            track=self.track,
+            config=config,
+            servers={"k8s": SERVER},
+            prompts=PromptBuilder(
+                PromptContext(
+                    agent_name=config.agent_name, alert_type="test", alert_data=self.scenario.alert, nonce=NONCE, received_at="2026-01-02"
+                )
+            ),
+            llm=llm,
+            tools=CountingTools(RecordedTools(recording, self.track), self.asked),
+            journal=self.journal,
+            live=self.journal,
+            results=self.journal,
+            mask=str,
+            clock=FixedClock(),
+        )
+        await llm.aclose()
