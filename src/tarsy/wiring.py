@@ -58,6 +58,7 @@ from tarsy.session.workshop import Workshop
 from tarsy.settings import Role, Settings
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.masking.masker import Masker
+from tarsy.tools.pool import connection_pool
 from tarsy.tools.servers import McpToolServers
 
 log = structlog.get_logger(__name__)
@@ -97,7 +98,7 @@ async def application(settings: Settings, *, tools: ToolServers | None = None, l
             engine=engine,
             live=_live(engine, listener, sender),
             llm=model,
-            tools=tools or McpToolServers(env=loaded.env),
+            tools=tools or McpToolServers(env=loaded.env, pool=await stack.enter_async_context(connection_pool())),
             monitor=HealthMonitor(watched_servers(loaded), env=loaded.env),
             pod_id=f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}",
         )

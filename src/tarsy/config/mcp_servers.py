@@ -56,6 +56,11 @@ class TransportConfig(Section):
     session_cleanup_url: WebAddress | None = Field(
         default=None, description="http, sse: gets a DELETE when an agent is done; may hold `{{.SESSION_ID}}`."
     )
+    shared_connection: Switch = Field(
+        default=False,
+        description="http, sse: all agents of a process use one connection, instead of each its own; "
+        "not together with `{{.SESSION_ID}}` or `session_cleanup_url`.",
+    )
 
     @field_validator("command")
     @classmethod
@@ -80,12 +85,22 @@ class TransportConfig(Section):
             raise refuse(f"{info.field_name} has no meaning for type {kind}", "write type: stdio, or remove it")
         return value
 
-    @field_validator("url", "bearer_token", "custom_headers", "session_cleanup_url", "timeout")
+    @field_validator("url", "bearer_token", "custom_headers", "session_cleanup_url", "timeout", "shared_connection")
     @classmethod
     def _only_for_remote(cls, value: Any, info: ValidationInfo) -> Any:
         if value and info.data.get("type") is TransportType.STDIO:
             raise refuse(f"{info.field_name} has no meaning for type stdio", "write type: http, or remove it")
         return value
+
+    @field_validator("shared_connection")
+    @classmethod
+    def _shared_by_those_nobody_tells_apart(cls, shared: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - a validator's signature
+        headers: Mapping[str, str] = info.data.get("custom_headers") or {}
+        if shared and any(names_session(value) for value in headers.values()):
+            raise refuse("a shared connection cannot send {{.SESSION_ID}}", "remove it from custom_headers, or remove shared_connection")
+        if shared and info.data.get("session_cleanup_url"):
+            raise refuse("a shared connection does not end with an agent", "remove session_cleanup_url, or remove shared_connection")
+        return shared
 
     def texts(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """Every value that may hold a template, with its place in the section."""

@@ -72,6 +72,7 @@ class ResolvedTransport(Resolved):
     timeout: float | None = None
     custom_headers: Mapping[str, str] = {}
     session_cleanup_url: str | None = None
+    shared_connection: bool = False
 
 
 class ResolvedMcpServer(Resolved):

@@ -59,6 +59,7 @@ def resolved_server(config: Config, name: str) -> ResolvedMcpServer:
             timeout=transport.timeout,
             custom_headers=transport.custom_headers,
             session_cleanup_url=transport.session_cleanup_url,
+            shared_connection=transport.shared_connection,
         ),
         instructions=server.instructions,
         tools=server.tools,

@@ -61,8 +61,8 @@ class Connection:
         self.server = server
         self.ready = anyio.Event()
         self.ended = anyio.Event()
-        # Set by the server's notice; whoever lists the tools again clears it.
-        self.tools_changed = False
+        # How often the server has said that its tools changed; whoever lists them remembers the count.
+        self.tool_changes = 0
         self._endpoint = endpoint
         self._ours = ours
         self._mask_line = mask_line
@@ -128,7 +128,6 @@ class Connection:
         Raises:
             ToolServerError: it would not say.
         """
-        self.tools_changed = False
         tools: list[types.Tool] = []
         cursor: str | None = None
         for _ in range(MAX_TOOL_PAGES):
@@ -234,7 +233,7 @@ class Connection:
 
     async def _on_message(self, message: Any) -> None:
         if isinstance(message, types.ToolListChangedNotification):
-            self.tools_changed = True
+            self.tool_changes += 1
 
     async def _on_log(self, params: types.LoggingMessageNotificationParams) -> None:
         # A log message does not say which call it belongs to: each that runs gets it, as long as all belong to one execution.

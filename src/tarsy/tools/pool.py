@@ -1,4 +1,4 @@
-"""Connections that executions share: for servers over HTTP that do not ask which execution is calling."""
+"""Connections that executions share: to servers over HTTP whose configuration asks for it and that cannot tell executions apart."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -8,6 +8,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from tarsy.config.resolved import ResolvedMcpServer
+from tarsy.kit.groups import single_errors
 from tarsy.tools.endpoint import uses_session_id
 
 if TYPE_CHECKING:
@@ -18,8 +19,9 @@ CLOSE_SECONDS = 10.0
 
 
 def may_share(server: ResolvedMcpServer) -> bool:
-    """A stdio server belongs to its execution, and so does a session the server can tell apart from others."""
-    return server.transport.type != "stdio" and not uses_session_id(server.transport)
+    """A stdio server belongs to its execution, and so does a session the server can tell apart from others, whatever was asked for."""
+    transport = server.transport
+    return transport.shared_connection and transport.type != "stdio" and not uses_session_id(transport)
 
 
 class ConnectionPool:
@@ -58,9 +60,11 @@ class ConnectionPool:
 @asynccontextmanager
 async def connection_pool() -> AsyncGenerator[ConnectionPool]:
     """A pool for the life of the process that uses it."""
-    async with anyio.create_task_group() as tasks:
-        pool = ConnectionPool(tasks)
-        try:
-            yield pool
-        finally:
-            await pool.close()
+    # What the owner raises must reach it as itself, not as one of a group.
+    with single_errors():
+        async with anyio.create_task_group() as tasks:
+            pool = ConnectionPool(tasks)
+            try:
+                yield pool
+            finally:
+                await pool.close()

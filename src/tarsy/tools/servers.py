@@ -20,7 +20,7 @@ CLOSE_SECONDS = 10.0
 class McpToolServers:
     """The way to every configured MCP server; `env` fills in the templates of their configuration.
 
-    With a pool, executions share their connections to servers over HTTP that cannot tell them apart.
+    With a pool, executions share their connections to servers whose configuration says so.
     """
 
     def __init__(self, *, env: Mapping[str, str] | None = None, clock: Clock | None = None, pool: ConnectionPool | None = None) -> None:

@@ -1,6 +1,7 @@
 """An MCP server over HTTP that misbehaves on demand, run inside the test."""
 
 import json
+import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -118,16 +119,17 @@ async def http_fault_server(certificate: Path | None = None) -> AsyncGenerator[H
     fault = HttpFault()
     app = Starlette(routes=[Route("/{path:path}", fault.handle, methods=["GET", "POST", "DELETE"])])
     server = uvicorn.Server(
-        uvicorn.Config(app, port=0, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ssl_certfile=certificate)
+        uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ssl_certfile=certificate)
     )
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server.serve)
-        with anyio.fail_after(10):
-            while not server.started:
-                await anyio.lowlevel.checkpoint()
-        port = server.servers[0].sockets[0].getsockname()[1]
-        fault.url = f"{'https' if certificate else 'http'}://127.0.0.1:{port}/mcp"
-        try:
-            yield fault
-        finally:
-            server.should_exit = True
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        fault.url = f"{'https' if certificate else 'http'}://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve, [listener])
+            with anyio.fail_after(10):
+                while not server.started:
+                    await anyio.lowlevel.checkpoint()
+            try:
+                yield fault
+            finally:
+                server.should_exit = True

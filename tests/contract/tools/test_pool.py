@@ -1,10 +1,13 @@
 """Executions that share connections, and those that must not."""
 
+from collections.abc import Mapping
+
 import anyio
+import pytest
 
 from contract.tools.http_fault_server import HttpFault, http_fault_server
 from contract.tools.opening import fault, opened, server
-from tarsy.config.resolved import ResolvedTransport
+from tarsy.config.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.tools.pool import ConnectionPool, connection_pool, may_share
 
 
@@ -13,44 +16,85 @@ def handshakes(remote: HttpFault) -> int:
     return sum(method == "POST" and "mcp-session-id" not in headers for method, _, headers in remote.requests)
 
 
-async def use(remote: HttpFault, pool: ConnectionPool, text: str) -> None:
-    config = server("remote", ResolvedTransport(type="http", url=remote.url))
+def farewells(remote: HttpFault) -> int:
+    return sum(method == "DELETE" for method, _, _ in remote.requests)
+
+
+def remote_server(remote: HttpFault, *, shared: bool = True, headers: Mapping[str, str] | None = None) -> ResolvedMcpServer:
+    return server("remote", ResolvedTransport(type="http", url=remote.url, shared_connection=shared, custom_headers=headers or {}))
+
+
+async def use(config: ResolvedMcpServer, pool: ConnectionPool, text: str) -> None:
     async with opened(config, pool=pool) as tools:
         assert (await tools.call("remote.echo", text)).content == text
 
 
-async def test_executions_share_one_connection_and_it_outlives_them() -> None:
+async def test_executions_share_one_connection_that_outlives_them_and_ends_with_the_pool() -> None:
+    async with http_fault_server() as remote:
+        async with connection_pool() as pool:
+            async with anyio.create_task_group() as tasks:
+                for number in range(5):
+                    tasks.start_soon(use, remote_server(remote), pool, f"number {number}")
+            await use(remote_server(remote), pool, "later")
+            assert handshakes(remote) == 1
+            assert len(remote.sessions) == 1
+            assert farewells(remote) == 0
+        assert farewells(remote) == 1
+
+
+async def test_a_connection_is_not_shared_unless_the_configuration_asks_for_it() -> None:
     async with http_fault_server() as remote, connection_pool() as pool:
-        async with anyio.create_task_group() as tasks:
-            for number in range(5):
-                tasks.start_soon(use, remote, pool, f"number {number}")
-        await use(remote, pool, "later")
-        assert handshakes(remote) == 1
-        assert len(remote.sessions) == 1
+        await use(remote_server(remote, shared=False), pool, "one")
+        await use(remote_server(remote, shared=False), pool, "two")
+        assert handshakes(remote) == farewells(remote) == 2
+
+
+async def test_a_server_that_is_told_the_execution_is_never_shared() -> None:
+    async with http_fault_server() as remote, connection_pool() as pool:
+        config = remote_server(remote, headers={"X-Execution": "{{.SESSION_ID}}"})
+        await use(config, pool, "one")
+        await use(config, pool, "two")
+        assert handshakes(remote) == farewells(remote) == 2
+        assert {headers["x-execution"] for _, _, headers in remote.requests} == {"execution-7"}
 
 
 async def test_a_shared_connection_that_is_lost_is_replaced_for_all() -> None:
     async with http_fault_server() as remote, connection_pool() as pool:
-        await use(remote, pool, "before")
+        await use(remote_server(remote), pool, "before")
         remote.sessions.clear()
         async with anyio.create_task_group() as tasks:
             for number in range(3):
-                tasks.start_soon(use, remote, pool, f"number {number}")
+                tasks.start_soon(use, remote_server(remote), pool, f"number {number}")
+        assert handshakes(remote) == 2
+
+
+async def test_a_shared_connection_that_breaks_in_the_middle_of_a_call_is_replaced_for_the_next() -> None:
+    async with http_fault_server() as remote, connection_pool() as pool:
+        async with opened(remote_server(remote), pool=pool) as tools:
+            assert (await tools.call("remote.forget_session")).content == "done"
+            assert (await tools.call("remote.echo", "again")).content == "again"
+        await use(remote_server(remote), pool, "and others")
         assert handshakes(remote) == 2
 
 
 async def test_a_server_that_was_down_is_tried_again_by_the_next_execution() -> None:
     async with http_fault_server() as remote, connection_pool() as pool:
         remote.refuse_all_with = 503
-        config = server("remote", ResolvedTransport(type="http", url=remote.url))
-        async with opened(config, pool=pool) as tools:
+        async with opened(remote_server(remote), pool=pool) as tools:
             assert (await tools.list()).warnings
         remote.refuse_all_with = None
-        await use(remote, pool, "back again")
+        await use(remote_server(remote), pool, "back again")
+
+
+async def test_what_the_owner_of_a_pool_raises_reaches_it_as_itself() -> None:
+    with pytest.raises(KeyError):
+        async with connection_pool():
+            raise KeyError("mine")
 
 
 def test_processes_and_sessions_that_can_be_told_apart_are_not_shared() -> None:
     assert not may_share(fault())
-    marked = ResolvedTransport(type="http", url="http://x", custom_headers={"X-Execution": "{{.SESSION_ID}}"})
+    marked = ResolvedTransport(type="http", url="http://x", custom_headers={"X-Execution": "{{.SESSION_ID}}"}, shared_connection=True)
     assert not may_share(server("remote", marked))
-    assert may_share(server("remote", ResolvedTransport(type="sse", url="http://x")))
+    assert not may_share(server("remote", ResolvedTransport(type="sse", url="http://x")))
+    assert may_share(server("remote", ResolvedTransport(type="sse", url="http://x", shared_connection=True)))
