@@ -227,7 +227,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
     config, engine, settings = parts.config, parts.engine, parts.settings
     sessions = SessionRepository(engine)
     intake = Intake(
-        chains=SeveralSources((ConfiguredChains(config), SampleChains(config))),
+        chains=SeveralSources((ConfiguredChains(config, parts.monitor.known_tools), SampleChains(config))),
         store=sessions,
         mask_alert=parts.mask,
         default_alert_type=config.defaults.alert_type,

@@ -1,12 +1,18 @@
 """Alerts over HTTP: what is taken, what is refused, and that it is kept word for word."""
 
 import json
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
 
-from e2e.api_world import World, world
+from e2e.api_world import World, serving, world
 from tarsy.db.audit import AuditAction
+from tarsy.settings import Settings
+from tarsy.wiring import application
 
 MIB = 1024 * 1024
 
@@ -176,3 +182,49 @@ async def test_the_tool_selection_is_stored_as_it_was_sent(database_url: str) ->
     async with world(database_url) as api:
         session = await _stored(api, await api.submit(mcp=selection))
     assert json.loads(json.dumps(session["mcp_selection"]["servers"])) == selection["servers"]
+
+
+CONFIGURATION = """
+mcp_servers:
+  seen: {{transport: {{type: stdio, command: "{python}", args: [-S, "{program}"]}}}}
+  unseen: {{transport: {{type: stdio, command: no-such-program}}}}
+agents:
+  Investigator: {{mcp_servers: [seen]}}
+agent_chains:
+  disks: {{alert_types: [disk], stages: [{{name: look, agents: [{{name: Investigator}}]}}]}}
+defaults: {{llm_provider: recorded, alert_type: disk}}
+"""
+
+
+@asynccontextmanager
+async def configured_world(database_url: str, place: Path) -> AsyncGenerator[World]:
+    """The application as configured by files, with a tool server that has been looked at."""
+    program = Path(__file__).parents[1] / "contract" / "tools" / "fault_server.py"
+    place.joinpath("tarsy.yaml").write_text(CONFIGURATION.format(python=sys.executable, program=program), encoding="utf-8")
+    place.joinpath("llm-providers.yaml").write_text(
+        "llm_providers: {recorded: {type: replay, recording: 'sample:crashloop'}}\n", encoding="utf-8"
+    )
+    settings = Settings(env={"PATH": "/usr/bin:/bin"}, database_url=database_url, config_dir=place)
+    async with application(settings) as running, serving(running.services) as api:
+        with anyio.fail_after(30):
+            while True:
+                servers = (await api.client.get("/api/v1/system/mcp-servers")).json()["servers"]
+                if next(server for server in servers if server["name"] == "seen")["tools"]:
+                    break
+        yield api
+
+
+async def test_a_tool_that_its_server_does_not_have_is_refused_at_submission(database_url: str, tmp_path: Path) -> None:
+    async with configured_world(database_url, tmp_path) as api:
+
+        async def status(**server: Any) -> tuple[int, str]:
+            answer = await api.client.post("/api/v1/alerts", json={"data": "disk full", "mcp": {"servers": [server]}})
+            return answer.status_code, answer.json().get("detail", "")
+
+        assert await status(name="seen", tools=["ecoh", "echo"]) == (
+            400,
+            'mcp.servers[0].tools: server "seen" has no tool "ecoh"; did you mean "echo"?',
+        )
+        assert await status(name="seen", tools=["echo"]) == (202, "")
+        # Nobody has seen this one: the agent will be told if it does not have the tool.
+        assert await status(name="unseen", tools=["anything"]) == (202, "")

@@ -1,6 +1,6 @@
 """The tools that an alert asks for itself, in place of those of its agents."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pydantic import BaseModel, ConfigDict
 
@@ -39,12 +39,21 @@ class SelectionError(ValueError):
         super().__init__("; ".join(problems))
 
 
-def check_selection(config: Config, selection: McpSelection) -> tuple[str, ...]:
-    """Say everything that is wrong with a selection; empty when it can be met."""
-    return tuple(_problems(config, selection))
+# The tools a server has, as far as anybody knows; None: it has not been seen yet.
+KnownTools = Callable[[str], frozenset[str] | None]
 
 
-def _problems(config: Config, selection: McpSelection) -> Iterator[str]:
+def nothing_known(server: str) -> None:
+    """For those who have never seen a server."""
+    del server
+
+
+def check_selection(config: Config, selection: McpSelection, known_tools: KnownTools = nothing_known) -> tuple[str, ...]:
+    """Say everything that is wrong with a selection; empty when it can be met, or when only its servers can tell."""
+    return tuple(_problems(config, selection, known_tools))
+
+
+def _problems(config: Config, selection: McpSelection, known_tools: KnownTools) -> Iterator[str]:
     if not selection.servers:
         yield "mcp.servers: name at least one server, or leave mcp out"
     seen: set[str] = set()
@@ -56,10 +65,10 @@ def _problems(config: Config, selection: McpSelection) -> Iterator[str]:
         if wanted.name not in config.mcp_servers:
             yield f'{place}: there is no MCP server "{wanted.name}"; {did_you_mean(wanted.name, config.mcp_servers)}'
             continue
-        yield from _tool_problems(place, wanted, config.mcp_servers[wanted.name].tools)
+        yield from _tool_problems(place, wanted, config.mcp_servers[wanted.name].tools, known_tools(wanted.name))
 
 
-def _tool_problems(place: str, wanted: SelectedServer, allowed: tuple[str, ...] | None) -> Iterator[str]:
+def _tool_problems(place: str, wanted: SelectedServer, allowed: tuple[str, ...] | None, known: frozenset[str] | None) -> Iterator[str]:
     if wanted.tools == ():
         yield f"{place}.tools: name at least one tool, or leave tools out for all"
     for tool in wanted.tools or ():
@@ -67,3 +76,5 @@ def _tool_problems(place: str, wanted: SelectedServer, allowed: tuple[str, ...] 
             yield f"{place}.tools: a tool name must not be empty"
         elif allowed is not None and tool not in allowed:
             yield f'{place}.tools: server "{wanted.name}" does not allow the tool "{tool}"; {did_you_mean(tool, allowed)}'
+        elif known is not None and tool not in known:
+            yield f'{place}.tools: server "{wanted.name}" has no tool "{tool}"; {did_you_mean(tool, known) or "it offers none"}'

@@ -14,7 +14,7 @@ from anyio import to_thread
 from tarsy.config.configuration import Config
 from tarsy.config.resolved import ResolvedChain
 from tarsy.config.resolver import resolve_chain
-from tarsy.config.selection import McpSelection
+from tarsy.config.selection import KnownTools, McpSelection, SelectionError, check_selection, nothing_known
 from tarsy.domain.session import MAX_ALERT_BYTES, NewSession
 from tarsy.kit.clock import Clock, SystemClock
 
@@ -74,9 +74,10 @@ class SessionStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredChains:
-    """The chains of the configuration."""
+    """The chains of the configuration, and what is known of the tools that an alert may choose from."""
 
     config: Config
+    known_tools: KnownTools = nothing_known
 
     def alert_types(self) -> Sequence[AlertType]:
         chains = self.config.chains
@@ -86,6 +87,8 @@ class ConfiguredChains:
         known = self.config.chains.alert_types
         if alert_type not in known:
             raise UnknownAlertTypeError(alert_type, known)
+        if selection and (problems := check_selection(self.config, selection, self.known_tools)):
+            raise SelectionError(problems)
         return resolve_chain(self.config, self.config.chains.id_for(alert_type), selection)
 
 

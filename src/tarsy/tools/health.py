@@ -1,5 +1,6 @@
 """Watches the tool servers: each has a connection of its own, looked after every quarter of a minute."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +20,8 @@ log = structlog.get_logger(__name__)
 
 # Often enough that a person who reloads the page sees the truth, seldom enough to be no load.
 INTERVAL_SECONDS = 15.0
+# Tools change seldom; once a minute is soon enough.
+LOOKS_PER_LISTING = 4
 # A server that takes longer for a ping is of no use to an agent either.
 PING_SECONDS = 10.0
 # What a server sees where an execution's id would be.
@@ -71,6 +74,13 @@ class HealthMonitor:
         """The servers an operator should look at; `problem` says why."""
         return tuple(report for report in self.reports if report.state is ServerState.FAILED)
 
+    def known_tools(self, server: str) -> frozenset[str] | None:
+        """The names of the tools a server had when it was last there, as it calls them itself; None while it has not been seen."""
+        report = self._reports.get(server)
+        if report is None or (not report.tools and report.state is not ServerState.CONNECTED):
+            return None
+        return frozenset(tool.name.removeprefix(f"{server}.") for tool in report.tools)
+
     async def run(self) -> None:
         """Watch all servers until cancelled."""
         async with anyio.create_task_group() as tasks:
@@ -86,10 +96,13 @@ class HealthMonitor:
                 await close_all(servers)
 
     async def _watch(self, server: ToolServer) -> None:
-        while True:
+        for look in itertools.count(1):
             problem = await _look(server)
             self._note(server, problem)
             await anyio.sleep(self._interval)
+            if look % LOOKS_PER_LISTING == 0:
+                # Not every server tells when its tools change.
+                server.forget_listing()
 
     def _note(self, server: ToolServer, problem: str | None) -> None:
         before = self._reports[server.name]

@@ -61,7 +61,8 @@ class ToolServer:
         self._pool = pool if may_share(config) else None
         self._lock = anyio.Lock()
         self._connection: Connection | None = None
-        self._listed_at = 0
+        # The connection that last told its tools, and how often it had said before that they changed.
+        self._listed_on: tuple[Connection, int] | None = None
         self._endpoint, self._misconfigured = _endpoint(config, env, execution_id)
         self.masker = Masker.for_server(config.masking, literals=credentials_in(self._endpoint) if self._endpoint else ())
 
@@ -83,7 +84,7 @@ class ToolServer:
         """Connect and list the tools, once; again when the server says that they changed. Trouble ends up in `problem`."""
         async with self._lock:
             connection = self._connection
-            changed = connection is not None and connection.is_alive and connection.tool_changes != self._listed_at
+            changed = connection is not None and connection.is_alive and (connection, connection.tool_changes) != self._listed_on
             if self.listing is None or changed:
                 await self._list()
 
@@ -157,7 +158,7 @@ class ToolServer:
 
     async def _asked(self) -> "tuple[types.Tool, ...]":
         connection = await self._connect()
-        self._listed_at = connection.tool_changes
+        self._listed_on = (connection, connection.tool_changes)
         try:
             with anyio.fail_after(LIST_SECONDS):
                 return await connection.list_tools()

@@ -39,6 +39,7 @@ class HttpFault:
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list[tuple[str, str, dict[str, str]]])
     sessions: set[str] = field(default_factory=set[str])
     calls: list[str] = field(default_factory=list[str])
+    more_tools: list[str] = field(default_factory=list[str])
     url: str = ""
 
     async def handle(self, request: Request) -> Response:
@@ -65,7 +66,8 @@ class HttpFault:
                 return _result(message, result, {"mcp-session-id": session})
             case "tools/list":
                 schema = {"type": "object", "properties": {"text": {"type": "string"}}}
-                listed = [{"name": name, "inputSchema": schema, "annotations": {"readOnlyHint": name in READ_ONLY}} for name in TOOLS]
+                names = (*TOOLS, *self.more_tools)
+                listed = [{"name": name, "inputSchema": schema, "annotations": {"readOnlyHint": name in READ_ONLY}} for name in names]
                 return _result(message, {"tools": listed})
             case "tools/call":
                 self.calls.append(message["params"]["name"])

@@ -56,6 +56,34 @@ async def test_a_server_that_goes_and_comes_back_is_seen_going_and_coming_back()
             tasks.cancel_scope.cancel()
 
 
+async def test_the_names_of_a_servers_tools_are_known_once_it_has_been_seen() -> None:
+    servers = {each.name: each for each in (fault(tools=("echo", "hang")), stdio("missing", "no-such-program"))}
+    monitor = HealthMonitor(servers, env=dict(os.environ), interval=0.05)
+    assert monitor.known_tools("fault") is None
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(monitor.run)
+        await until(monitor, "fault", ServerState.CONNECTED)
+        await until(monitor, "missing", ServerState.FAILED)
+        tasks.cancel_scope.cancel()
+    assert monitor.known_tools("fault") == {"echo", "hang"}
+    assert monitor.known_tools("missing") is None
+    assert monitor.known_tools("never heard of") is None
+
+
+async def test_tools_that_change_without_notice_are_seen_all_the_same() -> None:
+    async with http_fault_server() as remote:
+        config = server("remote", ResolvedTransport(type="http", url=remote.url))
+        monitor = HealthMonitor({"remote": config}, env={}, interval=0.02)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(monitor.run)
+            await until(monitor, "remote", ServerState.CONNECTED)
+            remote.more_tools.append("brand_new")
+            with anyio.fail_after(20):
+                while "brand_new" not in (monitor.known_tools("remote") or ()):  # noqa: ASYNC110 - the monitor has no event for us
+                    await anyio.sleep(0.02)
+            tasks.cancel_scope.cancel()
+
+
 async def test_a_crashed_server_is_started_again() -> None:
     monitor = HealthMonitor({"fault": fault()}, env=dict(os.environ), interval=0.02)
     async with anyio.create_task_group() as tasks:

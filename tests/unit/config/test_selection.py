@@ -55,6 +55,18 @@ def test_a_selection_that_cannot_be_met_is_refused_with_a_reason(config: Config,
     assert caught.value.problems == (problem,)
 
 
+def test_a_tool_that_a_server_was_seen_without_is_refused(config: Config) -> None:
+    data = {"servers": [{"name": "logs", "tools": ["labels"]}, {"name": "kubernetes-server", "tools": ["pods_list", "pod_log", "nothing"]}]}
+    seen = {"kubernetes-server": frozenset({"pods_list", "pods_log"})}
+    assert check_selection(config, select(data), seen.get) == (
+        'mcp.servers[1].tools: server "kubernetes-server" has no tool "pod_log"; did you mean "pods_log"?',
+        'mcp.servers[1].tools: server "kubernetes-server" has no tool "nothing"; known: pods_list, pods_log',
+    )
+    assert check_selection(config, select(data), {"logs": frozenset[str]()}.get) == (
+        'mcp.servers[0].tools: server "logs" has no tool "labels"; it offers none',
+    )
+
+
 def test_an_unknown_key_in_a_selection_is_refused() -> None:
     with pytest.raises(ValueError, match="Extra inputs"):
         select({"servers": [{"name": "logs", "tool": "query"}]})
