@@ -64,7 +64,8 @@ class Replica:
         config.mkdir(parents=True, exist_ok=True)
         values = {name: getattr(self, name) for name in ("workers", "cap", "heartbeat", "orphan", "detection", "grace")}
         (config / "tarsy.yaml").write_text(CONFIG.format(**values))
-        process = CONTEXT.Process(target=_serve, args=(self,))
+        # A daemon: a test that fails half-way must not keep everybody waiting for its replicas.
+        process = CONTEXT.Process(target=_serve, args=(self,), daemon=True)
         process.start()
         return process
 

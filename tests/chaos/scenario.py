@@ -91,6 +91,16 @@ def lengthy(*, in_tool: bool) -> Recording:
     )
 
 
+def followups() -> Recording:
+    """A question and a judgement about a session without stages, each of which hangs for a minute in its middle."""
+    return Recording(
+        calls=(
+            call("0.chat/1.Looker", 0, says("It was "), says("the network.", 60.0)),
+            call("0.scoring/1.Judge", 0, says("Well supported.\n\n"), says("SCORE: 80", 60.0)),
+        )
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario:
     chain: ResolvedChain

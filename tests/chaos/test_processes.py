@@ -12,10 +12,15 @@ import pytest
 
 from chaos.ground import Ground
 from chaos.replica import Replica
-from chaos.scenario import lengthy, scenario, short, three_stages
+from chaos.scenario import followups, lengthy, scenario, short, three_stages
 from chaos.story import check_ended, check_events, ledger, read_story
+from integration.queue.followups import open_followup
+from tarsy.db.chats import ChatRepository
+from tarsy.db.claim_tables import CLAIM_TABLES
 from tarsy.db.connection import create_engine
+from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import CancelAnswer, SessionRepository
+from tarsy.domain.claim import ClaimKind
 
 pytestmark = pytest.mark.xdist_group("chaos")
 
@@ -23,6 +28,7 @@ pytestmark = pytest.mark.xdist_group("chaos")
 CANCEL_SECONDS = 8.0
 TOOL_RUNS = "SELECT EXISTS (SELECT FROM timeline_events WHERE session_id = $1 AND event_type = 'tool_result' AND status = 'streaming')"
 MODEL_SPEAKS = "SELECT EXISTS (SELECT FROM timeline_events WHERE session_id = $1 AND status = 'streaming')"
+JUDGE_READS = "SELECT EXISTS (SELECT FROM agent_executions WHERE session_id = $1 AND status = 'active')"
 
 
 async def cancel(ground: Ground, session_id: str) -> CancelAnswer:
@@ -158,6 +164,32 @@ async def test_a_worker_whose_own_database_connections_are_cut_all_the_time_goes
     assert story.session["recoveries"] == 0
     check_ended(story)
     check_events(story)
+
+
+@pytest.mark.parametrize("kind", [ClaimKind.CHAT, ClaimKind.SCORE])
+async def test_an_answer_or_a_judgement_whose_worker_is_killed_is_finished_by_another(ground: Ground, kind: ClaimKind) -> None:
+    made = scenario(followups(), ground.directory, scored=True)
+    engine = create_engine(ground.url)
+    session_id = await open_followup(engine, ground, made, kind)
+    await engine.dispose()
+    first = Replica(url=ground.url, directory=ground.directory / "first", replay_speed=1.0).start()
+    await ground.until(MODEL_SPEAKS if kind is ClaimKind.CHAT else JUDGE_READS, session_id)
+    first.kill()
+    await anyio.to_thread.run_sync(first.join, 30)
+    await ground.let_an_hour_pass()
+    table = CLAIM_TABLES[kind].name
+    with Replica(url=ground.url, directory=ground.directory / "second").running():
+        await ground.until(f"SELECT status = 'completed' FROM {table} WHERE session_id = $1", session_id)  # noqa: S608 - fixed names
+    row = (await ground.fetch(f"SELECT recoveries, claim_token FROM {table} WHERE session_id = $1", session_id))[0]  # noqa: S608 - fixed names
+    assert row == {"recoveries": 1, "claim_token": None}
+    assert not await ground.fetch("SELECT id FROM timeline_events WHERE status = 'streaming'")
+    # Free for the next question, or the next judgement.
+    engine = create_engine(ground.url)
+    if kind is ClaimKind.CHAT:
+        await ChatRepository(engine).ask(session_id, "And then?", author="somebody")
+    else:
+        await ScoreRepository(engine).request(session_id, requested_by="somebody")
+    await engine.dispose()
 
 
 def _log(directory: Path) -> str:

@@ -53,7 +53,7 @@ class Chaos:
         self._dice = random.Random(7421)  # noqa: S311 - the same misfortunes in every run
         self._started = 0
         self.deeds: Counter[str] = Counter()
-        self.replicas = [self._new() for _ in range(REPLICAS)]
+        self.replicas: list[ForkServerProcess] = [self._new() for _ in range(REPLICAS)]
 
     def _new(self) -> ForkServerProcess:
         self._started += 1
@@ -61,10 +61,10 @@ class Chaos:
 
     async def reign(self, ground: Ground) -> None:
         end = time.monotonic() + CHAOS_SECONDS
-        while time.monotonic() < end and await _open_sessions(ground) > CAP:
+        # One of each before chance takes over.
+        first = [self._kill, self._restart_database, self._pause]
+        while (time.monotonic() < end or self.deeds.total() < len(first)) and await _open_sessions(ground) > CAP:
             await anyio.sleep(self._dice.uniform(1.0, 4.0))
-            # One of each before chance takes over.
-            first = [self._kill, self._restart_database, self._pause]
             done = self.deeds.total()
             deed = first[done] if done < len(first) else self._dice.choice([self._kill, *first])
             # Who found no database when it started has ended: whoever runs replicas starts them again.
