@@ -26,11 +26,14 @@ KEPT_VARIABLES = {SERVER_DIR_VARIABLE, "TARSY_CHAOS_ROUNDS"}
 TEMPLATE = "tarsy_template"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     _forget_the_developer()
     sys.addaudithook(_stay_on_this_machine)
     if not _is_worker(config):
-        os.environ[SERVER_DIR_VARIABLE] = tempfile.mkdtemp(prefix="tarsy-tests-")
+        directory = os.environ[SERVER_DIR_VARIABLE] = tempfile.mkdtemp(prefix="tarsy-tests-")
+        # pytest's own directory is closed again by every run that begins; databases that run under another account would be cut off.
+        config.option.basetemp = config.option.basetemp or f"{directory}/files"
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -102,7 +105,8 @@ def _own_data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """The URL of a running server, shared by all tests and all xdist workers."""
-    server = EmbeddedServer(Path(os.environ[SERVER_DIR_VARIABLE]))
+    # Tests kill processes, not the machine: waiting for the disk would prove nothing.
+    server = EmbeddedServer(Path(os.environ[SERVER_DIR_VARIABLE]), throwaway=True)
     server.open()
     yield server.url
     server.close()
@@ -132,6 +136,12 @@ def database_url(postgres_server: str, _migrated_template: str) -> Iterator[str]
     yield from _own_database(postgres_server, _migrated_template)
 
 
+@pytest.fixture(scope="module")
+def module_database_url(postgres_server: str, _migrated_template: str) -> Iterator[str]:
+    """The URL of a migrated, empty database that the tests of one file share."""
+    yield from _own_database(postgres_server, _migrated_template)
+
+
 def _own_database(server_url: str, template: str) -> Iterator[str]:
     name = f"test_{uuid4().hex}"
     # Copying files beats copying through the log here, since nothing waits for the disk.
@@ -145,10 +155,6 @@ async def _build_template(server_url: str) -> None:
     try:
         if await connection.fetchval("SELECT 1 FROM pg_database WHERE datname = $1", TEMPLATE):
             return
-        # Tests kill processes, not the machine: waiting for the disk would prove nothing.
-        for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
-            await connection.execute(f"ALTER SYSTEM SET {setting}")
-        await connection.execute("SELECT pg_reload_conf()")
         await connection.execute("CREATE DATABASE template_in_the_making TEMPLATE template0")
         engine = create_engine(make_url(server_url).set(database="template_in_the_making").render_as_string(hide_password=False))
         await migrate.upgrade(engine)

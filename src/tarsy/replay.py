@@ -14,7 +14,7 @@ from tarsy.config.problems import did_you_mean
 from tarsy.config.resolved import ResolvedProvider
 from tarsy.config.resolved_entries import reaches, resolved_provider
 from tarsy.db.connection import create_engine
-from tarsy.db.embedded import open_database
+from tarsy.db.embedded import embedded_postgres, open_database
 from tarsy.db.migrate import upgrade
 from tarsy.db.recordings import RecordingSource
 from tarsy.domain.agent import LLMBackend
@@ -66,11 +66,42 @@ async def read_session(settings: Settings, session_id: str) -> Recording | None:
 
 
 async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayOptions) -> list[ReplayOutcome]:
-    """Run recordings again, one after the other, in a database that is thrown away afterwards."""
+    """Run recordings again, one after the other, in a database that is thrown away afterwards.
+
+    Raises:
+        NotReplayableError: a recording holds nothing to compare with, or there is no such model.
+        RecordingUnreadableError: a file is no recording.
+    """
+    # What cannot be done is said before anything is started.
+    replayable = [_replayable(file) for file in files]
+    loaded = load_config(settings.config_dir, settings.env)
+    live = _live_provider(loaded.config, options.live_model)
     with _scratch_directory() as directory:
-        own = replace(settings, data_dir=directory, database_url=None, replay_speed=0.0)
-        async with open_database(None, own.data_dir) as url:
-            return [await _replay(replace(own, database_url=url), file, options) for file in files]
+        own = replace(settings, data_dir=directory, replay_speed=0.0)
+        async with embedded_postgres(directory, throwaway=True) as url:
+            return [
+                await _replay(
+                    replace(own, database_url=url),
+                    each,
+                    None if options.live_tools else RecordedToolServers(each.recording),
+                    ForkingClient(each.recording, options.from_step, live, in_process_client(env=loaded.env)),
+                )
+                for each in replayable
+            ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Replayable:
+    file: Path
+    recording: Recording
+    outcome: RecordedOutcome
+
+
+def _replayable(file: Path) -> _Replayable:
+    recording = RecordingFiles()(str(file))
+    if recording.outcome is None:
+        raise NotReplayableError(f"{file} holds no outcome to compare with")
+    return _Replayable(file, recording, recording.outcome)
 
 
 @contextmanager
@@ -82,17 +113,10 @@ def _scratch_directory() -> Generator[Path]:
         yield path
 
 
-async def _replay(settings: Settings, file: Path, options: ReplayOptions) -> ReplayOutcome:
-    recording = RecordingFiles()(str(file))
-    if recording.outcome is None:
-        raise NotReplayableError(f"{file} holds no outcome to compare with")
-    tools: ToolServers | None = None if options.live_tools else RecordedToolServers(recording)
-    loaded = load_config(settings.config_dir, settings.env)
-    live = _live_provider(loaded.config, options.live_model)
-    client = ForkingClient(recording, options.from_step, live, in_process_client(env=loaded.env))
+async def _replay(settings: Settings, each: _Replayable, tools: ToolServers | None, client: LLMClient) -> ReplayOutcome:
     async with application(settings, tools=tools, llm=client) as running:
-        replayed = await _run(running, recording, str(file))
-    return ReplayOutcome(file, tuple(differences(recording.outcome, replayed)), replayed)
+        replayed = await _run(running, each.recording, str(each.file))
+    return ReplayOutcome(each.file, tuple(differences(each.outcome, replayed)), replayed)
 
 
 async def _run(running: Application, recording: Recording, source: str) -> RecordedOutcome:

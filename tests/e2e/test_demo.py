@@ -50,8 +50,8 @@ def test_an_unknown_sample_is_answered_with_those_there_are(tmp_path: Path) -> N
     assert "crashloop" in run.stderr
 
 
-def test_without_a_model_samples_are_recorded_and_other_alerts_are_told_what_to_set(tmp_path: Path) -> None:
-    with served(tmp_path) as server, server.client() as http:
+def test_without_a_model_samples_are_recorded_and_other_alerts_are_told_what_to_set(database_url: str, tmp_path: Path) -> None:
+    with served(tmp_path, env={"DATABASE_URL": database_url}) as server, server.client() as http:
         assert all(sample["recorded"] for sample in http.get("/api/v1/samples").json()["samples"])
         refused = http.post("/api/v1/alerts", json={"data": "disk full on db-3"})
         assert refused.status_code == 503
@@ -61,14 +61,14 @@ def test_without_a_model_samples_are_recorded_and_other_alerts_are_told_what_to_
         assert any("no model is configured" in warning["message"] for warning in http.get("/api/v1/system/warnings").json()["warnings"])
 
 
-async def test_with_a_model_samples_run_on_it_against_the_simulated_cluster(tmp_path: Path) -> None:
+async def test_with_a_model_samples_run_on_it_against_the_simulated_cluster(database_url: str, tmp_path: Path) -> None:
     model = ChatCompletions()
     async with vendor_server() as vendor:
         _local_model(tmp_path / "config", vendor.url)
         vendor.replies.extend(model.reply(Said(text=(answer,))) for answer in ("It was the config map.", "A config map broke it."))
         with anyio.fail_after(100):
             run = await anyio.run_process(
-                [*TARSY, "demo", "crashloop"], cwd=tmp_path, env=plain_environment(TARSY_DATA_DIR=str(tmp_path / "data")), check=False
+                [*TARSY, "demo", "crashloop"], cwd=tmp_path, env=plain_environment(DATABASE_URL=database_url), check=False
             )
         asked = vendor.bodies
     said = run.stdout.decode()
@@ -88,7 +88,7 @@ def test_a_sample_on_a_real_model_keeps_what_is_configured_for_it(tmp_path: Path
         assert {(agent.provider.name, agent.tool_calling, agent.llm_call_timeout) for agent in agents} == {("local", "react", 480)}
 
 
-def test_samples_play_through_an_llm_service_too(tmp_path: Path) -> None:
+def test_samples_play_through_an_llm_service_too(database_url: str, tmp_path: Path) -> None:
     service = subprocess.Popen(
         [*TARSY, "llm-service", "--port", "0"],
         cwd=tmp_path,
@@ -99,7 +99,7 @@ def test_samples_play_through_an_llm_service_too(tmp_path: Path) -> None:
     try:
         assert service.stdout
         address = service.stdout.readline().split()[-1]
-        env = {"TARSY_DATA_DIR": str(tmp_path / "data"), "TARSY_LLM_SERVICE_ADDR": address}
+        env = {"DATABASE_URL": database_url, "TARSY_LLM_SERVICE_ADDR": address}
         run = tarsy("demo", "--fast", cwd=tmp_path, env=env)
         examined = tarsy("doctor", "--port", "0", cwd=tmp_path, env=env)
     finally:
@@ -184,8 +184,8 @@ def test_the_doctor_says_what_to_do_about_everything_at_once(tmp_path: Path) -> 
     assert "3 to put right." in run.stdout
 
 
-def test_the_doctor_tells_a_port_taken_by_tarsy_from_one_taken_by_others(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
+def test_the_doctor_tells_a_port_taken_by_tarsy_from_one_taken_by_others(database_url: str, tmp_path: Path) -> None:
+    with served(tmp_path, env={"DATABASE_URL": database_url}) as server:
         run = tarsy("doctor", "--port", server.url.rpartition(":")[2], cwd=tmp_path, env=server.env)
     assert f"ok    port          TARSy already runs at {server.url}/" in run.stdout
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -194,7 +194,7 @@ def test_the_doctor_tells_a_port_taken_by_tarsy_from_one_taken_by_others(tmp_pat
     assert "choose another one: tarsy serve --port" in run.stdout
 
 
-async def test_the_doctor_calls_the_models_and_starts_the_tool_servers_when_asked(tmp_path: Path) -> None:
+async def test_the_doctor_calls_the_models_and_starts_the_tool_servers_when_asked(database_url: str, tmp_path: Path) -> None:
     model = ChatCompletions()
     async with vendor_server() as vendor:
         _local_model(tmp_path / "config", vendor.url)
@@ -212,7 +212,7 @@ async def test_the_doctor_calls_the_models_and_starts_the_tool_servers_when_aske
                 run = await anyio.run_process(
                     [*TARSY, "doctor", "--call", "--port", "0"],
                     cwd=tmp_path,
-                    env=plain_environment(TARSY_DATA_DIR=str(tmp_path / "data")),
+                    env=plain_environment(DATABASE_URL=database_url),
                     check=False,
                 )
             runs.append(run.stdout.decode() + run.stderr.decode())

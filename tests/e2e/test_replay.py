@@ -23,8 +23,8 @@ pytestmark = [pytest.mark.xdist_group("replay"), pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("installation")) as running:
+def server(tmp_path_factory: pytest.TempPathFactory, module_database_url: str) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("installation"), env={"DATABASE_URL": module_database_url}) as running:
         yield running
 
 

@@ -57,16 +57,18 @@ SETTINGS = {
     "io_method": "sync",
     "unix_socket_permissions": "0700",
 }
+# For data that nobody will miss: waiting for the disk would only cost time.
+THROWAWAY_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 @asynccontextmanager
-async def embedded_postgres(data_dir: Path) -> AsyncGenerator[str]:
-    """Run (or share) the server under `data_dir` and yield the URL of its database.
+async def embedded_postgres(data_dir: Path, *, throwaway: bool = False) -> AsyncGenerator[str]:
+    """Run (or share) the server under `data_dir` and yield the URL of its database; `throwaway` data need not survive the machine.
 
     Raises:
         EmbeddedPostgresError: with what is wrong and what to do about it.
     """
-    server = EmbeddedServer(data_dir)
+    server = EmbeddedServer(data_dir, throwaway=throwaway)
     await run_sync(server.open)
     try:
         yield server.url
@@ -94,9 +96,10 @@ def default_data_dir() -> Path:
 class EmbeddedServer:
     """One user's hold on the server of a data directory. Its methods block."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, *, throwaway: bool = False) -> None:
         self._home = data_dir.expanduser().resolve()
         self._pgdata = self._home / "postgres"
+        self._throwaway = throwaway
         self.url = ""
 
     def open(self) -> None:
@@ -236,7 +239,9 @@ class EmbeddedServer:
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir()
         account.own(fresh)
-        settings = [argument for name, value in SETTINGS.items() for argument in ("--set", f"{name}={value}")]
+        chosen = SETTINGS | THROWAWAY_SETTINGS if self._throwaway else SETTINGS
+        settings = [argument for name, value in chosen.items() for argument in ("--set", f"{name}={value}")]
+        settings += ["--no-sync"] if self._throwaway else []
         locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         try:
             run("initdb", ["-D", str(fresh), "-U", ROLE, "--auth=trust", *locale, *settings], account)
