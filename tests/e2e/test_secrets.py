@@ -8,14 +8,13 @@ import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import update
 
 from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, read_back, says, stage
+from integration.tools.overheard import overheard
 from tarsy.config.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
-from tarsy.db.tables import alert_sessions, metadata
-from tarsy.domain.claim import ClaimKind
+from tarsy.db.tables import metadata
 from tarsy.session.intake import Submission
-from tarsy.tools.servers import McpToolServers
+from tarsy.tools.masking import mask_alert
 from tarsy.wiring import Application
 
 FAULT_SERVER = Path(__file__).parents[1] / "contract" / "tools" / "fault_server.py"
@@ -51,11 +50,10 @@ def scenario(planted: list[str], forms: list[str]) -> Scenario:
             says(f"1.{SUMMARY}", 0, "Disk."),
         ],
         alert=f"login fails\n{texts[0]}\nplease look",
-        servers=McpToolServers(env={"PATH": "/usr/bin:/bin"}),
     )
 
 
-async def everything(running: Application, database_url: str) -> str:
+async def stored(running: Application, database_url: str) -> str:
     """Every row of every table, as text."""
     connection = await asyncpg.connect(database_url)
     try:
@@ -75,26 +73,23 @@ async def test_a_planted_secret_never_survives_a_whole_session(
     database_url: str, capsys: pytest.CaptureFixture[str], planted: list[str], forms: list[str]
 ) -> None:
     story = scenario(planted, forms)
-    async with story.running(database_url) as running:
-        assert running.pool is not None
-        masked = running.services.mask(story.alert)
-        await _replace_alert(running, masked)
-        await running.pool.work_off(ClaimKind.SESSION)
-        stored = await everything(running, database_url)
-        session = await running.services.sessions.get(SESSION_ID)
-        await running.services.sessions.purge(SESSION_ID, actor="tester")
+    # The scenario stores its alert directly; a submission would have masked it.
+    async with overheard(story, database_url, alert=mask_alert(story.alert, "security")) as session:
+        await session.work_off()
+        kept = await stored(session.running, database_url)
+        analysis = (await session.running.services.sessions.get(SESSION_ID)).final_analysis
+        await session.running.services.sessions.purge(SESSION_ID, actor="tester")
     printed = capsys.readouterr()
-    assert session.final_analysis == "It is the disk."
-    survivors = [secret for secret in planted if secret in stored or secret in printed.out or secret in printed.err]
-    assert survivors == []
-    assert base64.b64encode(planted[2].encode()).decode() not in stored
-    assert "found" in stored, "the rest of the result is there"
-
-
-async def _replace_alert(running: Application, masked: str) -> None:
-    """The scenario stores its alert directly; a submission would have masked it."""
-    async with running.engine.begin() as connection:
-        await connection.execute(update(alert_sessions).where(alert_sessions.c.id == SESSION_ID).values(alert_data=masked))
+    assert analysis == "It is the disk."
+    assert "found" in kept, "the rest of the result is there"
+    encoded = base64.b64encode(planted[2].encode()).decode()
+    for place, text in {
+        "stored": kept,
+        "logged": printed.out + printed.err,
+        "told": str(session.told),
+        "asked": str(session.asked),
+    }.items():
+        assert [secret for secret in (*planted, encoded) if secret in text] == [], place
 
 
 async def test_an_alert_is_masked_before_it_is_stored(database_url: str) -> None:

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 READ_ONLY = {"readOnlyHint": True}
+IDEMPOTENT = {"idempotentHint": True}
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 
@@ -22,8 +23,11 @@ TOOLS = [
     tool("environment"),
     tool("hang"),
     tool("crash"),
+    tool("crash_always", NOTHING, **READ_ONLY),
     tool("crash_once", {"type": "object", "properties": {"marker": {"type": "string"}}, "required": ["marker"]}, **READ_ONLY),
     tool("crash_once_writing", {"type": "object", "properties": {"marker": {"type": "string"}}, "required": ["marker"]}),
+    tool("crash_once_idempotent", {"type": "object", "properties": {"marker": {"type": "string"}}, "required": ["marker"]}, **IDEMPOTENT),
+    tool("say_and_wait", {"type": "object", "properties": {"marker": {"type": "string"}}, "required": ["marker"]}),
     tool("flood"),
     tool("endless_line"),
     tool("close_stdout"),
@@ -64,7 +68,14 @@ def spawn(pids: str) -> None:
         out.write(" ".join(str(pid) for pid in (os.getpid(), *(child.pid for child in children))))
 
 
-def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, Any]) -> None:  # noqa: C901, PLR0912 - one branch per fault
+def report(meta: dict[str, Any]) -> None:
+    """Say something on the side, in both ways there are."""
+    send({"method": "notifications/message", "params": {"level": "info", "data": "looking, password=hunter2"}})
+    progress = {"progressToken": meta.get("progressToken"), "progress": 1, "total": 2, "message": "halfway"}
+    send({"method": "notifications/progress", "params": progress})
+
+
+def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, Any]) -> None:  # noqa: C901, PLR0912, PLR0915 - one branch per fault
     match name:
         case "echo":
             answer(request_id, arguments["text"])
@@ -72,11 +83,11 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             answer(request_id, json.dumps(dict(os.environ)))
         case "hang":
             pass
-        case "crash":
+        case "crash" | "crash_always":
             sys.stderr.write("fatal: out of cheese, password=hunter2-in-stderr\n")
             sys.stderr.flush()
             os._exit(3)
-        case "crash_once" | "crash_once_writing":
+        case "crash_once" | "crash_once_writing" | "crash_once_idempotent":
             crash_unless_marked(arguments["marker"], request_id)
         case "flood":
             answer(request_id, "x" * (50 * 1024 * 1024))
@@ -104,14 +115,13 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             sys.stderr.write("connecting with password=hunter2\n")
             sys.stderr.flush()
             answer(request_id, "done")
+        case "say_and_wait":
+            report(meta)
+            while not os.path.exists(arguments["marker"]):  # noqa: PTH110 - as above
+                time.sleep(0.01)
+            answer(request_id, "done")
         case "log_and_progress":
-            send({"method": "notifications/message", "params": {"level": "info", "data": "looking, password=hunter2"}})
-            send(
-                {
-                    "method": "notifications/progress",
-                    "params": {"progressToken": meta.get("progressToken"), "progress": 1, "total": 2, "message": "halfway"},
-                }
-            )
+            report(meta)
             # Notifications are delivered by tasks of their own, so that they are seen before the answer ends the call.
             time.sleep(0.1)
             answer(request_id, "done")

@@ -54,13 +54,22 @@ async def test_a_crash_in_the_middle_of_a_call_is_told_with_the_last_words_and_t
         assert (await tools.call("fault.echo", "again")).content == "again"
 
 
-async def test_a_lost_call_is_made_again_only_if_the_tool_is_read_only(tmp_path: Path) -> None:
+async def test_a_lost_call_is_made_again_only_if_the_tool_is_read_only_or_idempotent(tmp_path: Path) -> None:
     async with opened(fault()) as tools:
-        safe = await tools.call("fault.crash_once", str(tmp_path / "a"))
-        assert (safe.is_error, safe.content) == (False, "second time")
+        for harmless in ("crash_once", "crash_once_idempotent"):
+            safe = await tools.call(f"fault.{harmless}", str(tmp_path / harmless))
+            assert (safe.is_error, safe.content) == (False, "second time")
         unsafe = await tools.call("fault.crash_once_writing", str(tmp_path / "b"))
         assert unsafe.is_error
         assert "Whether it took effect is unknown" in unsafe.content
+
+
+async def test_a_call_that_is_lost_twice_is_not_made_a_third_time() -> None:
+    async with opened(fault()) as tools:
+        lost = await tools.call("fault.crash_always")
+        assert lost.is_error
+        assert "connection to tool server 'fault' was lost" in lost.content
+        assert (await tools.call("fault.echo", "again")).content == "again"
 
 
 async def test_a_flood_of_fifty_megabytes_is_clipped_not_refused() -> None:

@@ -1,0 +1,74 @@
+"""The application on a scenario with real tools, and everything it lets out: to the model, and to whoever watches."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import anyio
+import orjson
+
+from e2e.agents.scenario import SESSION_ID, Scenario
+from tarsy.domain.claim import ClaimKind
+from tarsy.domain.live import session_channel
+from tarsy.llm.client import Chunk, GenerateInput, LLMClient
+from tarsy.llm.health import LLMHealth
+from tarsy.llm.in_process import in_process_client
+from tarsy.settings import Settings
+from tarsy.wiring import Application, application
+
+
+@dataclass(frozen=True, slots=True)
+class Eavesdropper:
+    """A model client that notes what it is asked."""
+
+    inner: LLMClient
+    asked: list[str]
+
+    def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        self.asked.append(repr(request))
+        return self.inner.generate(request)
+
+    async def health(self) -> LLMHealth:
+        return await self.inner.health()
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+@dataclass(slots=True)
+class Overheard:
+    """A running scenario, the requests its model got and the messages a watcher of its session got."""
+
+    running: Application
+    asked: list[str]
+    told: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    async def work_off(self, on_told: Callable[[], object] = bool) -> None:
+        """Run the session to its end, watching; `on_told` is called whenever the watcher has got something."""
+        assert self.running.pool is not None
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(self._watch, on_told)
+                await self.running.pool.work_off(ClaimKind.SESSION)
+
+    async def _watch(self, on_told: Callable[[], object], *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        hub = self.running.services.hub
+        with hub.connect() as connection:
+            await hub.subscribe(connection, session_channel(SESSION_ID), 0)
+            task_status.started()
+            while not any(message["type"] == "session.completed" for message in self.told):
+                self.told += [orjson.loads(message) for message in await connection.next_messages()]
+                on_told()
+
+
+@asynccontextmanager
+async def overheard(story: Scenario, database_url: str, *, alert: str | None = None) -> AsyncGenerator[Overheard]:
+    """The scenario's chain with the tools it configures, its alert stored (masked already, if it is another one)."""
+    recording = story.recording
+    asked: list[str] = []
+    llm = Eavesdropper(in_process_client(env={}, recordings=lambda _: recording, replay_speed=story.replay_speed), asked)
+    settings = Settings(env={"PATH": "/usr/bin:/bin"}, database_url=database_url)
+    async with application(settings, llm=llm) as running:
+        await running.services.sessions.insert(replace(story.session(), alert_data=alert or story.alert))
+        yield Overheard(running, asked)
