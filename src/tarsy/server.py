@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarsy.api.auth import check_bind
 from tarsy.api.tokens import read_tokens
-from tarsy.api.unsent import keep_little_unsent
+from tarsy.api.unread import expect_reading
 from tarsy.config.loader import load_config
 from tarsy.settings import CannotServeError, Role, Settings
 from tarsy.wiring import Application, application
@@ -125,7 +125,7 @@ def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    keep_little_unsent(listening)
+    expect_reading(listening)
     try:
         listening.bind((settings.host, settings.port))
     except OSError as error:
