@@ -51,13 +51,35 @@ def tokens_of(message: ConversationMessage) -> int:
     return estimate_tokens(message.content) + calls + _OVERHEAD
 
 
-def fit(messages: Sequence[Message], *, window: int, tool_tokens: int, pointer: Pointer) -> Compaction:
+class Scales:
+    """Weighs each message of a conversation once, and knows those that cannot get any lighter."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[str, int] = {}
+        self._settled: set[str] = set()
+
+    def weigh(self, message: Message) -> int:
+        tokens = self._tokens.get(message.id)
+        if tokens is None:
+            tokens = self._tokens[message.id] = tokens_of(message.body)
+        return tokens
+
+    def is_settled(self, message: Message) -> bool:
+        return message.id in self._settled
+
+    def settle(self, message: Message) -> None:
+        """Take note of a message that is in its last form now, whatever it weighed before."""
+        self._settled.add(message.id)
+        self._tokens[message.id] = tokens_of(message.body)
+
+
+def fit(messages: Sequence[Message], scales: Scales, *, window: int, tool_tokens: int, pointer: Pointer) -> Compaction:
     """Replace the oldest tool results by pointers until the conversation fits.
 
     `pointer` says what stands in for a message, or None when it is no tool result (or already a pointer). The newest turn's
     results are touched last: the model has not read them yet.
     """
-    used = sum(tokens_of(message.body) for message in messages) + tool_tokens
+    used = sum(map(scales.weigh, messages)) + tool_tokens
     if used <= window * USABLE_SHARE:
         return Compaction(tuple(messages), ())
     fitted = list(messages)
@@ -65,22 +87,27 @@ def fit(messages: Sequence[Message], *, window: int, tool_tokens: int, pointer: 
     for index, message in enumerate(messages):
         if used <= window * TARGET_SHARE:
             break
-        stand_in = pointer(message) if len(message.body.content) > _WORTH_COMPACTING else None
-        if stand_in is None or len(stand_in) >= len(message.body.content):
+        if scales.is_settled(message):
             continue
-        used -= estimate_tokens(message.body.content) - estimate_tokens(stand_in)
-        fitted[index] = replace(message, body=replace(message.body, content=stand_in))
-        replaced.append((message.id, stand_in))
+        stand_in = pointer(message) if len(message.body.content) > _WORTH_COMPACTING else None
+        if stand_in is not None and len(stand_in) < len(message.body.content):
+            fitted[index] = replace(message, body=replace(message.body, content=stand_in))
+            replaced.append((message.id, stand_in))
+        used -= scales.weigh(message)
+        scales.settle(fitted[index])
+        used += scales.weigh(fitted[index])
     return Compaction(tuple(fitted), tuple(replaced))
 
 
-def without_oldest_turns(messages: Sequence[ConversationMessage], *, window: int, tool_tokens: int) -> tuple[ConversationMessage, ...]:
+def without_oldest_turns(
+    messages: Sequence[ConversationMessage], weights: Sequence[int], *, window: int, tool_tokens: int
+) -> tuple[ConversationMessage, ...]:
     """Leave out the oldest turns of a conversation that is too long even with every result compacted.
 
-    A turn is an answer with everything up to the next answer, so calls and results stay together. The opening and the
+    `weights` are the messages' tokens. A turn is an answer with everything up to the next answer, so calls and results stay together. The opening and the
     newest turn always stay.
     """
-    used = sum(tokens_of(message) for message in messages) + tool_tokens
+    used = sum(weights) + tool_tokens
     starts = [index for index, message in enumerate(messages) if message.role is Role.ASSISTANT]
     if used <= window * USABLE_SHARE or not starts:
         return tuple(messages)
@@ -88,7 +115,7 @@ def without_oldest_turns(messages: Sequence[ConversationMessage], *, window: int
     for index, following in pairwise(starts):
         if used <= window * TARGET_SHARE:
             break
-        used -= sum(tokens_of(message) for message in messages[index:following])
+        used -= sum(weights[index:following])
         keep_from = following
     left_out = sum(start < keep_from for start in starts)
     note = (ConversationMessage(Role.USER, _LEFT_OUT.format(count=left_out)),) if left_out else ()

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tarsy.agent.budget import DEFAULT_WINDOW, Pointer, fit, without_oldest_turns
+from tarsy.agent.budget import DEFAULT_WINDOW, Pointer, Scales, fit, tokens_of, without_oldest_turns
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.iteration import IterationState, state_after
 from tarsy.agent.model_call import CompletedCall, ModelCall, TextRouter
@@ -29,6 +29,7 @@ class Run:
         self.scribe = scribe
         self.messages: list[Message] = list(stored.messages)
         self.state: IterationState = state_after(stored.calls, config.max_iterations, provider=config.provider.name)
+        self._scales = Scales()
         self.catalog = ToolCatalog()
         self.call_ids = {call.id for message in stored.messages for call in message.body.tool_calls}
         self.usage = stored.usage
@@ -58,7 +59,8 @@ class Run:
         provider, backend = self._models[0]
         config = self.context.config
         window = provider.context_window or DEFAULT_WINDOW
-        messages = without_oldest_turns((*self.conversation, *extra), window=window, tool_tokens=_tokens_of_tools(tools))
+        weights = [*map(self._scales.weigh, self.messages), *map(tokens_of, extra)]
+        messages = without_oldest_turns((*self.conversation, *extra), weights, window=window, tool_tokens=_tokens_of_tools(tools))
         request = GenerateInput(
             session_id=self.context.session_id,
             execution_id=self.context.execution_id,
@@ -85,7 +87,7 @@ class Run:
     async def make_room(self, pointer: Pointer, tools: tuple[ToolDefinition, ...], *, share: float = 1.0) -> bool:
         """Compact the oldest tool results if the next call would burst the model's window; say whether anything changed."""
         window = int((self.provider.context_window or DEFAULT_WINDOW) * share)
-        compaction = fit(self.messages, window=window, tool_tokens=_tokens_of_tools(tools), pointer=pointer)
+        compaction = fit(self.messages, self._scales, window=window, tool_tokens=_tokens_of_tools(tools), pointer=pointer)
         if compaction.replaced:
             self.messages = list(compaction.messages)
             await self.scribe.commit(compacted=tuple(Compacted(*replaced, self._turn) for replaced in compaction.replaced))

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
 from uuid import uuid4
 
+import anyio
+
 from tarsy.agent.execution import ExecutionContext
 from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange
@@ -37,12 +39,19 @@ class Scribe:
         self._written: dict[str, int] = {}
         # Model call → events that are complete as soon as it is stored.
         self._awaiting: dict[str, list[str]] = {}
+        self._writing = anyio.Lock()
 
     async def commit(self, **parts: Unpack[StepParts]) -> None:
         """Write a step. The journal writes it whole, whoever cancels meanwhile."""
         awaited = [event for call in parts.get("llm_interactions", ()) for event in self._awaiting.pop(call.id, ())]
         parts["closed"] = (*(self.close(event) for event in awaited), *parts.get("closed", ()))
-        await self._context.journal.commit(Step(claim=self._context.claim, **parts))
+        # One after the other: eight results at once would only wait for each other, on eight connections.
+        with anyio.CancelScope(shield=True):
+            await self._writing.acquire()
+        try:
+            await self._context.journal.commit(Step(claim=self._context.claim, **parts))
+        finally:
+            self._writing.release()
 
     def reserve(self, count: int) -> range:
         """Sequence numbers for messages that will be stored later, in whatever order they come."""

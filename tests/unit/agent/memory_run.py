@@ -9,6 +9,7 @@ from typing import Any
 from e2e.agents.scenario import NONCE, SERVER, Scenario
 from tarsy.agent.agent import create_agent
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import PromptContext
 from tarsy.agent.stopping import Stopping
@@ -123,6 +124,7 @@ class MemoryRun:
     track: str
     journal: MemoryJournal = field(default_factory=MemoryJournal)
     asked: Counter[str] = field(default_factory=Counter[str])
+    tools: ToolExecutor | None = None
 
     async def go_on(self) -> ExecutionResult:
         async with self._context() as context:
@@ -147,7 +149,7 @@ class MemoryRun:
                 )
             ),
             llm=llm,
-            tools=CountingTools(RecordedTools(recording, self.track), self.asked),
+            tools=self.tools or CountingTools(RecordedTools(recording, self.track), self.asked),
             journal=self.journal,
             live=self.journal,
             results=self.journal,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.budget import TARGET_SHARE, USABLE_SHARE, fit, tokens_of, without_oldest_turns
+from tarsy.agent.budget import TARGET_SHARE, USABLE_SHARE, Scales, fit, tokens_of, without_oldest_turns
 from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, IterationState, next_move, state_after
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.interaction import LLMInteractionKind
@@ -55,7 +55,7 @@ def _conversation(turns: list[tuple[int, int]]) -> list[ConversationMessage]:
 @given(TURNS, st.integers(500, 20_000))
 def test_whatever_is_left_out_calls_and_results_stay_together(turns: list[tuple[int, int]], window: int) -> None:
     messages = _conversation(turns)
-    kept = without_oldest_turns(messages, window=window, tool_tokens=0)
+    kept = without_oldest_turns(messages, [tokens_of(message) for message in messages], window=window, tool_tokens=0)
     assert kept[:2] == tuple(messages[:2])
     asked = [call.id for message in kept for call in message.tool_calls]
     assert [message.tool_call_id for message in kept if message.role is Role.TOOL] == asked
@@ -75,10 +75,14 @@ def test_a_conversation_that_fits_is_left_alone_and_one_that_does_not_gets_small
         return "[see above]" if message.body.role is Role.TOOL else None
 
     before = sum(tokens_of(body) for body in bodies)
-    compaction = fit(stored, window=window, tool_tokens=0, pointer=pointer)
+    scales = Scales()
+    compaction = fit(stored, scales, window=window, tool_tokens=0, pointer=pointer)
     after = sum(tokens_of(message.body) for message in compaction.messages)
     if before <= window * USABLE_SHARE:
         assert not compaction.replaced
     elif after > window * TARGET_SHARE:
         assert all(len(message.body.content) <= 400 for message in compaction.messages if message.body.role is Role.TOOL)
     assert after <= before
+    assert sum(map(scales.weigh, compaction.messages)) == after, "what was weighed before is weighed again when it changes"
+    again = fit(compaction.messages, scales, window=window, tool_tokens=0, pointer=pointer)
+    assert {message_id for message_id, _ in again.replaced}.isdisjoint(message_id for message_id, _ in compaction.replaced)

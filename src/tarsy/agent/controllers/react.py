@@ -1,5 +1,6 @@
 """ReAct: tools are described in the prompt, calls are parsed from text, results are `Observation:` messages."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import assert_never
@@ -105,8 +106,8 @@ class ReActSpeech:
     def pointer(self, prompts: PromptBuilder, messages: Sequence[Message], message: Message) -> str | None:
         if message.body.role is not Role.USER or not message.body.content.startswith(_OBSERVATION):
             return None
-        asked = next((before for before in messages if before.sequence_number == message.sequence_number - 1), None)
-        parsed = parse(asked.body.content) if asked else None
+        place = bisect_left(messages, message.sequence_number - 1, key=lambda before: before.sequence_number)
+        parsed = parse(messages[place].body.content)
         tool = parsed.tool if isinstance(parsed, ReActAction) else "a tool"
         content = message.body.content.removeprefix(_OBSERVATION).lstrip()
         return format_observation(prompts.build_compaction_pointer(_call_id(message.sequence_number - 1), tool, content))

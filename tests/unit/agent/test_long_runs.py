@@ -1,0 +1,59 @@
+"""A long investigation: what a turn costs does not grow with the number of turns before it."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from e2e.agents.scenario import PROVIDER, Scenario, agent, calls, chain, says, stage
+from tarsy.domain.agent import ToolCalling
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.status import RunStatus
+from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from unit.agent.memory_run import MemoryRun
+
+TRACK = "0.look/1.Investigator"
+SMALL = PROVIDER.model_copy(update={"context_window": 16_000})
+TURNS = 300
+PER_TURN = 7
+
+
+class TalkativeTools:
+    """Tools with much to say, which keep the time."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    async def list_tools(self) -> ToolCatalog:
+        return ToolCatalog((ToolDefinition("k8s.logs", "Read a pod's log.", {"type": "object"}, read_only=True),))
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        del on_output
+        self.times.append(time.process_time())
+        return ToolResult(call=call, content=f"line of {call.id}\n" * 60, started_at=datetime.now(UTC))
+
+
+def _native(turn: int) -> list[object]:
+    return [calls(f"c{turn}-{number}", "k8s.logs", pod=f"{turn}-{number}") for number in range(PER_TURN)]
+
+
+def _react(turn: int) -> list[object]:
+    return [f'Thought: Pod {turn} is next.\nAction: k8s.logs\nAction Input: {{"pod": "{turn}"}}']
+
+
+@pytest.mark.parametrize(("speaking", "asks"), [(ToolCalling.NATIVE, _native), (ToolCalling.REACT, _react)])
+async def test_the_last_hundred_turns_cost_no_more_than_the_first(speaking: ToolCalling, asks: Callable[[int], list[object]]) -> None:
+    said = [says(TRACK, turn, *asks(turn)) for turn in range(TURNS)]
+    config = agent(max_iterations=TURNS + 1, provider=SMALL, tool_calling=speaking)
+    tools = TalkativeTools()
+    run = MemoryRun(Scenario(chain(stage(config)), [*said, says(TRACK, TURNS, "Final Answer: Done.")]), TRACK, tools=tools)
+    result = await run.go_on()
+    assert result.status is RunStatus.COMPLETED
+    per_turn = len(tools.times) // TURNS
+    assert per_turn == (PER_TURN if speaking is ToolCalling.NATIVE else 1)
+    begins = tools.times[::per_turn]
+    # The first fifty fill the model's window; from there on every turn makes room for itself.
+    early, late = begins[150] - begins[50], begins[299] - begins[199]
+    assert late < 3 * early, f"the first hundred took {early:.2f} s, the last {late:.2f} s"
+    assert max(len(call.request.get("messages", ())) for call in run.journal.llm) < 300, "what is sent does not grow either"
