@@ -9,6 +9,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { me } from "@/api/account";
 import { ApiError, worthRetrying } from "@/api/client";
+import { ProseStyles } from "@/components/prose";
 import { LiveProvider, liveAddress } from "@/live/connection";
 import { LiveSocket } from "@/live/socket";
 import { Gate } from "./gate";
@@ -37,6 +38,7 @@ createRoot(root).render(
     <CacheProvider value={styles}>
       <ThemeProvider theme={theme} defaultMode="system" noSsr>
         <CssBaseline enableColorScheme />
+        <ProseStyles />
         <QueryClientProvider client={queries}>
           <Gate>
             <LiveProvider socket={socket}>

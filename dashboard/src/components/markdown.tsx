@@ -2,7 +2,7 @@
 import Box from "@mui/material/Box";
 import { lazy, memo, Suspense } from "react";
 import { markdownBlocks } from "./markdown-blocks";
-import { PROSE } from "./prose";
+import { PROSE_CLASS } from "./prose";
 
 const Rendered = lazy(() => import("./markdown-renderer"));
 
@@ -18,10 +18,10 @@ const Block = memo(function Block({ text }: { text: string }) {
 export function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
   const blocks = growing ? markdownBlocks(text) : [text];
   return (
-    <Box sx={PROSE}>
+    <div className={PROSE_CLASS}>
       {blocks.map((block, index) => (
         <Block key={index} text={block} />
       ))}
-    </Box>
+    </div>
   );
 }

@@ -78,6 +78,20 @@ export function eventsOfRow(row: TimelineRow): TimelineEvent[] {
   }
 }
 
+/** A row with its events as they are now; the rows themselves are made only when events come or end. */
+export function currentRow<Row extends TimelineRow>(row: Row, now: (event: TimelineEvent) => TimelineEvent): Row {
+  const fresh = (event: TimelineEvent | null) => event && now(event);
+  switch (row.kind) {
+    case "event":
+      return { ...row, event: now(row.event) };
+    case "tool":
+      return { ...row, call: fresh(row.call), result: fresh(row.result), summary: fresh(row.summary) };
+    case "stage":
+    case "agents":
+      return row;
+  }
+}
+
 /** All rows of the stages, in their order; of a parallel stage only the selected agent's, or none where they stand side by side. */
 export function timelineRows(
   stages: readonly StageView[],

@@ -6,6 +6,8 @@ import { cutAtCharacter, lengthInCharacters } from "./characters";
 export interface TimelineBuffer {
   /** In the order of the session. An event that did not change is the same object as before. */
   readonly events: readonly TimelineEvent[];
+  /** The events as they were when one last came or ended: the same array for as long as only text grows. */
+  readonly shape: readonly TimelineEvent[];
   readonly indexById: ReadonlyMap<string, number>;
   /** How many characters of each open stream are here. */
   readonly streamed: ReadonlyMap<string, number>;
@@ -13,7 +15,7 @@ export interface TimelineBuffer {
   readonly incomplete: boolean;
 }
 
-export const EMPTY_TIMELINE: TimelineBuffer = { events: [], indexById: new Map(), streamed: new Map(), incomplete: false };
+export const EMPTY_TIMELINE: TimelineBuffer = { events: [], shape: [], indexById: new Map(), streamed: new Map(), incomplete: false };
 
 /** What the server stored, as it was read by REST. Text of open streams that is already here is kept. */
 export function loaded(events: readonly TimelineEvent[], before: TimelineBuffer = EMPTY_TIMELINE): TimelineBuffer {
@@ -25,7 +27,7 @@ export function loaded(events: readonly TimelineEvent[], before: TimelineBuffer 
     streamed.set(event.id, characters);
     return known && characters > 0 ? { ...event, content: known.content } : event;
   });
-  return { events: kept, indexById: new Map(kept.map((event, index) => [event.id, index])), streamed, incomplete: false };
+  return { events: kept, shape: kept, indexById: new Map(kept.map((event, index) => [event.id, index])), streamed, incomplete: false };
 }
 
 export function eventById(buffer: TimelineBuffer, id: string): TimelineEvent | undefined {
@@ -45,6 +47,7 @@ class Draft {
   private events: TimelineEvent[] | null = null;
   private indexById: Map<string, number> | null = null;
   private streamed: Map<string, number> | null = null;
+  private reshaped = false;
   private incomplete: boolean;
   private readonly base: TimelineBuffer;
 
@@ -89,6 +92,7 @@ class Draft {
     if (!events && !indexById && !streamed && incomplete === this.base.incomplete) return this.base;
     return {
       events: events ?? this.base.events,
+      shape: this.reshaped && events ? events : this.base.shape,
       indexById: indexById ?? this.base.indexById,
       streamed: streamed ?? this.base.streamed,
       incomplete,
@@ -100,6 +104,7 @@ class Draft {
     this.events ??= [...this.base.events];
     this.indexById ??= new Map(this.base.indexById);
     this.indexById.set(event.id, this.events.push(event) - 1);
+    this.reshaped = true;
     if (event.status === "streaming") this.note(event.id, 0);
   }
 
@@ -118,6 +123,7 @@ class Draft {
       metadata: { ...event.metadata, ...message.metadata },
       completed_at: message.completed_at,
     });
+    this.reshaped = true;
     this.streamed ??= new Map(this.base.streamed);
     this.streamed.delete(event.id);
   }

@@ -1,54 +1,28 @@
 """Writing an alert: its text, its tools, and what the agent that gets it really has."""
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from playwright.sync_api import Browser, Page, expect
 
 from e2e.dashboard.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture
-from e2e.tarsy_process import Served, served
+from e2e.dashboard.recorded_server import AGENT, SUMMARY, call, recorded_server, says
+from e2e.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
-SIMULATED = {"type": "stdio", "command": sys.executable, "args": ["-P", "-m", "tarsy.demo.cluster", "--incident", "crashloop"]}
-CONFIG = {
-    "mcp_servers": {"cluster": {"transport": SIMULATED}, "standby": {"transport": SIMULATED}},
-    "agents": {"PodAgent": {"mcp_servers": ["cluster", "standby"]}},
-    "agent_chains": {"pods": {"alert_types": ["pods"], "stages": [{"name": "look", "agents": [{"name": "PodAgent"}]}]}},
-    "defaults": {"llm_provider": "tape", "alert_type": "pods"},
-}
-PROVIDERS = {"llm_providers": {"tape": {"type": "replay", "model": "recorded", "recording": "tape.yaml"}}}
-
-
-def says(track: str, turn: int, *chunks: dict[str, Any]) -> dict[str, Any]:
-    return {"track": track, "turn": turn, "chunks": list(chunks)}
-
-
-def call(number: int, tool: str) -> dict[str, Any]:
-    return {"tool_call": {"id": f"call-{number}", "name": f"cluster.{tool}", "arguments": {"namespace": "shop"}}}
-
-
-AGENT = "0.look/1.PodAgent"
-TAPE = {
-    "tarsy_recording": 1,
-    "calls": [
-        says(AGENT, 0, call(1, "pods_list"), call(2, "secrets_list")),
-        says(AGENT, 1, {"text": "## Root cause\n\nThe pods were listed, the secrets were not."}),
-        says("1.executive summary/1.ExecSummaryAgent", 0, {"text": "Pods only."}),
-    ],
-}
+CALLS = (
+    says(AGENT, 0, call(1, "pods_list", namespace="shop"), call(2, "secrets_list", namespace="shop")),
+    says(AGENT, 1, {"text": "## Root cause\n\nThe pods were listed, the secrets were not."}),
+    says(SUMMARY, 0, {"text": "Pods only."}),
+)
 
 
 @pytest.fixture(scope="module")
 def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with tool servers of its own, which the samples do not need."""
-    directory = tmp_path_factory.mktemp("configured")
-    for name, content in (("tarsy.yaml", CONFIG), ("llm-providers.yaml", PROVIDERS), ("tape.yaml", TAPE)):
-        (directory / name).write_text(yaml.safe_dump(content))
-    with served(directory, env={"TARSY_CONFIG_DIR": str(directory)}) as running:
+    with recorded_server(tmp_path_factory.mktemp("configured"), *CALLS, servers=("cluster", "standby")) as running:
         yield running
 
 

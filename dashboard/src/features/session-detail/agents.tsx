@@ -6,13 +6,13 @@ import Tabs from "@mui/material/Tabs";
 import Typography from "@mui/material/Typography";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { Columns2, Rows2 } from "lucide-react";
-import { useLayoutEffect, useMemo, useRef } from "react";
+import { useCallback, useLayoutEffect, useMemo, useRef } from "react";
 import { Badge, FaceIcon } from "@/components/badge";
 import { Spoken } from "@/components/spoken";
 import { Elapsed } from "@/components/times";
 import { Entry } from "@/faces/entries";
 import { RUN_FACES } from "@/faces/statuses";
-import { entryRows } from "@/faces/timeline-rows";
+import { currentRow, entryRows } from "@/faces/timeline-rows";
 import type { ExecutionView, StageView, TimelineEvent } from "@/wire/types";
 import { CancelAgent } from "./cancel-agent";
 
@@ -61,6 +61,7 @@ export function AgentTabs({ stage, selected, columns, onSelect, onColumns, onCan
 interface AgentColumnsProps {
   stage: StageView;
   events: readonly TimelineEvent[];
+  now: (event: TimelineEvent) => TimelineEvent;
   onLink: (eventId: string) => void;
   onCancelAgent: (executionId: string) => void;
 }
@@ -75,7 +76,7 @@ export function AgentColumns({ stage, ...rest }: AgentColumnsProps) {
   );
 }
 
-function Column({ execution, events, onLink, onCancelAgent }: Omit<AgentColumnsProps, "stage"> & { execution: ExecutionView }) {
+function Column({ execution, events, now, onLink, onCancelAgent }: Omit<AgentColumnsProps, "stage"> & { execution: ExecutionView }) {
   const rows = useMemo(() => entryRows(events.filter((event) => event.execution_id === execution.id)), [events, execution.id]);
   const container = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
@@ -84,7 +85,7 @@ function Column({ execution, events, onLink, onCancelAgent }: Omit<AgentColumnsP
     count: rows.length,
     getScrollElement: () => container.current,
     estimateSize: () => 44,
-    getItemKey: (index) => rows[index]?.key ?? index,
+    getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
     overscan: 6,
   });
   useLayoutEffect(() => {
@@ -96,7 +97,7 @@ function Column({ execution, events, onLink, onCancelAgent }: Omit<AgentColumnsP
       <Typography variant="body2" component="div" sx={{ display: "flex", flexWrap: "wrap", columnGap: 1, px: 2, py: 0.75, alignItems: "center", minHeight: 42 }}>
         <strong>{execution.agent_name}</strong>
         <Badge face={RUN_FACES[execution.status]} />
-        <Typography variant="caption" color="textSecondary" sx={{ flex: 1 }}>
+        <Typography variant="caption" color="textSecondary" sx={{ flex: 1, whiteSpace: "nowrap" }}>
           {execution.started_at && <Elapsed since={execution.started_at} until={execution.completed_at} />}
         </Typography>
         <CancelAgent execution={execution} onCancel={onCancelAgent} />
@@ -110,15 +111,20 @@ function Column({ execution, events, onLink, onCancelAgent }: Omit<AgentColumnsP
           const box = event.currentTarget;
           atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
         }}
-        sx={{ height: "65vh", overflowY: "auto" }}
+        sx={{ maxHeight: "65vh", overflowY: "auto", pb: 0.5 }}
       >
+        {rows.length === 0 && (
+          <Typography variant="body2" color="textSecondary" sx={{ px: 2, py: 1 }}>
+            {execution.completed_at ? "Nothing was recorded." : "Nothing yet."}
+          </Typography>
+        )}
         <Box sx={{ position: "relative" }} style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map((item) => {
             const row = rows[item.index];
             return (
               row && (
                 <Box key={item.key} ref={virtual.measureElement} data-index={item.index} sx={{ position: "absolute", top: 0, left: 0, right: 0 }} style={{ transform: `translateY(${item.start}px)` }}>
-                  <Entry row={row} onLink={onLink} />
+                  <Entry row={currentRow(row, now)} onLink={onLink} />
                 </Box>
               )
             );

@@ -3,14 +3,14 @@ import Button from "@mui/material/Button";
 import MuiLink from "@mui/material/Link";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
-import { useState } from "react";
+import { memo, useState } from "react";
 import { DataView } from "@/components/data-view";
 import { readable } from "@/components/structured-text";
 import { Section } from "@/components/section";
 import { selectionLine } from "@/faces/selection-line";
 import type { SessionDetail } from "@/wire/types";
 
-export function AlertPanel({ session }: { session: SessionDetail }) {
+export const AlertPanel = memo(function AlertPanel({ session }: { session: SessionDetail }) {
   const [raw, setRaw] = useState(false);
   const structured = readable(session.alert_data).format !== "text";
   return (
@@ -42,4 +42,4 @@ export function AlertPanel({ session }: { session: SessionDetail }) {
       </Stack>
     </Section>
   );
-}
+});

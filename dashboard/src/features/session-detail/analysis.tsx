@@ -4,6 +4,7 @@ import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Typography from "@mui/material/Typography";
 import { Download } from "lucide-react";
+import { memo } from "react";
 import { CopyButton } from "@/components/copy-button";
 import { downloadText } from "@/components/download";
 import { Markdown } from "@/components/markdown";
@@ -11,7 +12,7 @@ import { Section } from "@/components/section";
 import type { SessionDetail } from "@/wire/types";
 import { reportOf } from "./report";
 
-export function Analysis({ session }: { session: SessionDetail }) {
+export const Analysis = memo(function Analysis({ session }: { session: SessionDetail }) {
   const { executive_summary: summary, final_analysis: analysis } = session;
   if (!summary && !analysis) return null;
   const report = reportOf(session);
@@ -45,4 +46,4 @@ export function Analysis({ session }: { session: SessionDetail }) {
       </Box>
     </Section>
   );
-}
+});

@@ -8,8 +8,9 @@ import DialogContentText from "@mui/material/DialogContentText";
 import DialogTitle from "@mui/material/DialogTitle";
 import Typography from "@mui/material/Typography";
 import { Ban, ListTree, RotateCcw } from "lucide-react";
-import { useState } from "react";
+import { memo, useState } from "react";
 import { Badge } from "@/components/badge";
+import { clamped } from "@/components/clamped";
 import { MONO } from "@/components/fonts";
 import { formatCount } from "@/components/format";
 import { LinkButton, TextLink } from "@/components/links";
@@ -19,14 +20,14 @@ import { RecordedMark } from "@/faces/recorded";
 import { hasEnded, SESSION_FACES } from "@/faces/statuses";
 import type { SessionDetail } from "@/wire/types";
 
-export function Header({ session, onCancel }: { session: SessionDetail; onCancel: () => void }) {
+export const Header = memo(function Header({ session, onCancel }: { session: SessionDetail; onCancel: () => void }) {
   return (
     <>
-      <Box sx={{ position: "sticky", top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
+      <Box sx={{ position: { sm: "sticky" }, top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
         <Typography component="div" data-testid="session-status">
           <Badge face={SESSION_FACES[session.status]} />
         </Typography>
-        <Typography variant="h1" sx={{ flex: "1 1 260px", minWidth: 0, overflow: "hidden", textOverflow: "ellipsis", whiteSpace: { sm: "nowrap" } }} title={session.title}>
+        <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={session.title}>
           {session.title}
         </Typography>
         <Actions session={session} onCancel={onCancel} />
@@ -36,7 +37,7 @@ export function Header({ session, onCancel }: { session: SessionDetail; onCancel
       </Box>
     </>
   );
-}
+});
 
 function Facts({ session }: { session: SessionDetail }) {
   const models = [...new Set(session.stages.flatMap((stage) => stage.executions.map((execution) => execution.model_name)))];

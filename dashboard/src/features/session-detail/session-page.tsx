@@ -4,11 +4,12 @@ import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { cancelExecution, cancelSession, refreshSession } from "@/api/sessions";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { hasEnded, reasonBeside, SESSION_FACES } from "@/faces/statuses";
+import { eventById } from "@/live/timeline-buffer";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";
 import { Analysis } from "./analysis";
@@ -50,29 +51,32 @@ function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
   useTitle(session);
   useShowResult(ended && session.final_analysis !== null);
 
-  const events = feed.buffer.events;
+  const { buffer } = feed;
   const chatStages = useMemo(() => new Set(session.stages.filter((stage) => stage.stage_type === "chat").map((stage) => stage.id)), [session.stages]);
   const stages = useMemo(() => session.stages.filter((stage) => !chatStages.has(stage.id)), [session.stages, chatStages]);
-  const shown = useMemo(() => events.filter((event) => event.stage_id === null || !chatStages.has(event.stage_id)), [events, chatStages]);
+  const shown = useMemo(() => buffer.shape.filter((event) => event.stage_id === null || !chatStages.has(event.stage_id)), [buffer.shape, chatStages]);
+  const now = (event: TimelineEvent) => eventById(buffer, event.id) ?? event;
+  const nodes = useMemo(() => stageGraph(session), [session]);
+  const showStage = useCallback((id: string) => setStageTarget({ id }), []);
   const { final_analysis: analysis, executive_summary: summary } = session;
   const repeated = useMemo(() => new Set(ended ? [analysis, summary].filter((text) => text !== null) : []), [ended, analysis, summary]);
   return (
     <Stack spacing={2}>
-      <Header session={session} onCancel={() => cancel.mutate()} />
+      <Header session={session} onCancel={cancel.mutate} />
       {(cancel.error ?? cancelAgent.error) && <Failure what="It could not be cancelled." error={cancel.error ?? cancelAgent.error} />}
       {reason && (
         <Alert severity={session.status === "failed" ? "error" : "warning"} variant="outlined" sx={{ overflowWrap: "anywhere" }}>
           {reason}
         </Alert>
       )}
-      <StageGraphView nodes={stageGraph(session)} ended={ended} onStage={(id) => setStageTarget({ id })} />
+      <StageGraphView nodes={nodes} ended={ended} onStage={showStage} />
       <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 400px" }, gap: 2, alignItems: "start" }}>
         <Stack spacing={2} sx={{ minWidth: 0 }}>
           {ended && <Analysis session={session} />}
           <Section title="Timeline" flush>
-            <TimelineBody {...{ feed, stages, ended, target, stageTarget, repeated, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} />
+            <TimelineBody {...{ feed, stages, ended, now, target, stageTarget, repeated, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} />
           </Section>
-          {chat(session, events)}
+          {chat(session, buffer.events)}
         </Stack>
         <Box sx={{ position: { lg: "sticky" }, top: { lg: 64 }, order: { xs: ended ? 1 : -1, lg: 0 }, minWidth: 0 }}>
           <AlertPanel session={session} />
@@ -86,6 +90,7 @@ interface TimelineBodyProps {
   feed: LoadedProps["feed"];
   stages: SessionDetail["stages"];
   events: readonly TimelineEvent[];
+  now: (event: TimelineEvent) => TimelineEvent;
   ended: boolean;
   target: string | undefined;
   stageTarget: { id: string } | null;

@@ -2,6 +2,7 @@
 import Box from "@mui/material/Box";
 import ButtonBase from "@mui/material/ButtonBase";
 import Typography from "@mui/material/Typography";
+import { memo } from "react";
 import type { Face } from "@/components/badge";
 import { FaceIcon } from "@/components/badge";
 import { Spoken } from "@/components/spoken";
@@ -17,18 +18,18 @@ interface StageGraphProps {
   onStage: (stageId: string) => void;
 }
 
-export function StageGraphView({ nodes, ended, onStage }: StageGraphProps) {
+export const StageGraphView = memo(function StageGraphView({ nodes, ended, onStage }: StageGraphProps) {
   return (
-    <Box component="ol" aria-label="Stages" sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", rowGap: 1, listStyle: "none", m: 0, p: 0 }}>
+    <Box component="ol" aria-label="Stages" sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", rowGap: 1, columnGap: { xs: 1, sm: 0 }, listStyle: "none", m: 0, p: 0 }}>
       {nodes.map((node, index) => (
         <Box component="li" key={node.key} sx={{ display: "flex", alignItems: "center" }}>
-          {index > 0 && <Box aria-hidden sx={{ width: { xs: 12, sm: 24 }, height: "2px", bgcolor: node.stage ? "text.secondary" : "divider" }} />}
+          {index > 0 && <Box aria-hidden sx={{ display: { xs: "none", sm: "block" }, width: 24, height: "2px", bgcolor: node.stage ? "text.secondary" : "divider" }} />}
           <Node node={node} ended={ended} onStage={onStage} />
         </Box>
       ))}
     </Box>
   );
-}
+});
 
 function faceOf(status: RunStatus, ended: boolean): Face {
   return status === "pending" && ended ? { ...RUN_FACES.pending, label: "Not reached" } : RUN_FACES[status];

@@ -7,7 +7,7 @@ import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRe
 import { Nothing } from "@/components/states";
 import { Entry } from "@/faces/entries";
 import type { TimelineRow } from "@/faces/timeline-rows";
-import { eventsOfRow, timelineRows } from "@/faces/timeline-rows";
+import { currentRow, eventsOfRow, timelineRows } from "@/faces/timeline-rows";
 import type { StageView, TimelineEvent } from "@/wire/types";
 import { AgentColumns, AgentTabs } from "./agents";
 import { StageHeader } from "./stage-header";
@@ -15,7 +15,10 @@ import { useFollowEnd } from "./use-follow-end";
 
 interface TimelineProps {
   stages: readonly StageView[];
+  /** As they were when one last came or ended. */
   events: readonly TimelineEvent[];
+  /** What has become of an event since then. */
+  now: (event: TimelineEvent) => TimelineEvent;
   /** More is to come: follow the end. */
   growing: boolean;
   /** Scroll to this event. */
@@ -30,7 +33,7 @@ interface TimelineProps {
 
 const ESTIMATED_PX = 44;
 
-export function Timeline({ stages, events, growing, target, stageTarget, repeated, onLink, onCancelAgent }: TimelineProps) {
+export function Timeline({ stages, events, now, growing, target, stageTarget, repeated, onLink, onCancelAgent }: TimelineProps) {
   const [selected, setSelected] = useState<ReadonlyMap<string, string>>(new Map());
   const [sideBySide, setSideBySide] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => timelineRows(stages, events, selected, sideBySide), [stages, events, selected, sideBySide]);
@@ -42,7 +45,8 @@ export function Timeline({ stages, events, growing, target, stageTarget, repeate
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ESTIMATED_PX,
-    getItemKey: (index) => rows[index]?.key ?? index,
+    // The same function for the same rows: another one would have every row measured anew.
+    getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
     overscan: 8,
     scrollMargin: top,
   });
@@ -114,7 +118,7 @@ export function Timeline({ stages, events, growing, target, stageTarget, repeate
               sx={{ position: "absolute", top: 0, left: 0, right: 0 }}
               style={{ transform: `translateY(${item.start - top}px)` }}
             >
-              <Row {...{ row, target, repeated, onLink, onCancelAgent, events }} onSelect={select} sideBySide={sideBySide} onSideBySide={toggleSideBySide} />
+              <Row row={currentRow(row, now)} {...{ target, repeated, onLink, onCancelAgent, events, now }} onSelect={select} sideBySide={sideBySide} onSideBySide={toggleSideBySide} />
             </Box>
           );
         })}
@@ -129,14 +133,14 @@ export function Timeline({ stages, events, growing, target, stageTarget, repeate
   );
 }
 
-interface RowProps extends Pick<TimelineProps, "target" | "repeated" | "onLink" | "onCancelAgent" | "events"> {
+interface RowProps extends Pick<TimelineProps, "target" | "repeated" | "onLink" | "onCancelAgent" | "events" | "now"> {
   row: TimelineRow;
   sideBySide: ReadonlySet<string>;
   onSelect: (stageId: string, executionId: string) => void;
   onSideBySide: (stageId: string) => void;
 }
 
-function Row({ row, target, repeated, onLink, onCancelAgent, events, sideBySide, onSelect, onSideBySide }: RowProps) {
+function Row({ row, target, repeated, onLink, onCancelAgent, events, now, sideBySide, onSelect, onSideBySide }: RowProps) {
   switch (row.kind) {
     case "stage":
       return <StageHeader stage={row.stage} />;
@@ -152,7 +156,7 @@ function Row({ row, target, repeated, onLink, onCancelAgent, events, sideBySide,
             onColumns={() => onSideBySide(row.stage.id)}
             onCancelAgent={onCancelAgent}
           />
-          {columns && <AgentColumns stage={row.stage} events={events} onLink={onLink} onCancelAgent={onCancelAgent} />}
+          {columns && <AgentColumns stage={row.stage} events={events} now={now} onLink={onLink} onCancelAgent={onCancelAgent} />}
         </>
       );
     }

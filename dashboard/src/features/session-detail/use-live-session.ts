@@ -15,6 +15,8 @@ export function useLiveSession(id: string) {
   const session = useQuery(sessionDetail(id));
   const refresh = useThrottled(() => void refreshSession(client, id), REFRESH_EVERY_MS);
   const heard = (messages: readonly LiveMessage[]) => {
+    // Most batches hold nothing but text.
+    if (messages.every((message) => message.type === "stream.chunk")) return;
     client.setQueryData<SessionDetail>(sessionKeys.detail(id), (known) => known && messages.reduce(withMessage, known));
     if (messages.some(changesSession)) refresh();
     if (messages.some((message) => message.type === "chat.message" || message.type === "subscription.confirmed")) {

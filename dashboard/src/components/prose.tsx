@@ -1,7 +1,11 @@
 /** How running text looks: room to breathe in the analysis, code and tables that stand out quietly. */
+import GlobalStyles from "@mui/material/GlobalStyles";
+import { memo } from "react";
 import { MONO } from "./fonts";
 
-export const PROSE = {
+export const PROSE_CLASS = "prose";
+
+const PROSE = {
   lineHeight: 1.65,
   overflowWrap: "anywhere",
   "& > :first-of-type": { mt: 0 },
@@ -30,3 +34,8 @@ export const PROSE = {
   "& .hljs-attr, & .hljs-attribute, & .hljs-name, & .hljs-title, & .hljs-section": { color: "code.name" },
   "& .hljs-deletion": { color: "error.main" },
 } as const;
+
+/** Once per page: text that grows sixty times a second must not have its looks worked out as often. */
+export const ProseStyles = memo(function ProseStyles() {
+  return <GlobalStyles styles={(theme) => theme.unstable_sx({ [`.${PROSE_CLASS}`]: PROSE })} />;
+});
