@@ -46,7 +46,7 @@ export function Shell() {
             System
           </BareLink>
           <Box sx={{ flex: 1 }} />
-          <LinkButton to="/alerts/new" variant="contained" size="small" startIcon={<Plus size={16} />} sx={{ whiteSpace: "nowrap" }}>
+          <LinkButton to="/alerts/new" variant="contained" size="small" startIcon={<Plus size={16} />} sx={{ whiteSpace: "nowrap", flexShrink: 0 }}>
             New alert
           </LinkButton>
           <Manual />

@@ -31,7 +31,7 @@ export function Badge({ face, label = face.label }: { face: Face; label?: string
   return (
     <Box
       component="span"
-      sx={{ display: "inline-flex", alignItems: "center", gap: 0.75, whiteSpace: "nowrap", fontWeight: 600, color: toneColor(face.tone) }}
+      sx={{ display: "inline-flex", alignItems: "center", verticalAlign: "bottom", gap: 0.75, whiteSpace: "nowrap", fontWeight: 600, color: toneColor(face.tone) }}
     >
       <FaceIcon face={face} />
       {label}

@@ -7,7 +7,7 @@ import { MONO } from "@/components/fonts";
 import { BareLink } from "@/components/links";
 import { formatCount } from "@/components/format";
 import { Elapsed, RelativeTime } from "@/components/times";
-import { hasEnded, SESSION_FACES } from "@/faces/statuses";
+import { hasEnded, reasonBeside, SESSION_FACES } from "@/faces/statuses";
 import type { SessionListItem } from "@/wire/types";
 
 export const COLUMNS = { xs: "1fr auto", md: "124px minmax(0, 1fr) 170px 64px 80px 84px" };
@@ -29,6 +29,7 @@ const ROW = {
 
 // The link's area is the whole row; its text is the title.
 const STRETCHED = {
+  minWidth: 0,
   color: "text.primary",
   textDecoration: "none",
   fontWeight: 600,
@@ -46,12 +47,14 @@ export const SessionRow = memo(function SessionRow({ session }: { session: Sessi
         <Badge face={SESSION_FACES[session.status]} />
       </Typography>
       <Box sx={{ minWidth: 0, gridColumn: { xs: "1 / -1", md: "auto" }, gridRow: { xs: 2, md: "auto" } }}>
-        <Typography component="div" sx={{ ...ONE_LINE, fontSize: "0.92rem" }}>
+        <Typography component="div" sx={{ display: "flex", alignItems: "baseline", gap: 1, fontSize: "0.92rem" }}>
           <BareLink to="/sessions/$sessionId" params={{ sessionId: session.id }} data-row-link sx={STRETCHED}>
-            {session.title}
+            <Box component="span" sx={{ ...ONE_LINE, display: "block" }}>
+              {session.title}
+            </Box>
           </BareLink>
           {session.title !== session.alert_type && (
-            <Box component="span" sx={{ ml: 1, fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
+            <Box component="span" sx={{ display: { xs: "none", sm: "inline" }, whiteSpace: "nowrap", fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
               {session.alert_type}
             </Box>
           )}
@@ -100,6 +103,7 @@ function Progress({ session }: { session: SessionListItem }) {
 
 function secondLine(session: SessionListItem): string {
   if (session.executive_summary) return session.executive_summary;
-  if (session.error_message) return session.error_message;
+  const reason = reasonBeside(SESSION_FACES[session.status], session.error_message);
+  if (reason) return reason;
   return session.alert_excerpt.replace(/[\s{}[\]"]+/g, " ").trim();
 }

@@ -48,7 +48,7 @@ function Server({ server }: { server: MCPServerItem }) {
         </Typography>
       </Box>
       {server.error && (
-        <Alert severity="error" variant="outlined" sx={{ mt: 1, overflowWrap: "anywhere" }}>
+        <Alert severity={server.state === "failed" ? "error" : "info"} variant="outlined" sx={{ mt: 1, overflowWrap: "anywhere" }}>
           {server.error}
         </Alert>
       )}

@@ -7,6 +7,7 @@ import { ArrowLeft } from "lucide-react";
 import { useMemo } from "react";
 import { sessionDetail } from "@/api/sessions";
 import { traceKey, traceList } from "@/api/trace";
+import { clamped } from "@/components/clamped";
 import { formatCount, formatDuration } from "@/components/format";
 import { useShortcuts } from "@/components/keyboard";
 import { LinkButton } from "@/components/links";
@@ -36,7 +37,9 @@ export function TracePage({ sessionId, selected, onSelect }: TracePageProps) {
         <LinkButton size="small" color="inherit" startIcon={<ArrowLeft size={15} />} to="/sessions/$sessionId" params={{ sessionId }}>
           Session
         </LinkButton>
-        <Typography variant="h1">Trace{session.data && `: ${session.data.title}`}</Typography>
+        <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={session.data?.title}>
+          Trace{session.data && `: ${session.data.title}`}
+        </Typography>
       </Box>
       {trace.isPending && <Loading what="the trace" />}
       {trace.error && <Failure what="The trace could not be loaded." error={trace.error} onRetry={() => void trace.refetch()} />}
