@@ -37,13 +37,19 @@ class HttpFault:
 
     refuse_all_with: int | None = None
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list[tuple[str, str, dict[str, str]]])
+    queries: list[str] = field(default_factory=list[str])
     sessions: set[str] = field(default_factory=set[str])
     calls: list[str] = field(default_factory=list[str])
     more_tools: list[str] = field(default_factory=list[str])
+    # So many have to shake hands at the same time before anybody gets an answer.
+    expected_guests: int = 1
+    guests: int = 0
+    everybody: anyio.Event = field(default_factory=anyio.Event)
     url: str = ""
 
     async def handle(self, request: Request) -> Response:
         self.requests.append((request.method, request.url.path, dict(request.headers)))
+        self.queries.append(request.url.query)
         if request.url.path == "/cleanup":
             return Response(status_code=204)
         if self.refuse_all_with is not None:
@@ -59,6 +65,10 @@ class HttpFault:
     async def _answer(self, message: dict[str, Any]) -> Response:
         match message["method"]:
             case "initialize":
+                self.guests += 1
+                if self.guests >= self.expected_guests:
+                    self.everybody.set()
+                await self.everybody.wait()
                 session = f"session-{len(self.requests)}"
                 self.sessions.add(session)
                 info = {"name": "fault", "version": "1"}

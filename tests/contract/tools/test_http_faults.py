@@ -97,6 +97,7 @@ async def test_headers_carry_the_token_and_the_execution_and_the_end_is_announce
         methods = [(method, path) for method, path, _ in fault.requests]
         assert methods[-1] == ("DELETE", "/cleanup")
         assert methods.count(("DELETE", "/cleanup")) == 1
+        assert fault.queries[-1] == f"execution={EXECUTION_ID}"
         for _, _, headers in fault.requests:
             assert headers["authorization"] == "Bearer credential-of-ours"
             assert headers["x-execution"] == EXECUTION_ID

@@ -1,0 +1,60 @@
+"""When an execution's connections are made, how often, and for how long they are waited for."""
+
+import anyio
+import pytest
+
+from contract.tools.http_fault_server import http_fault_server
+from contract.tools.opening import fault, opened, server
+from contract.tools.own_processes import children
+from tarsy.config.resolved import ResolvedTransport
+from tarsy.tools import connection
+
+
+async def test_nothing_is_started_before_it_is_needed() -> None:
+    async with http_fault_server() as remote:
+        config = server("remote", ResolvedTransport(type="http", url=remote.url))
+        async with opened(fault(), config) as tools:
+            assert children() == []
+            assert remote.requests == []
+            # A call needs its own server only.
+            assert (await tools.call("remote.echo", "hello")).content == "hello"
+            assert children() == []
+            assert remote.guests == 1
+
+
+async def test_all_servers_of_an_execution_are_connected_at_the_same_time() -> None:
+    names = ("one", "two", "three")
+    async with http_fault_server() as remote:
+        # Nobody is let in before all three stand at the door.
+        remote.expected_guests = len(names)
+        configs = [server(name, ResolvedTransport(type="http", url=remote.url)) for name in names]
+        with anyio.fail_after(20):
+            async with opened(*configs) as tools:
+                catalog = await tools.list()
+        assert catalog.warnings == ()
+        assert {listing.server for listing in catalog.listings} == set(names)
+
+
+async def test_a_server_is_connected_once_however_many_calls_come_at_once() -> None:
+    async with http_fault_server() as remote:
+        config = server("remote", ResolvedTransport(type="http", url=remote.url))
+        async with opened(config) as tools:
+            async with anyio.create_task_group() as tasks:
+                for number in range(10):
+                    tasks.start_soon(tools.call, "remote.echo", f"number {number}")
+            await tools.list()
+            assert remote.calls == ["echo"] * 10
+        assert remote.guests == 1
+        assert [method for method, _, _ in remote.requests].count("DELETE") == 1
+
+
+async def test_a_server_that_does_not_come_up_in_time_is_given_up_with_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert connection.INITIALISE_SECONDS == 30.0
+    monkeypatch.setattr(connection, "INITIALISE_SECONDS", 0.5)
+    async with opened(fault("mute"), fault(name="other")) as tools:
+        with anyio.fail_after(20):
+            catalog = await tools.list()
+        (warning,) = catalog.warnings
+        assert warning.startswith("Tool server 'fault' is not available: did not answer within")
+        assert catalog.find("other.echo") is not None
+    assert children() == []

@@ -1,0 +1,60 @@
+"""A tool's answer as text: nothing is dropped."""
+
+import base64
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from tarsy.tools.content import MAX_CONTENT, clip_content, render
+
+TEN_BYTES = base64.b64encode(b"0123456789").decode()
+
+BLOCKS: list[tuple[dict[str, Any], str]] = [
+    ({"type": "text", "text": "hello"}, "hello"),
+    ({"type": "image", "data": TEN_BYTES, "mimeType": "image/png"}, "[image, image/png, 10 bytes]"),
+    ({"type": "audio", "data": TEN_BYTES, "mimeType": "audio/wav"}, "[audio, audio/wav, 10 bytes]"),
+    (
+        {"type": "resource_link", "uri": "file:///log", "name": "log", "mimeType": "text/plain", "description": "of today"},
+        "[resource file:///log: log, text/plain, of today]",
+    ),
+    ({"type": "resource", "resource": {"uri": "file:///log", "text": "line one"}}, "[resource file:///log]\nline one"),
+    (
+        {"type": "resource", "resource": {"uri": "file:///core", "blob": TEN_BYTES}},
+        "[resource file:///core, unknown type, 10 bytes]",
+    ),
+]
+
+
+def result(*blocks: dict[str, Any], structured: dict[str, Any] | None = None) -> types.CallToolResult:
+    return types.CallToolResult.model_validate({"content": blocks, "structuredContent": structured})
+
+
+@pytest.mark.parametrize(("block", "text"), BLOCKS)
+def test_every_kind_of_content_is_shown_or_described(block: dict[str, Any], text: str) -> None:
+    assert render(result(block)) == text
+
+
+def test_all_blocks_are_shown_in_their_order() -> None:
+    assert render(result(*(block for block, _ in BLOCKS))) == "\n".join(text for _, text in BLOCKS)
+
+
+def test_structured_content_is_added_unless_the_text_has_it_already() -> None:
+    text = {"type": "text", "text": '{"pods": 3}'}
+    assert render(result(text, structured={"pods": 3})) == '{"pods": 3}'
+    assert render(result(text, structured={"pods": 4})) == '{"pods": 3}\n{\n  "pods": 4\n}'
+    assert render(result(structured={"pods": 4})) == '{\n  "pods": 4\n}'
+
+
+def test_an_empty_answer_says_so() -> None:
+    assert render(result()) == "(no output)"
+
+
+def test_an_oversized_answer_is_cut_at_a_line_and_says_how_much_is_missing() -> None:
+    text = "a line of text\n" * 100_000
+    clipped = clip_content(text)
+    kept, _, notice = clipped.rpartition("\n… ")
+    assert len(kept) <= MAX_CONTENT
+    assert kept.endswith("a line of text")
+    assert f"{len(text) - len(kept)} of {len(text)} characters omitted" in notice
+    assert clip_content("short") == "short"
