@@ -14,7 +14,7 @@ DASHBOARD_SOURCES := $(if $(DASHBOARD),$(shell find dashboard -path dashboard/no
 SERVERS_MODULES := $(if $(wildcard tests/contract/tools/servers/package.json),tests/contract/tools/servers/node_modules/.installed)
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check fmt format lint types imports pytest browser unit dashboard-test bench chaos migration build proto lock clean
+.PHONY: help run setup test check fmt format lint types imports pytest browser unit dashboard-test bench first-run chaos migration build proto lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ fmt: $(INSTALLED) ## format the code and apply the safe lint fixes
 
 bench: setup ## run the benchmarks and print their figures
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+
+first-run: setup ## time a stranger's first minutes: clone, `make run`, one click, a finished investigation
+	@$(BIN)/python benchmarks/first_run.py
 
 chaos: setup ## kill processes at random for a long time and see that nothing is lost
 	TARSY_CHAOS_ROUNDS=$${TARSY_CHAOS_ROUNDS:-100} $(BIN)/pytest tests/chaos --timeout=3600 $(PYTEST_ARGS)

@@ -31,7 +31,7 @@ def main() -> bool:
         demo(names[0], directory, "--fast")
         fast = {name: demo(name, directory, "--fast") for name in names}
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            natural = dict(zip(names, pool.map(lambda name: demo(name, directory), names), strict=True))
+            natural = dict(zip(names, pool.map(demo, names, [directory] * len(names)), strict=True))
     for name in names:
         print(
             f"tarsy demo {name:<14} {natural[name]:6.1f} s (limit {NATURAL_SECONDS:.0f})   --fast {fast[name]:5.1f} s (limit {FAST_SECONDS:.0f})"
