@@ -2,6 +2,8 @@
 
 Started as a script, in a process of its own, with nothing but the standard library: `supervisor.py LIFELINE COMMAND ARG…`.
 LIFELINE is the read end of a pipe whose other end only the owner holds. It reaches its end when the owner closes it or dies, however it dies.
+
+There are two of us, parent and child, and the server is below the child: whichever is killed, the other ends the server's tree.
 """
 
 import ctypes
@@ -15,6 +17,8 @@ from types import FrameType
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+
+PARENT_DIED = signal.SIGUSR1
 
 # Between the polite signal and the other one.
 GRACE_SECONDS = 2.0
@@ -60,16 +64,20 @@ def wake(_number: int, _frame: FrameType | None) -> None:
     """Nothing to do: the signal has already been written to the wake-up pipe."""
 
 
-def wait(leader: int, lifeline: int) -> int | None:
-    """Wait for the server to end (its exit status) or the owner to let go (None)."""
+def wait(leader: int, lifeline: int, parent: int) -> int | None:
+    """Wait for the server to end (its exit status) or the owner to let go or the parent to die (None)."""
     wakeup, signalled = os.pipe()
     os.set_blocking(signalled, False)
     signal.set_wakeup_fd(signalled)
-    signal.signal(signal.SIGCHLD, wake)
+    for number in (signal.SIGCHLD, PARENT_DIED):
+        signal.signal(number, wake)
+    prctl(PR_SET_PDEATHSIG, PARENT_DIED)
     while True:
         status = reap(leader)
         if status is not None:
             return status
+        if os.getppid() != parent:
+            return None
         ready, _, _ = select.select([wakeup, lifeline], [], [])
         if lifeline in ready:
             return None
@@ -109,14 +117,15 @@ def descendants() -> set[int]:
     return found
 
 
-def signal_all(leader: int, number: int) -> bool:
-    """Send a signal to the server's group and to every descendant; whether anybody was there."""
+def signal_all(group: int | None, number: int) -> bool:
+    """Send a signal to the server's group, if it is known, and to every descendant; whether anybody was there."""
     alive = False
-    try:
-        os.killpg(leader, number)
-        alive = True
-    except OSError:
-        alive = False
+    if group is not None:
+        try:
+            os.killpg(group, number)
+            alive = True
+        except OSError:
+            alive = False
     for pid in descendants():
         try:
             os.kill(pid, number)
@@ -126,31 +135,55 @@ def signal_all(leader: int, number: int) -> bool:
     return alive
 
 
-def end(leader: int) -> None:
+def end(group: int | None) -> None:
     """End the whole tree, politely first, and collect what is left of it."""
     deadline = time.monotonic() + GRACE_SECONDS
-    anybody = signal_all(leader, signal.SIGTERM)
+    anybody = signal_all(group, signal.SIGTERM)
     while anybody and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
-        reap(leader)
-        anybody = signal_all(leader, 0)
+        reap(0)
+        anybody = signal_all(group, 0)
     while anybody:
-        anybody = signal_all(leader, signal.SIGKILL)
+        anybody = signal_all(group, signal.SIGKILL)
         time.sleep(POLL_SECONDS)
-        reap(leader)
+        reap(0)
+
+
+def stay_calm() -> None:
+    """Only the lifeline decides when to end: a signal must not separate us from the server. Not before it is started: it would inherit this."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def supervise(parent: int, lifeline: int, command: list[str]) -> int:
+    """Run the server to its end, or to the owner's."""
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    leader = start(command)
+    stay_calm()
+    release_pipes()
+    status = wait(leader, lifeline, parent)
+    end(leader)
+    return 0 if status is None else status & 0xFF
+
+
+def stand_by(child: int) -> int:
+    """Wait for the one who supervises; if it was killed, what it had to look after has become ours to end."""
+    stay_calm()
+    release_pipes()
+    status = reap(child)
+    while status is None:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+        status = reap(child)
+    end(None)
+    return status & 0xFF
 
 
 def main(lifeline: int, command: list[str]) -> int:
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     os.set_inheritable(lifeline, False)
-    leader = start(command)
-    # Only the lifeline decides when to end: a signal must not separate us from the server. Not before it is started: it would inherit this.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    release_pipes()
-    status = wait(leader, lifeline)
-    end(leader)
-    return 0 if status is None else status & 0xFF
+    parent = os.getpid()
+    child = os.fork()
+    return stand_by(child) if child else supervise(parent, lifeline, command)
 
 
 if __name__ == "__main__":

@@ -73,6 +73,20 @@ async def test_killing_us_ends_every_server_with_all_its_descendants(tmp_path: P
         await gone([*below, *spawned])
 
 
+@pytest.mark.parametrize("which", ["parent", "child"])
+async def test_killing_a_supervisor_ends_its_server_with_all_its_descendants(which: str, tmp_path: Path) -> None:
+    pids_file = tmp_path / "pids"
+    async with opened(fault("stubborn")) as tools:
+        await tools.call("fault.spawn", str(pids_file))
+        below = [child.pid for child in children(recursive=True)]
+        (parent,) = children()
+        (child,) = parent.children()
+        (parent if which == "parent" else child).kill()
+        await gone(below)
+        assert (await tools.call("fault.echo", "a new one")).content == "a new one"
+    assert children() == []
+
+
 async def test_a_clean_end_leaves_no_process_and_no_zombie_even_of_a_stubborn_server(tmp_path: Path) -> None:
     pids_file = tmp_path / "pids"
     async with opened(fault("stubborn")) as tools:
