@@ -1,8 +1,8 @@
 """The built-in tool `tarsy.read_result`: reads again what a conversation no longer holds."""
 
-import json
+import re
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from tarsy.agent.ports import ResultStore, ToolExecutor
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL
@@ -10,6 +10,7 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
 from tarsy.kit.clock import Clock
 from tarsy.kit.text import clip
+from tarsy.tools.arguments import ArgumentProblem, parse_arguments
 
 # A window of a result, about a thousand tokens: enough to read on, too little to burst a conversation.
 PAGE = 4_000
@@ -17,6 +18,7 @@ PAGE = 4_000
 ALERT = "alert"
 _CONTEXT = 300
 _MAX_HITS = 10
+_BARE_ID = re.compile(r"[\"']?[\w.:-]+[\"']?")
 
 DEFINITION = ToolDefinition(
     name=READ_RESULT_TOOL,
@@ -59,6 +61,8 @@ class ResultReader:
             return await self._inner.execute(call, on_output)
         started_at = self._clock.now()
         arguments = _arguments(call.arguments)
+        if isinstance(arguments, ArgumentProblem):
+            return ToolResult(call=call, content=arguments.message, is_error=True, refused=True, started_at=started_at)
         stored = await self._read(str(arguments.get("call_id", "")))
         if stored is None:
             content = "There is no result under that call_id. Use the id named in the shortened result."
@@ -80,11 +84,9 @@ def shown_alert(alert: str, limit: int) -> str:
 
 def excerpt(text: str, arguments: dict[str, Any]) -> str:
     """The part of `text` that was asked for."""
-    search = arguments.get("search")
-    if isinstance(search, str) and search:
+    if search := arguments.get("search"):
         return _hits(text, search)
-    offset = arguments.get("offset", 0)
-    start = min(max(offset if isinstance(offset, int) else 0, 0), len(text))
+    start = min(arguments.get("offset", 0), len(text))
     page = text[start : start + PAGE]
     rest = len(text) - start - len(page)
     return f"[characters {start} to {start + len(page)} of {len(text)}]\n{page}" + (f"\n[{rest} more]" if rest else "")
@@ -103,10 +105,8 @@ def _hits(text: str, search: str) -> str:
     return "\n\n".join(found) + more
 
 
-def _arguments(text: str) -> dict[str, Any]:
-    """ReAct models write arguments loosely: a bare id is taken as one."""
-    try:
-        value: Any = json.loads(text)
-    except ValueError:
-        return {"call_id": text.strip()}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"call_id": str(value)}
+def _arguments(text: str) -> dict[str, Any] | ArgumentProblem:
+    """The arguments as any other tool's are read; models that write them loosely may give the bare id."""
+    read = parse_arguments(text, DEFINITION.parameters_schema)
+    is_bare = isinstance(read, ArgumentProblem) and _BARE_ID.fullmatch(text.strip())
+    return {"call_id": text.strip().strip("\"'")} if is_bare else read

@@ -30,6 +30,8 @@ class Run:
         self.messages: list[Message] = list(stored.messages)
         self.state: IterationState = state_after(stored.calls, config.max_iterations, provider=config.provider.name)
         self._scales = Scales()
+        self._learned_window: int | None = None
+        self._sent = 0
         self.catalog = ToolCatalog()
         self.call_ids = {call.id for message in stored.messages for call in message.body.tool_calls}
         self.usage = stored.usage
@@ -58,9 +60,8 @@ class Run:
         """Call the model with the conversation (and `extra` at its end)."""
         provider, backend = self._models[0]
         config = self.context.config
-        window = provider.context_window or DEFAULT_WINDOW
-        weights = [*map(self._scales.weigh, self.messages), *map(tokens_of, extra)]
-        messages = without_oldest_turns((*self.conversation, *extra), weights, window=window, tool_tokens=_tokens_of_tools(tools))
+        messages = self._fitting(tools, extra)
+        self._sent = sum(map(tokens_of, messages)) - sum(map(tokens_of, extra))
         request = GenerateInput(
             session_id=self.context.session_id,
             execution_id=self.context.execution_id,
@@ -84,20 +85,35 @@ class Run:
         self.usage += call.answer.usage
         return call
 
-    async def make_room(self, pointer: Pointer, tools: tuple[ToolDefinition, ...], *, share: float = 1.0) -> bool:
-        """Compact the oldest tool results if the next call would burst the model's window; say whether anything changed."""
-        window = int((self.provider.context_window or DEFAULT_WINDOW) * share)
-        compaction = fit(self.messages, self._scales, window=window, tool_tokens=_tokens_of_tools(tools), pointer=pointer)
+    @property
+    def _window(self) -> int:
+        """The model's window: as configured, or as learned from a model that found a conversation too long."""
+        return self._learned_window or self.provider.context_window or DEFAULT_WINDOW
+
+    def _fitting(self, tools: tuple[ToolDefinition, ...], extra: tuple[ConversationMessage, ...] = ()) -> tuple[ConversationMessage, ...]:
+        weights = [*map(self._scales.weigh, self.messages), *map(tokens_of, extra)]
+        return without_oldest_turns((*self.conversation, *extra), weights, window=self._window, tool_tokens=_tokens_of_tools(tools))
+
+    async def shrink(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> bool:
+        """Make do with half of what the model has just found too long; false when that cannot be."""
+        too_much = self._sent
+        self._learned_window = too_much // 2
+        await self.make_room(pointer, tools)
+        return sum(map(tokens_of, self._fitting(tools))) < too_much
+
+    async def make_room(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> None:
+        """Compact the oldest tool results if the next call would burst the model's window."""
+        compaction = fit(self.messages, self._scales, window=self._window, tool_tokens=_tokens_of_tools(tools), pointer=pointer)
         if compaction.replaced:
             self.messages = list(compaction.messages)
             await self.scribe.commit(compacted=tuple(Compacted(*replaced, self._turn) for replaced in compaction.replaced))
-        return bool(compaction.replaced)
 
     def fall_back(self, error: ErrorChunk) -> tuple[ExecutionChange, TimelineEvent] | None:
         """Move on to the next model for good, or None when there is none."""
         if len(self._models) == 1:
             return None
         failed, _ = self._models.pop(0)
+        self._learned_window = None
         provider, backend = self._models[0]
         metadata = {"from_provider": failed.name, "to_provider": provider.name, "to_model": provider.model, "error_code": error.code.value}
         event = self.scribe.event(

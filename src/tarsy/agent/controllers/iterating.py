@@ -188,7 +188,8 @@ class IteratingController:
         """Record a failed call, then make room, change the model, try again or give up, whichever can help."""
         run.state = run.state.failed(error.message, timed_out=error.code.is_timeout)
         failure = _Failure(call.interaction, failed_closes(call, run.scribe), _error_event(run.scribe, error))
-        if error.code is ErrorCode.CONTEXT_TOO_LONG and await self._shrink(run):
+        tools = self._speech.bound_tools(run.catalog.tools)
+        if error.code is ErrorCode.CONTEXT_TOO_LONG and await run.shrink(self._pointer(run), tools):
             await failure.commit(run.scribe)
             return None
         # A single timeout may be bad luck; the second is the model's last chance to be replaced.
@@ -205,10 +206,6 @@ class IteratingController:
         await failure.commit(run.scribe, messages=(note,))
         run.messages.append(note)
         return None
-
-    async def _shrink(self, run: Run) -> bool:
-        """The model's window is smaller than we thought: go to half of it."""
-        return await run.make_room(self._pointer(run), self._speech.bound_tools(run.catalog.tools), share=0.5)
 
     async def _conclude(self, run: Run) -> ExecutionResult:
         """One more call, without tools. The prompt is stored with its answer, so that a crash between them leaves no trace."""
@@ -234,6 +231,9 @@ class IteratingController:
 
     async def _failed_conclusion(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult:
         failure = _Failure(call.interaction, failed_closes(call, run.scribe), _error_event(run.scribe, error))
+        if error.code is ErrorCode.CONTEXT_TOO_LONG and await run.shrink(self._pointer(run), ()):
+            await failure.commit(run.scribe)
+            return await self._conclude(run)
         fallback = run.fall_back(error)
         if fallback:
             await failure.commit(run.scribe, opened=(fallback[1],), changes=(fallback[0],))

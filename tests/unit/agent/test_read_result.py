@@ -1,0 +1,103 @@
+"""The built-in tool that reads again what a conversation no longer holds."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarsy.agent.read_result import DEFINITION, PAGE, ResultReader, excerpt, shown_alert
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
+from tarsy.kit.clock import FixedClock
+
+LONG = "".join(f"line {number}\n" for number in range(2_000))
+
+
+class NoTools:
+    """An executor with one tool that is never used."""
+
+    async def list_tools(self) -> ToolCatalog:
+        return ToolCatalog((ToolDefinition("k8s.pods", "List pods."),))
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        del on_output
+        raise AssertionError(f"{call.name} is not for the servers")
+
+
+class Stored:
+    async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
+        return ToolOutcome(LONG, is_error=False) if (execution_id, call_id) == ("mine", "c1") else None
+
+
+READER = ResultReader(NoTools(), Stored(), execution_id="mine", alert="an alert", clock=FixedClock())
+
+
+async def read(arguments: str) -> ToolResult:
+    return await READER.execute(ToolCall("again", DEFINITION.name, arguments), lambda _: None)
+
+
+async def test_it_is_offered_beside_the_servers_own_tools() -> None:
+    assert [tool.name for tool in (await READER.list_tools()).tools] == ["k8s.pods", DEFINITION.name]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ['{"call_id": "c1", "offset": 4000}', '{"call_id": "c1", "offset": "4000"}', "call_id: c1\noffset: 4000", "call_id=c1, offset=4000"],
+)
+async def test_arguments_are_understood_in_every_form_a_model_writes(arguments: str) -> None:
+    result = await read(arguments)
+    assert not result.is_error
+    assert result.content.startswith(f"[characters 4000 to 8000 of {len(LONG)}]\n{LONG[4000:4100]}")
+
+
+@pytest.mark.parametrize("arguments", ["c1", '"c1"', '{"call_id": "c1"}'])
+async def test_a_bare_id_is_read_from_the_beginning(arguments: str) -> None:
+    assert (await read(arguments)).content.startswith(f"[characters 0 to {PAGE} of {len(LONG)}]\nline 0\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"call_id": "c2"}', "{}", '{"call_id": "c1", "offset": -1}', '{"call_id": "c1", "offset": "far"}', ""]
+)
+async def test_what_cannot_be_read_says_why(arguments: str) -> None:
+    result = await read(arguments)
+    assert result.is_error
+    assert result.refused
+    assert "call_id" in result.content or "offset" in result.content
+
+
+async def test_the_alert_can_be_read_too() -> None:
+    assert (await read('{"call_id": "alert"}')).content.endswith("an alert")
+
+
+@given(st.text(min_size=1, max_size=3 * PAGE))
+def test_reading_on_page_by_page_gives_the_whole(text: str) -> None:
+    pages: list[str] = []
+    while sum(map(len, pages)) < len(text):
+        offset = sum(map(len, pages))
+        head, _, page = excerpt(text, {"offset": offset}).partition("\n")
+        assert head.startswith(f"[characters {offset} to ")
+        rest = len(text) - offset - PAGE
+        pages.append(page.removesuffix(f"\n[{rest} more]") if rest > 0 else page)
+    assert "".join(pages) == text
+
+
+@given(st.text(alphabet="ab \n", max_size=5_000), st.text(alphabet="ab", min_size=1, max_size=4))
+def test_a_search_finds_what_is_there_and_is_bounded(text: str, search: str) -> None:
+    found = excerpt(text, {"search": search})
+    assert ("does not occur" in found) == (search not in text)
+    if search in text:
+        assert found.startswith(f"[at {text.index(search)}]\n")
+    assert len(found) < 10_000
+
+
+@given(st.text(max_size=50), st.dictionaries(st.sampled_from(["offset", "search"]), st.integers(0, 100) | st.just("a")))
+def test_whatever_the_schema_allows_is_answered(text: str, arguments: dict[str, int | str]) -> None:
+    allowed = {key: value for key, value in arguments.items() if isinstance(value, str) == (key == "search")}
+    assert isinstance(excerpt(text, json.loads(json.dumps(allowed))), str)
+
+
+def test_an_alert_is_told_whole_or_says_how_to_read_the_rest() -> None:
+    assert shown_alert("short", 10) == "short"
+    assert DEFINITION.name in shown_alert("x" * 100, 10)
