@@ -23,6 +23,8 @@ from tarsy.wiring import Application, application
 WORKER_PATHS = frozenset({"/health", "/metrics"})
 # Open live connections are cut after this long when the server stops; their clients reconnect elsewhere.
 CONNECTION_GRACE_SECONDS = 3
+# Longer than handing sessions back and closing connections take together.
+STOP_SECONDS = 15
 
 log = structlog.get_logger(__name__)
 
@@ -99,18 +101,31 @@ async def local_server(settings: Settings) -> AsyncGenerator[str]:
     listening = _listen(own)
     try:
         async with application(own) as running, anyio.create_task_group() as tasks:
-            http = _http(running, own)
+            http, ended = _http(running, own), anyio.Event()
             # Listening already: a client that is early waits in the queue.
             listening.listen()
+            tasks.start_soon(_serve_and_work, http, listening, running, ended, name="server")
+            try:
+                yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+            finally:
+                # In order even when the caller failed: cut off in the middle of a query, the workers would complain at length.
+                if running.pool:
+                    running.pool.stop_now()
+                http.should_exit = True
+                with anyio.move_on_after(STOP_SECONDS, shield=True):
+                    await ended.wait()
+    finally:
+        listening.close()
+
+
+async def _serve_and_work(http: _Http, listening: socket.socket, running: Application, ended: anyio.Event) -> None:
+    try:
+        async with anyio.create_task_group() as tasks:
             tasks.start_soon(_serve_on, http, listening, name="http")
             if running.pool:
                 tasks.start_soon(running.pool.run, name="workers")
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-            if running.pool:
-                running.pool.stop_now()
-            http.should_exit = True
     finally:
-        listening.close()
+        ended.set()
 
 
 async def _serve_on(http: _Http, listening: socket.socket) -> None:

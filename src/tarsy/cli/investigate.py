@@ -18,14 +18,19 @@ def investigate(
     config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
 ) -> None:
     """Investigate an alert: shows the timeline live, ends with the analysis. Exit status 0 if it completed, 1 if not."""
+    import logging  # noqa: PLC0415 - only when the command runs
+
     import anyio  # noqa: PLC0415 - heavy, imported on first use
 
     from tarsy.cli.live_view import investigate_here, investigate_there  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
 
     text = sys.stdin.read() if alert == "-" else _read(alert)
     if url:
         succeeded = anyio.run(investigate_there, url, token, text, alert_type, runbook)
     else:
+        # A refusal or a failure is told to the client of our own server, which is us.
+        configure_logs(level=logging.ERROR)
         succeeded = anyio.run(investigate_here, process_settings(config), text, alert_type, runbook)
     raise typer.Exit(0 if succeeded else 1)
 

@@ -1,0 +1,124 @@
+"""`tarsy serve` and `tarsy investigate` as processes: what an operator starts, kills and starts again."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from e2e.tarsy_process import Served, served, tarsy
+
+pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
+
+# Polling that would take an hour, so that whatever happens sooner was told by a notification; a dead worker's session is taken over at once.
+QUEUE = "queue: {poll_interval: 1h, heartbeat_interval: 300ms, orphan_detection_interval: 500ms, orphan_threshold: 1s}\n"
+# A recorded model that has nothing to say: every session fails.
+SILENT = """
+defaults: {llm_provider: silent, alert_type: disk}
+agents: {Investigator: {description: would look}}
+agent_chains:
+  disks: {alert_types: [disk], stages: [{name: look, agents: [{name: Investigator}]}]}
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with an embedded database that one test after the other uses."""
+    directory = tmp_path_factory.mktemp("home")
+    (directory / "config").mkdir()
+    (directory / "config" / "tarsy.yaml").write_text(QUEUE)
+    return directory
+
+
+def _submit(http: httpx.Client, name: str) -> str:
+    sample = next(sample for sample in http.get("/api/v1/samples").json()["samples"] if sample["name"] == name)
+    alert = {"data": sample["alert_data"], "alert_type": sample["alert_type"]}
+    return http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"]
+
+
+def _events(http: httpx.Client, session: str) -> Iterator[dict[str, Any]]:
+    with http.stream("GET", f"/api/v1/sessions/{session}/events", params={"last_event_id": 0}) as events:
+        yield from (json.loads(line.removeprefix("data:")) for line in events.iter_lines() if line.startswith("data:"))
+
+
+def _processes_of(directory: Path) -> list[list[str]]:
+    """Whatever runs in or for a directory."""
+    found: list[list[str]] = []
+    for process in psutil.process_iter(["cmdline"]):
+        command: list[str] = process.info["cmdline"] or []
+        if any(str(directory) in word for word in command):
+            found.append(command)
+    return found
+
+
+def test_two_servers_share_a_data_directory_and_leave_no_process_behind(home: Path) -> None:
+    with served(home) as first, served(home, log=home / "second.log") as second, first.client() as here, second.client() as there:
+        session = _submit(here, "crashloop")
+        assert any(event["type"] == "session.completed" for event in _events(there, session))
+        assert there.get(f"/api/v1/sessions/{session}").json()["status"] == "completed"
+    assert _processes_of(home / "data") == []
+
+
+def test_a_killed_server_is_started_again_with_every_session_and_goes_on(home: Path) -> None:
+    def kill(server: Served) -> None:
+        server.process.kill()
+        server.process.wait(30)
+
+    with served(home, env={"TARSY_REPLAY_SPEED": "1"}) as server, server.client() as http:
+        before = {session["id"] for session in http.get("/api/v1/sessions").json()["sessions"]}
+        session = _submit(http, "crashloop")
+        # In the middle: it has called a tool, and the model is far from its end.
+        assert any(event.get("event", {}).get("event_type") == "tool_result" for event in _events(http, session))
+        kill(server)
+    with served(home) as server, server.client() as http:
+        assert {session["id"] for session in http.get("/api/v1/sessions").json()["sessions"]} == before | {session}
+        assert any(event["type"] == "session.completed" for event in _events(http, session))
+        found = http.get(f"/api/v1/sessions/{session}").json()
+    assert found["status"] == "completed"
+    assert found["final_analysis"]
+    assert _processes_of(home / "data") == []
+
+
+def test_an_address_others_can_reach_needs_a_login(database_url: str, tmp_path: Path) -> None:
+    everywhere = ("--host", "0.0.0.0")  # noqa: S104 - what is tested is just this
+    refused = tarsy("serve", *everywhere, "--port", "0", cwd=tmp_path, env={"DATABASE_URL": database_url})
+    assert (refused.returncode, refused.stdout) == (1, "")
+    for cure in ("TARSY_API_TOKENS", "trusted_proxies", "--insecure"):
+        assert cure in refused.stderr
+    with served(tmp_path, *everywhere, env={"DATABASE_URL": database_url, "TARSY_API_TOKENS": "alice=wonderland"}) as server:
+        url = server.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104 - what is tested is just this
+        assert httpx.get(f"{url}/health").status_code == 200
+        assert httpx.get(f"{url}/api/v1/sessions").status_code == 401
+        assert httpx.get(f"{url}/api/v1/sessions", headers={"Authorization": "Bearer wonderland"}).status_code == 200
+
+
+def test_a_taken_port_is_told_in_a_sentence(database_url: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        run = tarsy("serve", "--port", str(taken.getsockname()[1]), cwd=tmp_path, env={"DATABASE_URL": database_url})
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr.startswith("Cannot listen on 127.0.0.1:")
+    assert "--port" in run.stderr
+
+
+def test_investigate_ends_with_the_analysis_and_zero_or_with_the_reason_and_one(database_url: str, tmp_path: Path) -> None:
+    env = {"DATABASE_URL": database_url, "TARSY_REPLAY_SPEED": "0"}
+    (tmp_path / "alert.txt").write_text("disk full on db-3")
+    unset = tarsy("investigate", "alert.txt", cwd=tmp_path, env=env)
+    assert (unset.returncode, unset.stderr.count("\n")) == (1, 1)
+    assert unset.stderr.startswith("no model is configured. Set the key of a vendor")
+    good = tarsy("investigate", "-", "--type", "sample-flapping", cwd=tmp_path, env=env, stdin="it flaps")
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "Analysis" in good.stdout
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "tarsy.yaml").write_text(SILENT)
+    (tmp_path / "config" / "llm-providers.yaml").write_text("llm_providers: {silent: {type: replay, recording: nothing.yaml}}\n")
+    (tmp_path / "nothing.yaml").write_text("tarsy_recording: 1\ncalls: []\n")
+    failed = tarsy("investigate", "alert.txt", cwd=tmp_path, env=env)
+    assert (failed.returncode, failed.stderr) == (1, "")
+    assert "failed after" in failed.stdout
+    missing = tarsy("investigate", "no-such-file", cwd=tmp_path, env=env)
+    assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
