@@ -22,6 +22,9 @@ def blocks_of(document: Path) -> list[Block]:
     number = 0
     while number < len(lines):
         fence = re.fullmatch(r"```(\w*)", lines[number].strip())
+        # A fence in another style would be passed over, and its commands with it.
+        if not fence and lines[number].strip().startswith(("```", "~~~")):
+            raise ValueError(f"{document}:{number + 1}: a fence is three backticks and at most one word")
         if fence:
             end = next(index for index in range(number + 1, len(lines)) if lines[index].strip() == "```")
             said = NOT_RUN.fullmatch(lines[number - 1].strip()) if number else None
@@ -29,3 +32,9 @@ def blocks_of(document: Path) -> list[Block]:
             number = end
         number += 1
     return found
+
+
+def commands_in_the_text(document: Path) -> list[str]:
+    """The `tarsy …` commands that stand between backticks in sentences and tables."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return [command.replace("\n", " ") for command in re.findall(r"`(tarsy [^`]+)`", text)]

@@ -3,19 +3,15 @@
 # The decorators of schemathesis are typed in part only.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUntypedFunctionDecorator=false, reportUnknownArgumentType=false
 
-import asyncio
 import threading
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import anyio
-import asyncpg
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
-from sqlalchemy import make_url
 
 from e2e.api_world import world
 from tarsy.api.app import describe_app, openapi_document
@@ -25,16 +21,13 @@ schema = schemathesis.openapi.from_dict(openapi_document(describe_app())).exclud
 
 
 @pytest.fixture(scope="module")
-def served(postgres_server: str, _migrated_template: str) -> Iterator[str]:
-    """The address of a server in a thread of its own, on a database of its own."""
-    name = f"test_{uuid4().hex}"
-    asyncio.run(_execute(postgres_server, f"CREATE DATABASE {name} TEMPLATE {_migrated_template} STRATEGY FILE_COPY"))
-    url = make_url(postgres_server).set(database=name).render_as_string(hide_password=False)
+def served(module_database_url: str) -> Iterator[str]:
+    """The address of a server in a thread of its own."""
     ready, done = threading.Event(), threading.Event()
     ports: list[int] = []
 
     async def serve() -> None:
-        async with world(url) as api:
+        async with world(module_database_url) as api:
             await api.submit()
             ports.append(api.port)
             ready.set()
@@ -46,15 +39,6 @@ def served(postgres_server: str, _migrated_template: str) -> Iterator[str]:
     yield f"http://127.0.0.1:{ports[0]}"
     done.set()
     thread.join(30)
-    asyncio.run(_execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)"))
-
-
-async def _execute(server_url: str, statement: str) -> None:
-    connection = await asyncpg.connect(server_url)
-    try:
-        await connection.execute(statement)
-    finally:
-        await connection.close()
 
 
 @schema.parametrize()

@@ -1,18 +1,20 @@
 """Every command of the README and the manual is run as it is written; what cannot run here is checked against the files it names."""
 
-import os
+import json
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
 import yaml
+from typer.main import get_command
 
-from e2e.document_blocks import Block, blocks_of
+from e2e.document_blocks import Block, blocks_of, commands_in_the_text
 from e2e.tarsy_process import Served, plain_environment, served
 from tarsy.cli.main import app
 from tarsy.config.loader import load_config
@@ -197,26 +199,40 @@ def test_what_cannot_run_here_names_files_and_commands_that_exist(document: Path
             if word.startswith("deploy/"):
                 assert (ROOT / word).exists(), word
         if "tarsy" in words[:1]:
-            assert words[1] in _commands(), line
-            assert {word for word in words if word.startswith("--")} <= _options(words[1]), line
+            _assert_understood(line)
+
+
+SAID = [(document, command) for document in DOCUMENTS for command in commands_in_the_text(document)]
+
+
+@pytest.mark.parametrize(("document", "command"), SAID, ids=[f"{_id(document)}: {command}" for document, command in SAID])
+def test_every_command_in_a_sentence_is_one_that_the_program_understands(document: Path, command: str) -> None:
+    del document
+    _assert_understood(command)
+
+
+def _assert_understood(line: str) -> None:
+    """The command exists and has the options; whether it does what is said, other tests show."""
+    words = shlex.split(line, comments=True)[1:]
+    command: Any = get_command(app)
+    while words and words[0] in getattr(command, "commands", {}):
+        command = command.commands[words.pop(0)]
+    plain = [word for word in words if not word.startswith("-")]
+    assert not (plain and hasattr(command, "commands")), f"{line}: there is no such command"
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known, line
 
 
 def _commands() -> set[str]:
-    return {(command.name or command.callback.__name__) for command in app.registered_commands if command.callback} | {
-        group.name for group in app.registered_groups if group.name
-    }
+    program: Any = get_command(app)
+    return set(program.commands)
 
 
-def _options(command: str) -> set[str]:
-    told = subprocess.run(
-        [sys.executable, "-c", "from tarsy.cli.main import main; main()", command, "--help"],
-        env=plain_environment(COLUMNS="200", **{name: os.environ[name] for name in ("TARSY_DATA_DIR",)}),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    ).stdout
-    return set(re.findall(r"--[a-z-]+", told))
+def test_every_json_example_is_json() -> None:
+    for document in DOCUMENTS:
+        for block in BLOCKS[document]:
+            if block.language == "json":
+                json.loads(block.text)
 
 
 def test_every_command_of_the_program_is_told_of_somewhere() -> None:
