@@ -144,6 +144,7 @@ class Scenario:
     servers: ToolServers | None = None
     replay_speed: float = 0.0
     extra_tracks: Sequence[str] = field(default=())
+    runbook_url: str | None = None
 
     @property
     def recording(self) -> Recording:
@@ -160,6 +161,7 @@ class Scenario:
             chain_snapshot=self.chain.model_dump(mode="json"),
             author="tester",
             nonce=NONCE,
+            runbook_url=self.runbook_url,
             created_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
         )
 
@@ -187,6 +189,9 @@ class Scenario:
 async def read_back(running: Application) -> Recording:
     found = await RecordingSource(running.engine).read(SESSION_ID)
     assert found is not None
+    assert found.outcome is not None
+    open_events = [event for event in found.outcome.timeline if event["status"] == "streaming"]
+    assert open_events == [], "however a run ends, nothing of it streams on"
     return found
 
 

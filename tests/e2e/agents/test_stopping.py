@@ -1,47 +1,16 @@
-"""Cancelling: in the middle of an answer, in the middle of a tool, and of one agent among several."""
+"""Cancelling: in the middle of an answer, in the middle of a tool, of one agent among several, and of the answer to a question."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import anyio
 
 from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
-from tarsy.domain.conversation import ToolCall
+from e2e.agents.stuck_tools import FOR_EVER, StuckTools
 from tarsy.domain.recording import Recording
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.status import RunStatus
 from tarsy.wiring import Application
 
 TRACK = "0.look/1.Investigator"
-# Longer than any test may take: what waits for it is waiting for the cancellation.
-FOR_EVER = 10_000.0
-
-
-class StuckTools:
-    """Tools that say something and never come back."""
-
-    def __init__(self) -> None:
-        self.started = anyio.Event()
-        self.stopped = anyio.Event()
-
-    def open(self, *_: object, **__: object) -> AbstractAsyncContextManager["StuckTools"]:
-        return self._open()
-
-    @asynccontextmanager
-    async def _open(self) -> AsyncGenerator["StuckTools"]:
-        yield self
-
-    async def list_tools(self) -> ToolCatalog:
-        return ToolCatalog((ToolDefinition("k8s.pods", "List pods.", {"type": "object"}, read_only=True),))
-
-    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
-        assert call.name == "k8s.pods"
-        on_output("half of ")
-        self.started.set()
-        try:
-            await anyio.sleep_forever()
-        finally:
-            self.stopped.set()
-        raise AssertionError("nobody wakes a stuck tool")
 
 
 async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
@@ -139,3 +108,47 @@ async def test_one_agent_can_be_cancelled_alone(database_url: str) -> None:
     assert kinds(recording.outcome, "0.two/2.Right") == [("final_analysis", "completed")]
     assert told(recording.outcome, "0.two/1.Left") == []
     assert told(recording.outcome, "0.two/2.Right") == [("assistant", "It is the disk.")]
+
+
+async def test_an_answer_to_a_question_can_be_cancelled_and_the_next_one_asked(database_url: str) -> None:
+    first, second = "2.chat/1.ChatAgent", "3.chat/1.ChatAgent"
+    scenario = Scenario(
+        chain(stage(agent()), scoring=None),
+        [
+            says(TRACK, 0, "Disk."),
+            says(f"1.{SUMMARY}", 0, "Disk."),
+            says(first, 0, thinks("Hm,"), {"text": "never said", "after": FOR_EVER}),
+            says(second, 0, "Logs."),
+        ],
+        replay_speed=1.0,
+    )
+    recording: Recording | None = None
+    statuses: list[RunStatus] = []
+    async with scenario.running(database_url) as running, anyio.create_task_group() as tasks:
+        assert running.pool is not None
+        chats, sessions = running.services.chats, running.services.sessions
+
+        async def investigated() -> bool:
+            return (await sessions.get(SESSION_ID)).status.is_final
+
+        async def answered() -> bool:
+            return all(question.status.is_final for question in await chats.list(SESSION_ID))
+
+        tasks.start_soon(running.pool.run)
+        await _until(investigated)
+        question = await chats.ask(SESSION_ID, "Why?", author="tester")
+        await _until_shown(running, "llm_thinking")
+        await chats.request_cancel(SESSION_ID, question.id, actor="tester")
+        await _until(answered)
+        await chats.ask(SESSION_ID, "Why, then?", author="tester")
+        await _until(answered)
+        statuses = [question.status for question in await chats.list(SESSION_ID)]
+        running.pool.stop_now()
+        recording = await read_back(running)
+    assert statuses == [RunStatus.CANCELLED, RunStatus.COMPLETED]
+    assert recording is not None
+    assert recording.outcome is not None
+    assert recording.outcome.status == "completed"
+    assert kinds(recording.outcome, first) == [("user_question", "completed"), ("llm_thinking", "cancelled")]
+    assert kinds(recording.outcome, second) == [("user_question", "completed"), ("final_analysis", "completed")]
+    assert told(recording.outcome, second) == [("assistant", "Logs.")]

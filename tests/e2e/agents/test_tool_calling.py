@@ -53,6 +53,55 @@ async def test_a_native_agent_thinks_speaks_calls_and_concludes(database_url: st
     assert recording.outcome.executive_summary == "Node full."
 
 
+async def test_what_a_model_runs_and_looks_up_by_itself_is_shown(database_url: str) -> None:
+    sources = [{"uri": "https://kubernetes.io/docs/eviction", "title": "Eviction"}]
+    scenario = Scenario(
+        NATIVE,
+        [
+            says(
+                TRACK,
+                0,
+                {"code_execution": {"code": "print(95 / 100)", "result": "0.95"}},
+                {"grounding": {"web_search_queries": ["kubernetes eviction"], "sources": sources}},
+                {"grounding": {"sources": sources}},
+                "The node is full.",
+            ),
+            says(END, 0, "Node full."),
+        ],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "native_tools")
+    assert recording.outcome is not None
+    assert {kind for kind, _ in kinds(recording.outcome, TRACK)} == {
+        "final_analysis",
+        "code_execution",
+        "google_search_result",
+        "url_context_result",
+    }
+
+
+async def test_a_model_that_thinks_by_itself_and_in_its_text_is_shown_with_both(database_url: str) -> None:
+    scenario = Scenario(
+        REACT,
+        [
+            says(TRACK, 0, thinks("Hm, pods."), "Thought: Pods first.\nAction: k8s.pods\nAction Input: {}"),
+            says(TRACK, 1, thinks("So."), "Thought: That is it.\nFinal Answer: The node is full."),
+            says(END, 0, "Node full."),
+        ],
+        [answers(TRACK, "react-3", "k8s.pods", "web-1 Evicted")],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "react_with_thinking")
+    assert recording.outcome is not None
+    thoughts = [event for event in recording.outcome.timeline if event["event_type"] == "llm_thinking"]
+    assert [(event["metadata"]["source"], event["content"]) for event in thoughts] == [
+        ("native", "Hm, pods."),
+        ("react", "Pods first."),
+        ("native", "So."),
+        ("react", "That is it."),
+    ]
+
+
 async def test_a_react_agent_speaks_its_tools_as_text(database_url: str) -> None:
     scenario = Scenario(
         REACT,

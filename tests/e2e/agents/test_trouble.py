@@ -1,7 +1,10 @@
 """Models and tools that fail: what is stored of it, and how the agent goes on or ends."""
 
+import pytest
+
 from e2e.agents.scenario import (
     OTHER,
+    SESSION_ID,
     SUMMARY,
     Scenario,
     agent,
@@ -12,11 +15,14 @@ from e2e.agents.scenario import (
     fails,
     fallback,
     kinds,
+    read_back,
     says,
     stage,
     thinks,
 )
 from tarsy.domain.agent import ToolCalling
+from tarsy.domain.claim import ClaimKind
+from tarsy.domain.recording import RecordedTool
 
 TRACK = "0.look/1.Investigator"
 END = f"1.{SUMMARY}"
@@ -66,7 +72,11 @@ async def test_an_error_is_told_to_the_model_and_the_loop_goes_on(database_url: 
     agrees_with_golden(recording, "error_then_answer")
     assert recording.outcome is not None
     assert recording.outcome.status == "completed"
-    assert "503 overloaded" in recording.outcome.conversations[TRACK][2]["content"]
+    assert "503 overloaded" in recording.outcome.conversations[TRACK][2]["content"], "told to the model"
+    assert kinds(recording.outcome, TRACK)[0] == ("error", "failed"), "shown"
+    failed = recording.calls[0].chunks[0].error
+    assert failed is not None
+    assert failed.message == "503 overloaded", "recorded"
 
 
 async def test_the_last_iteration_forces_a_conclusion(database_url: str) -> None:
@@ -107,6 +117,37 @@ async def test_a_last_iteration_that_failed_is_a_failure_not_a_conclusion(databa
     assert recording.outcome.status == "failed"
 
 
+@pytest.mark.parametrize(
+    ("asked", "result"),
+    [("k8s.pods", answers(TRACK, "a", "k8s.pods", "no such namespace", is_error=True)), ("k8s.podz", None)],
+    ids=["a tool's own error", "an unknown tool"],
+)
+async def test_a_last_iteration_whose_tool_said_no_still_leads_to_a_conclusion(
+    database_url: str, asked: str, result: RecordedTool | None
+) -> None:
+    scenario = Scenario(
+        chain(stage(agent(max_iterations=1))),
+        [says(TRACK, 0, calls("a", asked)), says(TRACK, 1, "The namespace is gone."), says(END, 0, "Gone.")],
+        [result] if result else [],
+    )
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    assert (recording.outcome.status, recording.outcome.final_analysis) == ("completed", "The namespace is gone.")
+
+
+async def test_a_conclusion_that_fails_is_asked_of_the_next_model_and_then_a_failure(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent(max_iterations=1, fallback_providers=(fallback(OTHER),)))),
+        [says(TRACK, 0, calls("a", "k8s.pods")), says(TRACK, 1, fails("rate_limited", "429")), says(TRACK, 2)],
+        [answers(TRACK, "a", "k8s.pods", "web-1 Evicted")],
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "conclusion_failed")
+    assert recording.outcome is not None
+    assert recording.outcome.status == "failed"
+    assert [kind for kind, _ in kinds(recording.outcome, TRACK)] == ["llm_tool_call", "tool_result", "error", "provider_fallback", "error"]
+
+
 async def test_a_model_that_is_turned_away_is_replaced_for_good(database_url: str) -> None:
     falling = agent(fallback_providers=(fallback(OTHER),))
     scenario = Scenario(
@@ -119,8 +160,15 @@ async def test_a_model_that_is_turned_away_is_replaced_for_good(database_url: st
         ],
         [answers(TRACK, "a", "k8s.pods", "web-1 Evicted")],
     )
-    recording = await scenario.play(database_url)
+    async with scenario.running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.work_off(ClaimKind.SESSION)
+        asked = [call.provider for call in (await running.services.interactions.trace(SESSION_ID)).llm]
+        (execution,) = [one for one in (await running.services.interactions.run(SESSION_ID)).executions if one.agent_name == "Investigator"]
+        recording = await read_back(running)
     agrees_with_golden(recording, "provider_fallback")
+    assert asked == ["recorded", "other", "other", "recorded"], "the summary is another execution"
+    assert (execution.llm_provider, execution.model_name) == ("other", "model-2")
     assert recording.outcome is not None
     assert [kind for kind, _ in kinds(recording.outcome, TRACK)] == [
         "error",
@@ -142,9 +190,30 @@ async def test_without_a_fallback_a_wrong_key_ends_the_agent_at_once(database_ur
 
 async def test_a_failing_executive_summary_does_not_fail_the_session(database_url: str) -> None:
     scenario = Scenario(chain(stage(agent())), [says(TRACK, 0, "It is the disk."), says(END, 0, fails("rate_limited", "429"))])
-    recording = await scenario.play(database_url)
+    async with scenario.running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.work_off(ClaimKind.SESSION)
+        session = await running.services.sessions.get(SESSION_ID)
+        recording = await read_back(running)
     agrees_with_golden(recording, "summary_failed")
+    assert "429" in (session.executive_summary_error or ""), "the error is kept"
     assert recording.outcome is not None
     assert recording.outcome.status == "completed"
     assert recording.outcome.final_analysis == "It is the disk."
     assert recording.outcome.executive_summary is None
+
+
+async def test_a_runbook_that_cannot_be_had_is_told_and_the_default_stands_in(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent())),
+        [says(TRACK, 0, "It is the disk."), says(END, 0, "Disk.")],
+        runbook_url="https://elsewhere.example/runbook.md",
+    )
+    recording = await scenario.play(database_url)
+    agrees_with_golden(recording, "runbook_refused")
+    assert recording.outcome is not None
+    assert recording.outcome.status == "completed"
+    warning = recording.outcome.timeline[0]
+    assert (warning["event_type"], warning["status"]) == ("warning", "completed")
+    assert "elsewhere.example is not among the allowed domains" in warning["content"]
+    assert "Look at the pods first." in recording.outcome.conversations[TRACK][1]["content"]

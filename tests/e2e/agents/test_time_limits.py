@@ -1,0 +1,76 @@
+"""Time limits of a call, an iteration and a session: each ends what it is for, and two in a row end the agent."""
+
+from typing import Any
+
+import pytest
+
+from e2e.agents.scenario import SESSION_ID, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
+from e2e.agents.stuck_tools import FOR_EVER, StuckTools
+from tarsy.domain.claim import ClaimKind
+from tarsy.domain.recording import RecordedCall
+from tarsy.domain.status import RunStatus
+
+TRACK = "0.look/1.Investigator"
+# Long enough for everything else that an iteration does, on a machine with other things to do.
+LIMIT = 2.0
+
+
+def _stuck_model(turn: int) -> RecordedCall:
+    return says(TRACK, turn, {"text": "never said", "after": FOR_EVER})
+
+
+def _stuck_tool(turn: int) -> RecordedCall:
+    return says(TRACK, turn, calls(f"c{turn}", "k8s.pods", n=turn))
+
+
+@pytest.mark.parametrize(
+    ("turns", "limits"),
+    [
+        ([_stuck_model(0), _stuck_model(1)], {"llm_call_timeout": LIMIT}),
+        ([_stuck_model(0), _stuck_model(1)], {"iteration_timeout": LIMIT}),
+        ([_stuck_tool(0), _stuck_tool(1)], {"iteration_timeout": LIMIT}),
+        ([_stuck_model(0), _stuck_tool(1)], {"iteration_timeout": LIMIT}),
+        ([_stuck_tool(0), _stuck_model(1)], {"iteration_timeout": LIMIT}),
+    ],
+    ids=["model by call", "model by iteration", "tools", "model and tool", "tool and model"],
+)
+async def test_two_limits_in_a_row_end_the_agent_whatever_was_waited_for(
+    database_url: str, turns: list[RecordedCall], limits: dict[str, Any]
+) -> None:
+    scenario = Scenario(chain(stage(agent(max_iterations=9, **limits))), turns, servers=StuckTools(), replay_speed=1.0)
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    assert recording.outcome.status == "failed"
+    assert len(recording.calls) == 2
+    shown = kinds(recording.outcome, TRACK)
+    assert sum(kind in {("tool_result", "timed_out"), ("error", "failed")} for kind in shown) == 3, "two timeouts and the end"
+    last = [event for event in recording.outcome.timeline if event["track"] == TRACK][-1]
+    assert last["metadata"] == {"code": "gave_up"}
+    assert last["content"].startswith("stopped after 2 timeouts in a row")
+    assert all("did not" in content for role, content in told(recording.outcome, TRACK) if role != "assistant"), "the model was told"
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (says(TRACK, 0, thinks("Hm,"), {"text": "never said", "after": FOR_EVER}), [("llm_thinking", "timed_out")]),
+        (_stuck_tool(0), [("llm_tool_call", "completed"), ("tool_result", "timed_out")]),
+    ],
+    ids=["in an answer", "in a tool"],
+)
+async def test_a_session_out_of_time_ends_with_everything_in_it(
+    database_url: str, turn: RecordedCall, expected: list[tuple[str, str]]
+) -> None:
+    scenario = Scenario(chain(stage(agent()), session_timeout=2 * LIMIT), [turn], servers=StuckTools(), replay_speed=1.0)
+    async with scenario.running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.work_off(ClaimKind.SESSION)
+        session = await running.services.sessions.get(SESSION_ID)
+        run = await running.services.interactions.run(SESSION_ID)
+        recording = await read_back(running)
+    assert recording.outcome is not None
+    assert recording.outcome.status == "timed_out"
+    assert session.error_message == "the session did not end within 4 s"
+    assert [execution.status for execution in run.executions] == [RunStatus.TIMED_OUT]
+    assert [one.status for one in run.stages] == [RunStatus.TIMED_OUT]
+    assert kinds(recording.outcome, TRACK) == expected
