@@ -2,6 +2,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { SessionStatus, TimelineEvent } from "@/wire/types";
+import { askAnew } from "./ask-anew";
 import { api, expectData } from "./client";
 
 export interface SessionFilter {
@@ -85,5 +86,5 @@ export function cancelExecution(id: string, executionId: string) {
 }
 
 export function refreshSession(client: QueryClient, id: string): Promise<void> {
-  return client.invalidateQueries({ queryKey: sessionKeys.detail(id) });
+  return askAnew(client, sessionKeys.detail(id));
 }

@@ -2,8 +2,9 @@
 import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { TimelineEvent } from "@/wire/types";
+import type { TimelineEvent, TimelineEventType } from "@/wire/types";
 import { Entry } from "./entries";
+import { EVENT_FACES } from "./events";
 import { selectionLine } from "./selection-line";
 import { entryRows } from "./timeline-rows";
 import { argumentsLine } from "./tool-arguments";
@@ -70,4 +71,28 @@ test("arguments stand on one line", () => {
 
 test("a choice of tools is one line", () => {
   expect(selectionLine({ servers: [{ name: "cluster", tools: ["pods_list", "pods_log"] }, { name: "loki", tools: null }], native_tools: null })).toBe("cluster (pods_list, pods_log), loki");
+});
+
+describe("every kind of event", () => {
+  test.each(Object.entries(EVENT_FACES).filter(([kind]) => kind !== "llm_tool_call" && kind !== "tool_result"))("%s says what it is", (kind, face) => {
+    show(event({ event_type: kind as TimelineEventType, content: "what happened" }));
+    expect(screen.getByText(new RegExp(`^${face.label}`))).toBeTruthy();
+  });
+
+  test("a conclusion that was forced says so", () => {
+    show(event({ event_type: "final_analysis", content: "what was found", metadata: { forced_conclusion: true } }));
+    expect(screen.getByText("concluded at the iteration limit")).toBeTruthy();
+  });
+
+  test("a result that was too long shows the summary that the model was given, and the whole", async () => {
+    const metadata = { call_id: "1", tool_name: "pods_log", server_name: "cluster" };
+    show(
+      event({ id: "c", event_type: "llm_tool_call", content: "{}", metadata }),
+      event({ id: "r", event_type: "tool_result", content: "a very long log", metadata }),
+      event({ id: "s", event_type: "mcp_tool_summary", content: "out of memory", metadata }),
+    );
+    await userEvent.click(screen.getByRole("button", { expanded: false }));
+    expect(screen.getByText("Summary given to the model")).toBeTruthy();
+    expect(screen.getByRole("region", { name: "Full result" }).textContent).toContain("a very long log");
+  });
 });

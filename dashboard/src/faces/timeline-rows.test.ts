@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ExecutionView, StageView, TimelineEvent, TimelineEventType } from "@/wire/types";
-import { entryRows, eventsOfRow, timelineRows } from "./timeline-rows";
+import { currentRow, entryRows, eventsOfRow, timelineRows } from "./timeline-rows";
 
 let count = 0;
 function event(event_type: TimelineEventType, more: Partial<TimelineEvent> = {}): TimelineEvent {
@@ -66,4 +66,12 @@ test("side by side, the agents' events are in their columns and not in the list"
 test("events of a stage that is not known yet are shown all the same", () => {
   const early = event("llm_thinking", { stage_id: "new" });
   expect(shape([], [early])).toEqual([early.id]);
+});
+
+test("a row shows its events as they are now", () => {
+  const call = event("llm_tool_call", { metadata: { call_id: "1" } });
+  const result = event("tool_result", { metadata: { call_id: "1" }, status: "streaming" });
+  const done = { ...result, content: "found", status: "completed" as const };
+  const [row] = entryRows([call, result]);
+  expect(row && currentRow(row, (known) => (known.id === done.id ? done : known))).toMatchObject({ call, result: done, summary: null });
 });

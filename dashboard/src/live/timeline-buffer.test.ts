@@ -160,3 +160,22 @@ test("a frame of 200 chunks on 5,000 events is applied in a few milliseconds", (
   // A frame has 16 ms; a busy machine may take several times as long as a quiet one.
   expect(each).toBeLessThan(8);
 });
+
+describe("the shape of a timeline", () => {
+  const streaming = applyMessages(EMPTY_TIMELINE, [created("a"), chunk("a", 0, "one ")]);
+
+  test("stays the same array while text grows", () => {
+    const grown = applyMessages(streaming, [chunk("a", 4, "two ")]);
+    expect(grown.events).not.toBe(streaming.events);
+    expect(grown.shape).toBe(streaming.shape);
+    expect(textOf(grown, "a")).toBe("one two ");
+  });
+
+  test("is another one when an event comes or ends", () => {
+    const another = applyMessages(streaming, [created("b")]);
+    expect(another.shape.map(({ id }) => id)).toEqual(["a", "b"]);
+    const ended = applyMessages(streaming, [completed("a", "one")]);
+    expect(ended.shape[0]?.status).toBe("completed");
+    expect(loaded([event("a")], streaming).shape).not.toBe(streaming.shape);
+  });
+});

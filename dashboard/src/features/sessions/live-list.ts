@@ -7,6 +7,7 @@ export function changesList(message: LiveMessage): boolean {
   return (
     message.type === "session.status" ||
     message.type === "session.completed" ||
+    message.type === "stage.started" ||
     message.type === "subscription.confirmed" ||
     message.type === "catchup.overflow"
   );

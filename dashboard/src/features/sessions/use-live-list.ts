@@ -1,6 +1,7 @@
 /** Keeps the lists of sessions current while they are shown. */
 import type { InfiniteData } from "@tanstack/react-query";
 import { useQueryClient } from "@tanstack/react-query";
+import { askAnew } from "@/api/ask-anew";
 import { sessionKeys } from "@/api/sessions";
 import { useThrottled } from "@/components/use-throttled";
 import { useChannel } from "@/live/use-channel";
@@ -12,7 +13,7 @@ const REFRESH_EVERY_MS = 1_000;
 
 export function useLiveList(): void {
   const client = useQueryClient();
-  const refresh = useThrottled(() => void client.invalidateQueries({ queryKey: sessionKeys.all }), REFRESH_EVERY_MS);
+  const refresh = useThrottled(() => void askAnew(client, sessionKeys.all), REFRESH_EVERY_MS);
   useChannel("sessions", (message) => {
     client.setQueriesData<SessionList>({ queryKey: ["sessions", "active"] }, (list) => list && withMessage(list, message));
     client.setQueriesData<InfiniteData<SessionList>>(

@@ -5,6 +5,7 @@ import Typography from "@mui/material/Typography";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ArrowLeft } from "lucide-react";
 import { useMemo } from "react";
+import { askAnew } from "@/api/ask-anew";
 import { sessionDetail } from "@/api/sessions";
 import { traceKey, traceList } from "@/api/trace";
 import { clamped } from "@/components/clamped";
@@ -51,7 +52,7 @@ export function TracePage({ sessionId, selected, onSelect }: TracePageProps) {
 
 function useLiveTrace(sessionId: string): void {
   const client = useQueryClient();
-  const refresh = useThrottled(() => void client.invalidateQueries({ queryKey: traceKey(sessionId) }), 1_000);
+  const refresh = useThrottled(() => void askAnew(client, traceKey(sessionId)), 1_000);
   useChannel(`session:${sessionId}`, (message) => {
     if (message.type === "interaction.created" || message.type === "subscription.confirmed") refresh();
   });
