@@ -46,6 +46,11 @@ def context_limit(provider: ResolvedProvider) -> int:
     return min((provider.context_window or DEFAULT_WINDOW) // 4 * _CHARACTERS_PER_TOKEN, _MOST_CONTEXT)
 
 
+def side_limit(provider: ResolvedProvider) -> int:
+    """How many characters of what helps beside it: a runbook, the conversation so far."""
+    return context_limit(provider) // 2
+
+
 def tokens_of(message: ConversationMessage) -> int:
     calls = sum(estimate_tokens(call.arguments) + estimate_tokens(call.name) for call in message.tool_calls)
     return estimate_tokens(message.content) + calls + _OVERHEAD

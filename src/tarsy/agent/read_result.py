@@ -1,7 +1,7 @@
 """The built-in tool `tarsy.read_result`: reads again what a conversation no longer holds."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tarsy.agent.ports import ResultStore, ToolExecutor
@@ -14,8 +14,9 @@ from tarsy.tools.arguments import ArgumentProblem, parse_arguments
 
 # A window of a result, about a thousand tokens: enough to read on, too little to burst a conversation.
 PAGE = 4_000
-# What the alert itself is read by when it is too long to be told whole.
+# What the alert and its runbook are read by when they are too long to be told whole.
 ALERT = "alert"
+RUNBOOK = "runbook"
 _CONTEXT = 300
 _MAX_HITS = 10
 _BARE_ID = re.compile(r"[\"']?[\w.:-]+[\"']?")
@@ -41,18 +42,18 @@ DEFINITION = ToolDefinition(
 
 
 class ResultReader:
-    """Adds `tarsy.read_result` to an execution's tools."""
+    """Adds `tarsy.read_result` to an execution's tools; `documents` are those that its prompt holds only in part."""
 
-    def __init__(self, inner: ToolExecutor, results: ResultStore, *, execution_id: str, alert: str, clock: Clock) -> None:
+    def __init__(self, inner: ToolExecutor, results: ResultStore, *, execution_id: str, documents: Mapping[str, str], clock: Clock) -> None:
         self._inner = inner
-        self._alert = alert
+        self._documents = documents
         self._results = results
         self._execution_id = execution_id
         self._clock = clock
 
     async def list_tools(self) -> ToolCatalog:
         catalog = await self._inner.list_tools()
-        if not catalog.tools:
+        if not catalog.tools and not self._documents:
             return catalog
         return ToolCatalog((*catalog.tools, DEFINITION), catalog.warnings, catalog.listings)
 
@@ -70,16 +71,16 @@ class ResultReader:
         return ToolResult(call=call, content=excerpt(stored.content, arguments), started_at=started_at)
 
     async def _read(self, call_id: str) -> ToolOutcome | None:
-        if call_id == ALERT:
-            return ToolOutcome(self._alert, is_error=False)
+        if call_id in self._documents:
+            return ToolOutcome(self._documents[call_id], is_error=False)
         return await self._results.read(self._execution_id, call_id)
 
 
-def shown_alert(alert: str, limit: int) -> str:
-    """The alert, or as much of it as a model can carry and how to read the rest."""
-    if len(alert) <= limit:
-        return alert
-    return clip(alert, limit) + f'\n[Read any part of the whole alert with {READ_RESULT_TOOL}, call_id "{ALERT}".]'
+def shown_document(name: str, text: str, limit: int) -> str:
+    """A document, or as much of it as a model can carry and how to read the rest."""
+    if len(text) <= limit:
+        return text
+    return clip(text, limit) + f'\n[Read any part of the whole {name} with {READ_RESULT_TOOL}, call_id "{name}".]'
 
 
 def excerpt(text: str, arguments: dict[str, Any]) -> str:

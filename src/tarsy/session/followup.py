@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from tarsy.agent.budget import context_limit
+from tarsy.agent.budget import context_limit, side_limit
 from tarsy.agent.context.investigation import format_investigation
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt
@@ -19,6 +19,7 @@ from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
 from tarsy.domain.work import ChatWork, ScoreWork
+from tarsy.kit.text import clip
 from tarsy.session.plan import PlannedStage
 from tarsy.session.stage_runner import StageJob, StageRunner, abandoned
 from tarsy.session.workshop import RunScope, Workshop
@@ -100,7 +101,7 @@ class FollowupExecutor:
             planned=PlannedStage(index=index, name=kind.name, stage_type=kind.stage_type, agents=(agent,)),
             runbook=work.session.runbook if work.session.runbook is not None else chain.default_runbook,
             previous={agent.agent_name: investigation},
-            chat=_chat_prompt(work, investigation, questions, records) if isinstance(work, ChatWork) else None,
+            chat=_chat_prompt(work, investigation, questions, records, side_limit(agent.provider)) if isinstance(work, ChatWork) else None,
             stored=stored,
         )
 
@@ -148,12 +149,28 @@ class FollowupExecutor:
         )
 
 
-def _chat_prompt(work: ChatWork, investigation: str, questions: Sequence[ChatUserMessage], records: Sequence[StageRecord]) -> ChatPrompt:
-    """The question with everything that was asked and answered before it."""
+def _chat_prompt(
+    work: ChatWork, investigation: str, questions: Sequence[ChatUserMessage], records: Sequence[StageRecord], limit: int
+) -> ChatPrompt:
+    """The question with what was asked and answered before it, as far back as `limit` characters go."""
     answers = {record.stage.id: record.executions[0].conclusion for record in records if record.executions}
     history = tuple(
         ChatExchange(question.content, answers.get(question.stage_id or "", ""))
         for question in questions
         if question.id != work.question.id and question.status is RunStatus.COMPLETED
     )
-    return ChatPrompt(question=work.question.content, investigation=investigation, history=history)
+    recent = newest_exchanges(history, limit)
+    return ChatPrompt(question=work.question.content, investigation=investigation, history=recent, left_out=len(history) - len(recent))
+
+
+def newest_exchanges(history: Sequence[ChatExchange], limit: int) -> tuple[ChatExchange, ...]:
+    """The newest exchanges that fit into `limit` characters together; the newest always, cut if it must be."""
+    kept: list[ChatExchange] = []
+    room = limit
+    for exchange in reversed(history):
+        size = len(exchange.question) + len(exchange.answer)
+        if size > room and kept:
+            break
+        kept.append(exchange if size <= room else ChatExchange(clip(exchange.question, room // 2), clip(exchange.answer, room // 2)))
+        room -= size
+    return tuple(reversed(kept))

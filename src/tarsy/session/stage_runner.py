@@ -8,11 +8,11 @@ import anyio
 import structlog
 
 from tarsy.agent.agent import create_agent
-from tarsy.agent.budget import context_limit
+from tarsy.agent.budget import context_limit, side_limit
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
-from tarsy.agent.read_result import ResultReader, shown_alert
+from tarsy.agent.read_result import ALERT, RUNBOOK, ResultReader, shown_document
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.claim import Claim, ClaimLostError
@@ -138,7 +138,13 @@ class StageRunner:
                 servers=servers,
                 prompts=PromptBuilder(_prompt_context(job, config)),
                 llm=workshop.llm,
-                tools=ResultReader(tools, workshop.results, execution_id=execution.id, alert=job.session.alert_data, clock=workshop.clock),
+                tools=ResultReader(
+                    tools,
+                    workshop.results,
+                    execution_id=execution.id,
+                    documents=_long_documents(job, config),
+                    clock=workshop.clock,
+                ),
                 journal=workshop.journal,
                 live=workshop.live,
                 results=workshop.results,
@@ -198,15 +204,22 @@ def _execution(stage: Stage, config: ResolvedAgentConfig, index: int) -> AgentEx
     )
 
 
+def _long_documents(job: StageJob, config: ResolvedAgentConfig) -> dict[str, str]:
+    """What the agent's prompt cannot hold whole."""
+    told = _prompt_context(job, config)
+    whole = {ALERT: (job.session.alert_data, told.alert_data), RUNBOOK: (job.runbook, told.runbook)}
+    return {name: text for name, (text, shown) in whole.items() if shown != text}
+
+
 def _prompt_context(job: StageJob, config: ResolvedAgentConfig) -> PromptContext:
     session = job.session
     return PromptContext(
         agent_name=config.agent_name,
         alert_type=session.alert_type,
-        alert_data=shown_alert(session.alert_data, context_limit(config.provider)),
+        alert_data=shown_document(ALERT, session.alert_data, context_limit(config.provider)),
         nonce=session.nonce,
         received_at=session.created_at.isoformat(timespec="seconds"),
-        runbook=job.runbook,
+        runbook=shown_document(RUNBOOK, job.runbook, side_limit(config.provider)),
         custom_instructions=config.custom_instructions,
         server_instructions=tuple((name, job.chain.mcp_servers[name].instructions) for name in config.mcp_servers),
     )

@@ -15,7 +15,9 @@ from e2e.agents.scenario import (
     read_back,
     says,
     stage,
+    told,
 )
+from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import ClaimKind
 
 TRACK = "0.look/1.Investigator"
@@ -45,6 +47,45 @@ async def test_old_results_give_way_to_pointers_and_can_be_read_again(database_u
     assert "NEEDLE" not in by_call["c0"]
     assert "NEEDLE" in by_call["again"], "what was taken out is still there to be read"
     assert "NEEDLE" in by_call["c5"], "the newest result is whole"
+
+
+async def test_old_observations_give_way_to_pointers_and_can_be_read_again(database_url: str) -> None:
+    big = "".join(f"line {number}: all is well\n" for number in range(400)) + "line 400: NEEDLE\n"
+    turns = [says(TRACK, turn, f'Thought: Next.\nAction: k8s.logs\nAction Input: {{"pod": "{turn}"}}') for turn in range(6)]
+    scenario = Scenario(
+        chain(stage(agent(provider=SMALL, max_iterations=10, tool_calling=ToolCalling.REACT))),
+        [
+            *turns,
+            says(TRACK, 6, "Thought: Again.\nAction: tarsy.read_result\nAction Input: call_id: react-3\nsearch: NEEDLE"),
+            says(TRACK, 7, "Thought: There.\nFinal Answer: Found it."),
+            says(END, 0, "Found."),
+        ],
+        [answers(TRACK, f"react-{3 + 2 * turn}", "k8s.logs", big, f'{{"pod": "{turn}"}}') for turn in range(6)],
+    )
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    assert recording.outcome.final_analysis == "Found it."
+    observations = [content for role, content in told(recording.outcome, TRACK) if role == "user"]
+    assert '"call_id": "react-3"' in observations[0]
+    assert "NEEDLE" not in observations[0]
+    assert "NEEDLE" in observations[6], "what was taken out is still there to be read"
+    assert "NEEDLE" in observations[5], "the newest result is whole"
+
+
+async def test_a_huge_runbook_is_told_in_part_and_can_be_read_whole(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent(mcp_servers=())), default_runbook="x" * 400_000 + "NEEDLE"),
+        [
+            says(TRACK, 0, calls("a", "tarsy.read_result", call_id="runbook", search="NEEDLE")),
+            says(TRACK, 1, "A needle."),
+            says(END, 0, "Needle."),
+        ],
+        catalog=(),
+    )
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    assert len(recording.outcome.conversations[TRACK][1]["content"]) < 100_000
+    assert "NEEDLE" in recording.outcome.conversations[TRACK][3]["content"]
 
 
 async def test_a_model_that_finds_the_conversation_too_long_gets_a_shorter_one(database_url: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.read_result import DEFINITION, PAGE, ResultReader, excerpt, shown_alert
+from tarsy.agent.read_result import ALERT, DEFINITION, PAGE, RUNBOOK, ResultReader, excerpt, shown_document
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
 from tarsy.kit.clock import FixedClock
@@ -26,12 +26,17 @@ class NoTools:
         raise AssertionError(f"{call.name} is not for the servers")
 
 
+class NoServers(NoTools):
+    async def list_tools(self) -> ToolCatalog:
+        return ToolCatalog()
+
+
 class Stored:
     async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
         return ToolOutcome(LONG, is_error=False) if (execution_id, call_id) == ("mine", "c1") else None
 
 
-READER = ResultReader(NoTools(), Stored(), execution_id="mine", alert="an alert", clock=FixedClock())
+READER = ResultReader(NoTools(), Stored(), execution_id="mine", documents={ALERT: "an alert", RUNBOOK: "a runbook"}, clock=FixedClock())
 
 
 async def read(arguments: str) -> ToolResult:
@@ -40,6 +45,12 @@ async def read(arguments: str) -> ToolResult:
 
 async def test_it_is_offered_beside_the_servers_own_tools() -> None:
     assert [tool.name for tool in (await READER.list_tools()).tools] == ["k8s.pods", DEFINITION.name]
+
+
+async def test_an_agent_without_tools_gets_it_only_when_there_is_something_to_read() -> None:
+    for documents, names in (({}, []), ({ALERT: "an alert"}, [DEFINITION.name])):
+        reader = ResultReader(NoServers(), Stored(), execution_id="mine", documents=documents, clock=FixedClock())
+        assert [tool.name for tool in (await reader.list_tools()).tools] == names
 
 
 @pytest.mark.parametrize(
@@ -67,8 +78,9 @@ async def test_what_cannot_be_read_says_why(arguments: str) -> None:
     assert "call_id" in result.content or "offset" in result.content
 
 
-async def test_the_alert_can_be_read_too() -> None:
-    assert (await read('{"call_id": "alert"}')).content.endswith("an alert")
+@pytest.mark.parametrize(("call_id", "text"), [(ALERT, "an alert"), (RUNBOOK, "a runbook")])
+async def test_the_alert_and_its_runbook_can_be_read_too(call_id: str, text: str) -> None:
+    assert (await read(call_id)).content.endswith(text)
 
 
 @given(st.text(min_size=1, max_size=3 * PAGE))
@@ -98,6 +110,6 @@ def test_whatever_the_schema_allows_is_answered(text: str, arguments: dict[str, 
     assert isinstance(excerpt(text, json.loads(json.dumps(allowed))), str)
 
 
-def test_an_alert_is_told_whole_or_says_how_to_read_the_rest() -> None:
-    assert shown_alert("short", 10) == "short"
-    assert DEFINITION.name in shown_alert("x" * 100, 10)
+def test_a_document_is_told_whole_or_says_how_to_read_the_rest() -> None:
+    assert shown_document(RUNBOOK, "short", 10) == "short"
+    assert f'{DEFINITION.name}, call_id "runbook"' in shown_document(RUNBOOK, "x" * 100, 10)

@@ -160,7 +160,11 @@ class IteratingController:
         await run.scribe.commit(
             messages=(message, feedback),
             closed=closed,
-            opened=(*opened, run.scribe.event(TimelineEventType.ERROR, turn.problem, metadata={"code": "malformed_answer"})),
+            opened=(
+                *call.answer.native_events,
+                *opened,
+                run.scribe.event(TimelineEventType.ERROR, turn.problem, metadata={"code": "malformed_answer"}),
+            ),
             llm_interactions=(call.interaction,),
         )
         run.messages += [message, feedback]
@@ -187,7 +191,7 @@ class IteratingController:
     async def _after_error(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult | None:
         """Record a failed call, then make room, change the model, try again or give up, whichever can help."""
         run.state = run.state.failed(error.message, timed_out=error.code.is_timeout)
-        failure = _Failure(call.interaction, failed_closes(call, run.scribe), _error_event(run.scribe, error))
+        failure = _Failure.of(call, error, run.scribe)
         tools = self._speech.bound_tools(run.catalog.tools)
         if error.code is ErrorCode.CONTEXT_TOO_LONG and await run.shrink(self._pointer(run), tools):
             await failure.commit(run.scribe)
@@ -230,7 +234,7 @@ class IteratingController:
         return run.result(RunStatus.COMPLETED, analysis=turn.text)
 
     async def _failed_conclusion(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult:
-        failure = _Failure(call.interaction, failed_closes(call, run.scribe), _error_event(run.scribe, error))
+        failure = _Failure.of(call, error, run.scribe)
         if error.code is ErrorCode.CONTEXT_TOO_LONG and await run.shrink(self._pointer(run), ()):
             await failure.commit(run.scribe)
             return await self._conclude(run)
@@ -259,7 +263,11 @@ class _Failure:
 
     interaction: LLMInteraction
     closed: tuple[TimelineClose, ...]
-    shown: TimelineEvent
+    shown: tuple[TimelineEvent, ...]
+
+    @classmethod
+    def of(cls, call: CompletedCall, error: ErrorChunk, scribe: Scribe) -> "_Failure":
+        return cls(call.interaction, failed_closes(call, scribe), (*call.answer.native_events, _error_event(scribe, error)))
 
     async def commit(
         self,
@@ -272,7 +280,7 @@ class _Failure:
         await scribe.commit(
             messages=messages,
             closed=self.closed,
-            opened=(self.shown, *opened),
+            opened=(*self.shown, *opened),
             llm_interactions=(self.interaction,),
             execution_changes=changes,
         )

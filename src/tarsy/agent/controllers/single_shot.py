@@ -66,7 +66,7 @@ class SingleShotController:
         change, more = (fallback[0], (fallback[1],)) if fallback else (scribe.moved(RunStatus.FAILED, error.message), ())
         await scribe.commit(
             closed=failed_closes(call, scribe),
-            opened=(shown, *more),
+            opened=(*call.answer.native_events, shown, *more),
             llm_interactions=(call.interaction,),
             execution_changes=(change,),
         )

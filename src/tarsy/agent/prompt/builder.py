@@ -128,7 +128,8 @@ class PromptBuilder:
     def _chat(self, chat: ChatPrompt) -> str:
         record = "# Record of the investigation\n" + self.fence.wrap("INVESTIGATION", chat.investigation)
         turns = "\n\n".join(f"Question: {turn.question}\nAnswer: {turn.answer}" for turn in chat.history)
-        history = "# Conversation so far\n" + self.fence.wrap("CONVERSATION", turns) if turns else ""
+        head = "# Conversation so far\n" + (f"[{chat.left_out} older questions are left out for length.]\n" if chat.left_out else "")
+        history = head + self.fence.wrap("CONVERSATION", turns) if turns or chat.left_out else ""
         return _blocks(self._alert(), self._runbook(), record, history, self._warnings(), f"# Question\n{chat.question.strip()}")
 
     def _alert(self) -> str:

@@ -38,3 +38,5 @@ class ChatPrompt:
     # The whole investigation, as the session formatter tells it.
     investigation: str
     history: tuple[ChatExchange, ...] = ()
+    # How many older exchanges did not fit.
+    left_out: int = 0
