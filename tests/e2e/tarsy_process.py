@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,8 @@ TARSY = (sys.executable, "-P", "-c", "from tarsy.cli.main import main; main()")
 _KEPT = {"PATH", "HOME", "LANG", "VIRTUAL_ENV"}
 # Generous: a machine that runs other tests too starts a database in ten seconds.
 COMMAND_SECONDS = 110.0
+# `tarsy` below, or one that is warm already.
+Tarsy = Callable[..., "subprocess.CompletedProcess[str]"]
 READY = re.compile(r"TARSy is ready: (http://\S+?)/?\n")
 
 
@@ -23,9 +25,11 @@ def plain_environment(**env: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name in _KEPT} | env
 
 
-def tarsy(*arguments: str | Path, cwd: Path, stdin: str = "", env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def tarsy(
+    *arguments: str | Path, cwd: Path, stdin: str = "", env: Mapping[str, str] | None = None, command: tuple[str, ...] = TARSY
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*TARSY, *map(str, arguments)],
+        [*command, *map(str, arguments)],
         cwd=cwd,
         env=plain_environment(**(env or {})),
         input=stdin,

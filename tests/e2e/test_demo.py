@@ -12,7 +12,8 @@ import pytest
 
 from contract.llm.vendor_server import vendor_server
 from contract.llm.vendors import ChatCompletions, Said
-from e2e.tarsy_process import TARSY, plain_environment, served, tarsy
+from e2e.tarsy_process import TARSY, Tarsy, plain_environment, served
+from e2e.tarsy_process import tarsy as cold_tarsy
 from tarsy.cli.init import Template
 from tarsy.config.configuration import vendor_variables
 from tarsy.config.loader import load_config
@@ -34,7 +35,7 @@ def _beyond_directories(errors: str) -> list[str]:
 
 def test_demo_shows_an_investigation_and_answers_its_questions(tmp_path: Path) -> None:
     started = time.monotonic()
-    run = tarsy("demo", "crashloop", "--fast", "--ask", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")})
+    run = cold_tarsy("demo", "crashloop", "--fast", "--ask", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")})
     assert run.returncode == 0, run.stderr
     assert "The model is recorded; the cluster is simulated." in run.stdout
     for part in ("→ cluster.pods_list", "Summary", "Analysis", "completed after"):
@@ -44,7 +45,7 @@ def test_demo_shows_an_investigation_and_answers_its_questions(tmp_path: Path) -
     assert time.monotonic() - started < 60
 
 
-def test_an_unknown_sample_is_answered_with_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_sample_is_answered_with_those_there_are(tarsy: Tarsy, tmp_path: Path) -> None:
     run = tarsy("demo", "crashlop", cwd=tmp_path)
     assert run.returncode == 2
     assert "crashloop" in run.stderr
@@ -88,7 +89,7 @@ def test_a_sample_on_a_real_model_keeps_what_is_configured_for_it(tmp_path: Path
         assert {(agent.provider.name, agent.tool_calling, agent.llm_call_timeout) for agent in agents} == {("local", "react", 480)}
 
 
-def test_samples_play_through_an_llm_service_too(database_url: str, tmp_path: Path) -> None:
+def test_samples_play_through_an_llm_service_too(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:
     service = subprocess.Popen(
         [*TARSY, "llm-service", "--port", "0"],
         cwd=tmp_path,
@@ -113,7 +114,7 @@ def test_samples_play_through_an_llm_service_too(database_url: str, tmp_path: Pa
     assert f"fail  LLM service   the LLM service at {address} cannot be reached" in alone.stdout
 
 
-def test_dotenv_holds_settings_of_the_process_too(tmp_path: Path) -> None:
+def test_dotenv_holds_settings_of_the_process_too(tarsy: Tarsy, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text(f"TARSY_DATA_DIR={tmp_path / 'elsewhere'}\nTARSY_API_TOKENS=alice=wonderland\n")
     run = tarsy("db", "current", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
@@ -123,14 +124,14 @@ def test_dotenv_holds_settings_of_the_process_too(tmp_path: Path) -> None:
         assert httpx.get(f"{server.url}/api/v1/samples", headers={"Authorization": "Bearer wonderland"}).status_code == 200
 
 
-def test_a_setting_that_means_nothing_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_setting_that_means_nothing_is_told_in_a_sentence(tarsy: Tarsy, tmp_path: Path) -> None:
     run = tarsy("demo", "--fast", cwd=tmp_path, env={"TARSY_REPLAY_SPEED": "fast"})
     assert (run.returncode, run.stderr.count("\n")) == (1, 1)
     assert 'TARSY_REPLAY_SPEED is "fast"' in run.stderr
 
 
 @pytest.mark.parametrize("template", list(Template))
-def test_init_writes_a_configuration_that_loads(template: Template, tmp_path: Path) -> None:
+def test_init_writes_a_configuration_that_loads(tarsy: Tarsy, template: Template, tmp_path: Path) -> None:
     run = tarsy("init", template, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     loaded = load_config(tmp_path / "config", {"OPENAI_API_KEY": "k", "KUBECONFIG": "k"})
@@ -140,7 +141,7 @@ def test_init_writes_a_configuration_that_loads(template: Template, tmp_path: Pa
     assert "--force" in again.stderr
 
 
-def test_init_overwrites_only_when_told_to_and_takes_any_address_and_name(tmp_path: Path) -> None:
+def test_init_overwrites_only_when_told_to_and_takes_any_address_and_name(tarsy: Tarsy, tmp_path: Path) -> None:
     target = tmp_path / "config" / "llm-providers.yaml"
     target.parent.mkdir()
     target.write_text("mine")
@@ -152,7 +153,7 @@ def test_init_overwrites_only_when_told_to_and_takes_any_address_and_name(tmp_pa
     assert (provider.base_url, provider.model) == ("http://gpu.lan:8000/v1", 'odd: "name" # here')
 
 
-def test_the_doctor_finds_nothing_wrong_with_a_fresh_installation(tmp_path: Path) -> None:
+def test_the_doctor_finds_nothing_wrong_with_a_fresh_installation(tarsy: Tarsy, tmp_path: Path) -> None:
     run = tarsy("doctor", "--port", "0", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")})
     assert run.returncode == 0, run.stdout
     lines = {line.split()[1]: line.split()[0] for line in run.stdout.splitlines() if line.startswith(("ok", "warn", "fail"))}
@@ -170,7 +171,7 @@ def test_the_doctor_finds_nothing_wrong_with_a_fresh_installation(tmp_path: Path
     assert run.stderr == ""
 
 
-def test_the_doctor_says_what_to_do_about_everything_at_once(tmp_path: Path) -> None:
+def test_the_doctor_says_what_to_do_about_everything_at_once(tarsy: Tarsy, tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "tarsy.yaml").write_text("queue: {worker_cont: 1, poll_interval: soon}\n")
     # Nobody listens on port 1.
@@ -184,7 +185,7 @@ def test_the_doctor_says_what_to_do_about_everything_at_once(tmp_path: Path) -> 
     assert "3 to put right." in run.stdout
 
 
-def test_the_doctor_tells_a_port_taken_by_tarsy_from_one_taken_by_others(database_url: str, tmp_path: Path) -> None:
+def test_the_doctor_tells_a_port_taken_by_tarsy_from_one_taken_by_others(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:
     with served(tmp_path, env={"DATABASE_URL": database_url}) as server:
         run = tarsy("doctor", "--port", server.url.rpartition(":")[2], cwd=tmp_path, env=server.env)
     assert f"ok    port          TARSy already runs at {server.url}/" in run.stdout

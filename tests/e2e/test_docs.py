@@ -54,7 +54,7 @@ tarsy() {
     local said; said="$(mktemp)"
     "$TARSY_BIN" "$@" --port 0 > "$said" 2>> "$said.err" &
     local server=$!
-    for _ in $(seq 600); do grep -q 'http://\|listening' "$said" && break; kill -0 $server || { cat "$said.err" >&2; return 1; }; sleep 0.1; done
+    for _ in $(seq 600); do grep -q 'http://\|listening' "$said" && break; kill -0 $server || { cat "$said.err" >&2; return 1; }; sleep 0.05; done
     grep -q 'http://\|listening' "$said"
     kill $server; wait $server || true
   elif [ "$1" = init ]; then
@@ -87,12 +87,14 @@ kubectl() { echo 'Name: api-7f9c'; }
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, module_database_url: str) -> Iterator[Served]:
+def server(tmp_path_factory: pytest.TempPathFactory, module_database_url: str, warm: tuple[str, ...]) -> Iterator[Served]:
     directory = tmp_path_factory.mktemp("documented")
     (directory / "config").mkdir()
     (directory / "config" / "tarsy.yaml").write_text(CONFIG)
     (directory / "config" / "llm-providers.yaml").write_text(PROVIDERS)
     (directory / "shown").mkdir()
+    (directory / "tarsy").write_text(f'#!/bin/sh\nexec {shlex.join(warm)} "$@"\n')
+    (directory / "tarsy").chmod(0o755)
     with served(directory, env={"DATABASE_URL": module_database_url}) as running:
         with running.client() as http:
             session = http.post("/api/v1/alerts", json={"data": "the pod cart-6f7b9c4d8-tw5bd crash-loops"}).json()["session_id"]
@@ -116,7 +118,7 @@ def _environment(server: Served, home: Path) -> dict[str, str]:
         "HOME": str(home),
         "ROOT": str(ROOT),
         "SHOWN": str(server.cwd / "shown"),
-        "TARSY_BIN": str(Path(sys.executable).parent / "tarsy"),
+        "TARSY_BIN": str(server.cwd / "tarsy"),
         "TARSY_URL": server.url,
         "TARSY_CONFIG_DIR": str(server.cwd / "config"),
     }

@@ -13,7 +13,7 @@ import pytest
 
 from contract.llm.vendor_server import VendorServer, vendor_server
 from contract.llm.vendors import ChatCompletions, Said
-from e2e.tarsy_process import COMMAND_SECONDS, TARSY, Served, plain_environment, served, tarsy
+from e2e.tarsy_process import COMMAND_SECONDS, Served, Tarsy, plain_environment, served
 from tarsy.cli.recordings import as_text
 from tarsy.replay import read_session
 from tarsy.settings import Settings, settings_from
@@ -65,7 +65,7 @@ def _wait_for(http: httpx.Client, session: str, kind: str, **fields: str) -> Non
                     return
 
 
-def test_every_exported_sample_replays_to_the_last_byte(recordings: Path, tmp_path: Path) -> None:
+def test_every_exported_sample_replays_to_the_last_byte(tarsy: Tarsy, recordings: Path, tmp_path: Path) -> None:
     run = tarsy("replay", "--check", recordings, cwd=tmp_path)
     files = sorted(recordings.glob("*.json"))
     assert len(files) >= 7
@@ -73,7 +73,9 @@ def test_every_exported_sample_replays_to_the_last_byte(recordings: Path, tmp_pa
     assert (run.returncode, run.stderr) == (0, "")
 
 
-def test_a_recording_is_self_contained_and_written_the_same_each_time(server: Served, recordings: Path, tmp_path: Path) -> None:
+def test_a_recording_is_self_contained_and_written_the_same_each_time(
+    tarsy: Tarsy, server: Served, recordings: Path, tmp_path: Path
+) -> None:
     recorded = json.loads((recordings / "crashloop.json").read_text())
     session = recorded["title"].removeprefix("Session ")
     again = tarsy("export", session, cwd=tmp_path, env=server.env)
@@ -83,7 +85,7 @@ def test_a_recording_is_self_contained_and_written_the_same_each_time(server: Se
     assert all(call["request_hash"] for call in recorded["calls"])
 
 
-def test_a_recording_that_was_tampered_with_is_found_out(recordings: Path, tmp_path: Path) -> None:
+def test_a_recording_that_was_tampered_with_is_found_out(tarsy: Tarsy, recordings: Path, tmp_path: Path) -> None:
     recorded = json.loads((recordings / "crashloop.json").read_text())
     recorded["tools"][0]["content"] = "No resources found."
     recorded["outcome"]["final_analysis"] = "It was the moon."
@@ -97,7 +99,7 @@ def test_a_recording_that_was_tampered_with_is_found_out(recordings: Path, tmp_p
     assert (short.returncode, len(short.stdout.splitlines())) == (1, 1)
 
 
-def test_what_cannot_be_replayed_is_explained_in_a_sentence(server: Served, tmp_path: Path) -> None:
+def test_what_cannot_be_replayed_is_explained_in_a_sentence(tarsy: Tarsy, server: Served, tmp_path: Path) -> None:
     (tmp_path / "no-outcome.yaml").write_text("tarsy_recording: 1\ncalls: []\n")
     (tmp_path / "no-recording.yaml").write_text("kind: Pod\n")
     for file, part in (("no-outcome.yaml", "holds no outcome"), ("no-recording.yaml", "cannot be read")):
@@ -110,20 +112,22 @@ def test_what_cannot_be_replayed_is_explained_in_a_sentence(server: Served, tmp_
         assert (run.returncode, run.stderr) == (1, f"There is no session {unknown} in this database.\n")
 
 
-async def _replay_with(vendor: VendorServer, directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+async def _replay_with(
+    program: tuple[str, ...], vendor: VendorServer, directory: Path, *arguments: str
+) -> subprocess.CompletedProcess[bytes]:
     (directory / "config").mkdir(exist_ok=True)
     provider = {"type": "openai", "model": "qwen3:8b", "base_url": f"{vendor.url}/v1"}
     (directory / "config" / "llm-providers.yaml").write_text(json.dumps({"llm_providers": {"local": provider}}))
     with anyio.fail_after(COMMAND_SECONDS):
-        return await anyio.run_process([*TARSY, "replay", *arguments], cwd=directory, env=plain_environment(), check=False)
+        return await anyio.run_process([*program, "replay", *arguments], cwd=directory, env=plain_environment(), check=False)
 
 
-async def test_a_live_model_is_asked_with_the_recorded_tools_at_hand(recordings: Path, tmp_path: Path) -> None:
+async def test_a_live_model_is_asked_with_the_recorded_tools_at_hand(warm: tuple[str, ...], recordings: Path, tmp_path: Path) -> None:
     model = ChatCompletions()
     async with vendor_server() as vendor:
         answers = ("It was the config map.", "A config map broke it.", "The sync did.")
         vendor.replies.extend(model.reply(Said(text=(answer,))) for answer in answers)
-        run = await _replay_with(vendor, tmp_path, "--live-model", "local", str(recordings / "crashloop.json"))
+        run = await _replay_with(warm, vendor, tmp_path, "--live-model", "local", str(recordings / "crashloop.json"))
         asked = vendor.bodies
     said = run.stdout.decode()
     assert run.returncode == 1, run.stderr
@@ -132,12 +136,12 @@ async def test_a_live_model_is_asked_with_the_recorded_tools_at_hand(recordings:
     assert any("pods_list" in tool["function"]["name"] for tool in asked[0]["tools"])
 
 
-async def test_a_fork_plays_the_first_steps_and_lets_the_live_model_go_on(recordings: Path, tmp_path: Path) -> None:
+async def test_a_fork_plays_the_first_steps_and_lets_the_live_model_go_on(warm: tuple[str, ...], recordings: Path, tmp_path: Path) -> None:
     recorded = json.loads((recordings / "crashloop.json").read_text())
     model = ChatCompletions()
     async with vendor_server() as vendor:
         vendor.replies.extend(model.reply(Said(text=(answer,))) for answer in ("Seen enough.", "Short.", "Because."))
-        run = await _replay_with(vendor, tmp_path, "--live-model", "local", "--from-step", "2", str(recordings / "crashloop.json"))
+        run = await _replay_with(warm, vendor, tmp_path, "--live-model", "local", "--from-step", "2", str(recordings / "crashloop.json"))
         asked = vendor.bodies
     assert run.returncode == 1, run.stderr
     results = [message["content"] for message in asked[0]["messages"] if message["role"] == "tool"]
@@ -145,7 +149,7 @@ async def test_a_fork_plays_the_first_steps_and_lets_the_live_model_go_on(record
     assert len(asked) == 3
 
 
-def test_live_tools_are_really_called(recordings: Path, tmp_path: Path) -> None:
+def test_live_tools_are_really_called(tarsy: Tarsy, recordings: Path, tmp_path: Path) -> None:
     """The simulated cluster answers again; what it says depends on nothing but the incident."""
     recorded = json.loads((recordings / "crashloop.json").read_text())
     recorded["tools"] = []
@@ -158,7 +162,7 @@ def test_live_tools_are_really_called(recordings: Path, tmp_path: Path) -> None:
     assert without.returncode == 1
 
 
-def test_options_that_make_no_sense_are_refused(recordings: Path, tmp_path: Path) -> None:
+def test_options_that_make_no_sense_are_refused(tarsy: Tarsy, recordings: Path, tmp_path: Path) -> None:
     file = recordings / "crashloop.json"
     assert "--from-step needs --live-model" in tarsy("replay", "--from-step", "1", file, cwd=tmp_path).stderr
     run = tarsy("replay", "--live-model", "gemini-2.5-por", file, cwd=tmp_path)

@@ -10,7 +10,7 @@ import httpx
 import psutil
 import pytest
 
-from e2e.tarsy_process import Served, served, tarsy
+from e2e.tarsy_process import Served, Tarsy, served
 
 pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
 
@@ -83,7 +83,7 @@ def test_a_killed_server_is_started_again_with_every_session_and_goes_on(home: P
     assert _processes_of(home / "data") == []
 
 
-def test_an_address_others_can_reach_needs_a_login(database_url: str, tmp_path: Path) -> None:
+def test_an_address_others_can_reach_needs_a_login(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:
     everywhere = ("--host", "0.0.0.0")  # noqa: S104 - what is tested is just this
     refused = tarsy("serve", *everywhere, "--port", "0", cwd=tmp_path, env={"DATABASE_URL": database_url})
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -96,7 +96,7 @@ def test_an_address_others_can_reach_needs_a_login(database_url: str, tmp_path: 
         assert httpx.get(f"{url}/api/v1/sessions", headers={"Authorization": "Bearer wonderland"}).status_code == 200
 
 
-def test_a_taken_port_is_told_in_a_sentence(database_url: str, tmp_path: Path) -> None:
+def test_a_taken_port_is_told_in_a_sentence(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         run = tarsy("serve", "--port", str(taken.getsockname()[1]), cwd=tmp_path, env={"DATABASE_URL": database_url})
     assert (run.returncode, run.stdout) == (1, "")
@@ -104,7 +104,7 @@ def test_a_taken_port_is_told_in_a_sentence(database_url: str, tmp_path: Path) -
     assert "--port" in run.stderr
 
 
-def test_investigate_ends_with_the_analysis_and_zero_or_with_the_reason_and_one(database_url: str, tmp_path: Path) -> None:
+def test_investigate_ends_with_the_analysis_and_zero_or_with_the_reason_and_one(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:
     env = {"DATABASE_URL": database_url, "TARSY_REPLAY_SPEED": "0"}
     (tmp_path / "alert.txt").write_text("disk full on db-3")
     unset = tarsy("investigate", "alert.txt", cwd=tmp_path, env=env)

@@ -1,0 +1,102 @@
+"""A process that has imported the program already and becomes `tarsy` for every command it is asked to run, in a fork of its own.
+
+A command imports for one to two seconds before it does anything. Tests that run dozens of them would do little else; that a
+command also starts cold is shown by the tests that start servers, read configurations and install the wheel.
+"""
+
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+PRELOADED = (
+    "tarsy.server",
+    "tarsy.replay",
+    "tarsy.cli.main",
+    "tarsy.cli.live_view",
+    "tarsy.tools.connection",
+    "alembic.command",
+    "asyncpg",
+)
+CLIENT = Path(__file__).with_name("warm_client.py")
+
+
+@contextmanager
+def warm_tarsy(directory: Path) -> Generator[tuple[str, ...]]:
+    """Keep the process running; yields the command that stands for `tarsy` meanwhile."""
+    address = directory / "socket"
+    with subprocess.Popen(
+        [sys.executable, "-P", __file__, str(address)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        # It ends with its standard input, even when this process is killed.
+        yield sys.executable, "-I", "-S", str(CLIENT), str(address)
+
+
+def _serve(address: str) -> None:
+    for name in PRELOADED:
+        import_module(name)
+    # A fork takes only the thread that calls it.
+    assert threading.active_count() == 1
+    # Nobody waits for the children here; their clients do.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as listening, selectors.DefaultSelector() as waiting:
+        listening.bind(address)
+        listening.listen()
+        os.write(1, b"ready\n")
+        waiting.register(listening, selectors.EVENT_READ)
+        waiting.register(0, selectors.EVENT_READ)
+        while 0 not in {key.fd for key, _ in waiting.select()}:
+            with listening.accept()[0] as connection:
+                if os.fork() == 0:
+                    listening.close()
+                    _become_tarsy(connection)
+
+
+def _become_tarsy(connection: socket.socket) -> NoReturn:
+    header, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    with connection.makefile("rb") as request:
+        asked = json.loads(request.read(int.from_bytes(header, "big")))
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - they live as long as the process
+    os.chdir(asked["cwd"])
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    sys.argv = ["tarsy", *asked["arguments"]]
+    connection.sendall(os.getpid().to_bytes(4, "big"))
+    status = _status_of_main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    connection.sendall(bytes([status]))
+    os._exit(status)
+
+
+def _status_of_main() -> int:
+    from tarsy.cli.main import main  # noqa: PLC0415 - the test process imports this module too
+
+    try:
+        main()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:  # noqa: BLE001 - what Python itself does with it
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])
