@@ -20,6 +20,7 @@ from e2e.agents.scenario import (
     stage,
     thinks,
 )
+from tarsy.db.journal import PostgresJournal
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.recording import RecordedTool
@@ -52,7 +53,13 @@ async def test_timeouts_of_tools_count_like_those_of_the_model(database_url: str
         [says(TRACK, turn, calls(f"c{turn}", "k8s.pods", turn=turn)) for turn in range(2)],
         [answers(TRACK, f"c{turn}", "k8s.pods", "no answer within 60 s", is_error=True, is_timeout=True) for turn in range(2)],
     )
-    recording = await scenario.play(database_url)
+    async with scenario.running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.work_off(ClaimKind.SESSION)
+        (execution,) = (await running.services.interactions.run(SESSION_ID)).executions
+        stored = await PostgresJournal(running.engine, lambda _: None).load(execution.id)
+        recording = await read_back(running)
+    assert stored.timed_out_tools == {"c0", "c1"}, "whoever continues knows of them"
     agrees_with_golden(recording, "tool_timeouts")
     assert recording.outcome is not None
     assert recording.outcome.status == "failed"
