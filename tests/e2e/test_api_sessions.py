@@ -36,6 +36,35 @@ async def test_a_session_shows_its_stages_executions_and_tokens(database_url: st
     assert session["queue_position"] is None
 
 
+async def test_the_list_is_filtered_and_comes_page_by_page(database_url: str) -> None:
+    async with world(database_url) as api:
+
+        async def listed(**query: str) -> list[str]:
+            answer = await api.client.get("/api/v1/sessions", params=query)
+            assert answer.status_code == 200, answer.text
+            return [session["id"] for session in answer.json()["sessions"]]
+
+        done, _ = await _finished(api, database_url, data="disk full on db-3")
+        quiet = await api.submit("a quiet pod", alert_type="silent")
+        newest = await api.submit("a crashing pod")
+        everything = [newest, quiet, done]
+        assert await listed() == everything
+        assert await listed(status="completed") == [done]
+        assert await listed(alert_type="silent") == [quiet]
+        assert await listed(text="crash") == [newest]
+        assert await listed(to="2020-01-01T00:00:00Z") == []
+        assert await listed(**{"from": "2020-01-01T00:00:00Z"}) == everything
+        paged: list[str] = []
+        cursor: dict[str, str] = {}
+        for _ in everything:
+            page = (await api.client.get("/api/v1/sessions", params={"limit": "1", **cursor})).json()
+            paged += [session["id"] for session in page["sessions"]]
+            cursor = {"cursor": page["next_cursor"]} if page["next_cursor"] else {}
+        refused = await api.client.get("/api/v1/sessions", params={"cursor": "nonsense"})
+    assert (paged, cursor) == (everything, {})
+    assert (refused.status_code, refused.headers["content-type"]) == (400, "application/problem+json")
+
+
 async def test_the_timeline_comes_in_order_page_by_page(database_url: str) -> None:
     async with world(database_url) as api:
         session_id, _ = await _finished(api, database_url)
