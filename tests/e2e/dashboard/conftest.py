@@ -1,6 +1,6 @@
 """One server and one browser for the dashboard's tests."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from e2e.dashboard.browser import ROOT, launch
+from e2e.dashboard.recorded_server import AGENT, SUMMARY, call, recorded_server, says
 from e2e.tarsy_process import Served, served
 
 # Slow enough to be seen streaming, fast enough for a test: four times the pace of a real model.
@@ -25,8 +26,16 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Where recorded models say everything at once: for what is looked at when it is over."""
     assert (ROOT / "src/tarsy/api/static/index.html").exists(), "the dashboard is not built: run `make setup`"
-    with served(tmp_path_factory.mktemp("dashboard"), env={"TARSY_REPLAY_SPEED": SPEED}) as running:
+    with served(tmp_path_factory.mktemp("dashboard")) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def paced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Where they take their time: for what happens meanwhile."""
+    with served(tmp_path_factory.mktemp("paced"), env={"TARSY_REPLAY_SPEED": SPEED}) as running:
         yield running
 
 
@@ -38,6 +47,37 @@ def finished(server: Served) -> dict[str, str]:
         for session in sessions.values():
             wait_for_end(http, session)
     return sessions
+
+
+@pytest.fixture(scope="package")
+def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with a configuration of its own, one session at a time."""
+    calls = (
+        says(AGENT, 0, call(1, "pods_list", namespace="shop"), call(2, "secrets_list", namespace="shop")),
+        says(AGENT, 1, {"text": "## Root cause\n\nThe pods were listed, the secrets were not."}),
+        says(SUMMARY, 0, {"text": "Pods only."}),
+    )
+    with recorded_server(tmp_path_factory.mktemp("configured"), *calls, servers=("cluster", "standby")) as running:
+        yield running
+
+
+@pytest.fixture
+def silent(configured: Served) -> Iterator[Callable[..., str]]:
+    """Submit an alert whose session stays as it is until it is cancelled, at the end of the test at the latest."""
+    submitted: list[str] = []
+    with configured.client() as http:
+
+        def submit_silent(data: str = "Nothing to be heard.") -> str:
+            answer = http.post("/api/v1/alerts", json={"data": data, "alert_type": "silence"}).raise_for_status()
+            submitted.append(answer.json()["session_id"])
+            return submitted[-1]
+
+        yield submit_silent
+        # The newest first: what still waits must not begin.
+        for session in reversed(submitted):
+            http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
+        for session in submitted[:1]:
+            wait_for_end(http, session)
 
 
 def submit(http: httpx.Client, name: str) -> str:

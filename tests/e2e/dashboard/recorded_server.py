@@ -1,4 +1,4 @@
-"""A server whose one agent says what a test wrote, with the tools of a simulated cluster."""
+"""A server whose agent says what a test wrote, with the tools of a simulated cluster; and an agent that never comes to speak."""
 
 import sys
 from collections.abc import Generator
@@ -13,6 +13,8 @@ from e2e.tarsy_process import Served, served
 SIMULATED = {"type": "stdio", "command": sys.executable, "args": ["-P", "-m", "tarsy.demo.cluster", "--incident", "crashloop"]}
 AGENT = "0.look/1.PodAgent"
 SUMMARY = "1.executive summary/1.ExecSummaryAgent"
+# Longer than any test: whatever waits for it has to be cancelled.
+SILENCE = {"track": "0.wait/1.SilentAgent", "turn": 0, "chunks": [{"after": 3_600, "text": "At last."}]}
 
 
 def says(track: str, turn: int, *chunks: dict[str, Any]) -> dict[str, Any]:
@@ -23,22 +25,29 @@ def call(number: int, tool: str, **arguments: Any) -> dict[str, Any]:
     return {"tool_call": {"id": f"call-{number}", "name": f"cluster.{tool}", "arguments": arguments}}
 
 
+def _chain(alert_type: str, stage: str, agent: str) -> dict[str, Any]:
+    return {"alert_types": [alert_type], "stages": [{"name": stage, "agents": [{"name": agent}]}]}
+
+
 @contextmanager
 def recorded_server(
-    directory: Path, *calls: dict[str, Any], servers: tuple[str, ...] = ("cluster",), env: dict[str, str] | None = None, **settings: Any
+    directory: Path, *calls: dict[str, Any], servers: tuple[str, ...] = ("cluster",), speed: str = "1"
 ) -> Generator[Served]:
-    """`settings` are further sections of tarsy.yaml."""
-    chain = {"alert_types": ["pods"], "stages": [{"name": "look", "agents": [{"name": "PodAgent"}]}]}
-    config = {
+    """One session at a time. Alerts of the type `pods` are answered with `calls`, those of the type `silence` never."""
+    config: dict[str, Any] = {
         "mcp_servers": {name: {"transport": SIMULATED} for name in servers},
-        "agents": {"PodAgent": {"mcp_servers": list(servers)}},
-        "agent_chains": {"pods": chain},
-        "defaults": {"llm_provider": "tape", "alert_type": "pods"},
-        **settings,
+        "agents": {"PodAgent": {"mcp_servers": list(servers)}, "SilentAgent": {"mcp_servers": []}},
+        "agent_chains": {"pods": _chain("pods", "look", "PodAgent"), "silence": _chain("silence", "wait", "SilentAgent")},
+        "defaults": {"llm_provider": "tape", "alert_type": "pods", "llm_call_timeout": "1h", "iteration_timeout": "1h"},
+        "queue": {"max_concurrent_sessions": 1, "graceful_shutdown_timeout": "1s"},
     }
-    providers = {"llm_providers": {"tape": {"type": "replay", "model": "recorded", "recording": "tape.yaml"}}}
-    tape = {"tarsy_recording": 1, "calls": list(calls)}
-    for name, content in (("tarsy.yaml", config), ("llm-providers.yaml", providers), ("tape.yaml", tape)):
+    tape = {"type": "replay", "model": "recorded", "recording": "tape.yaml", "first_chunk_timeout": "1h"}
+    files: dict[str, Any] = {
+        "tarsy.yaml": config,
+        "llm-providers.yaml": {"llm_providers": {"tape": tape}},
+        "tape.yaml": {"tarsy_recording": 1, "calls": [*calls, SILENCE]},
+    }
+    for name, content in files.items():
         (directory / name).write_text(yaml.safe_dump(content))
-    with served(directory, env={"TARSY_CONFIG_DIR": str(directory), **(env or {})}) as running:
+    with served(directory, env={"TARSY_CONFIG_DIR": str(directory), "TARSY_REPLAY_SPEED": speed}) as running:
         yield running

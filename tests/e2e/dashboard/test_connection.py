@@ -24,14 +24,17 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
     with ExitStack() as after_both:
         with served(tmp_path, env=env) as first:
             port = str(urlsplit(first.url).port)
+            page = after_both.enter_context(open_page(browser, first.url))
+            page.goto("/")
+            expect(page.get_by_text("No investigations yet")).to_be_visible()
             with first.client() as http:
                 session = submit(http, "crashloop")
-            page = after_both.enter_context(open_page(browser, first.url))
+            expect(page.get_by_role("region", name="Active sessions").get_by_role("listitem")).to_have_count(1)
             page.goto(f"/sessions/{session}")
             expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
         expect(page.get_by_text(lost)).to_be_visible()
         picture(page, "connection-lost-light")
-        with served(tmp_path, "--port", port, env=env):
+        with served(tmp_path, "--port", port, env=env | {"TARSY_REPLAY_SPEED": "0"}):
             expect(page.get_by_text(lost)).to_have_count(0, timeout=PATIENCE_MS)
             expect(page.get_by_role("heading", name="Root cause").first).to_be_visible(timeout=PATIENCE_MS)
             expect_status(page, "Completed")

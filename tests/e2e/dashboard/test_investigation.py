@@ -22,8 +22,8 @@ def feed_length(page: Page) -> int:
     return len(page.get_by_role("feed").inner_text())
 
 
-def test_a_sample_streams_survives_a_reload_and_ends_with_an_analysis_that_answers_questions(browser: Browser, server: Served) -> None:
-    with open_page(browser, server.url) as page:
+def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_until_it_is_stopped(browser: Browser, paced: Served) -> None:
+    with open_page(browser, paced.url) as page:
         investigate(page, "A pod crash-loops")
         expect_status(page, "Running")
         expect(page.get_by_role("link", name="Recorded model")).to_be_visible()
@@ -56,9 +56,16 @@ def test_a_sample_streams_survives_a_reload_and_ends_with_an_analysis_that_answe
         picture(page, "session-chat-light")
         assert_accessible(page)
 
+        page.get_by_label("Ask a question").fill("What exactly do I have to do to fix it?")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        page.get_by_role("button", name="Stop", exact=True).click()
+        exchange = page.get_by_role("article", name="Question: What exactly")
+        expect(exchange.get_by_text("Cancelled")).to_be_visible()
+        expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
 
-def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, server: Served) -> None:
-    with open_page(browser, server.url) as page:
+
+def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, paced: Served) -> None:
+    with open_page(browser, paced.url) as page:
         investigate(page, "A service runs out of memory")
         expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
         page.get_by_role("button", name="Cancel", exact=True).click()
@@ -74,8 +81,8 @@ def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, se
         expect(page.get_by_label("Alert text")).to_have_value(re.compile("recommender"))
 
 
-def test_one_of_two_agents_is_stopped_and_the_other_brings_the_session_to_its_end(browser: Browser, server: Served) -> None:
-    with open_page(browser, server.url) as page:
+def test_one_of_two_agents_is_stopped_and_the_other_brings_the_session_to_its_end(browser: Browser, paced: Served) -> None:
+    with open_page(browser, paced.url) as page:
         investigate(page, "Payments fail right after a release")
         page.get_by_role("tab", name="NetworkAgent Running").click()
         expect(page.get_by_role("button", name="Stop ApplicationAgent")).to_have_count(0)
@@ -95,16 +102,6 @@ def test_one_of_two_agents_is_stopped_and_the_other_brings_the_session_to_its_en
             stages.get_by_role("button", name=re.compile("^triage Completed.* ApplicationAgent Completed NetworkAgent Cancelled"))
         ).to_be_visible()
         expect(page.get_by_role("heading", name="Root cause").first).to_be_visible()
-
-
-def test_an_answer_is_stopped(browser: Browser, server: Served, finished: dict[str, str]) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto(f"/sessions/{finished['dns-outage']}")
-        page.get_by_role("button", name="Should we roll checkout back anyway, to be safe?").click()
-        page.get_by_role("button", name="Stop", exact=True).click()
-        exchange = page.get_by_role("article", name=re.compile("Question: Should we roll"))
-        expect(exchange.get_by_text("Cancelled")).to_be_visible()
-        expect(page.get_by_role("button", name="Ask")).to_be_visible()
 
 
 def test_parallel_agents_stand_in_tabs_or_side_by_side_and_an_event_has_an_address(

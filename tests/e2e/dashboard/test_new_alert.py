@@ -1,29 +1,15 @@
 """Writing an alert: its text, its tools, and what the agent that gets it really has."""
 
-from collections.abc import Iterator
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from e2e.dashboard.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture
-from e2e.dashboard.recorded_server import AGENT, SUMMARY, call, recorded_server, says
 from e2e.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
-
-CALLS = (
-    says(AGENT, 0, call(1, "pods_list", namespace="shop"), call(2, "secrets_list", namespace="shop")),
-    says(AGENT, 1, {"text": "## Root cause\n\nThe pods were listed, the secrets were not."}),
-    says(SUMMARY, 0, {"text": "Pods only."}),
-)
-
-
-@pytest.fixture(scope="module")
-def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server with tool servers of its own, which the samples do not need."""
-    with recorded_server(tmp_path_factory.mktemp("configured"), *CALLS, servers=("cluster", "standby")) as running:
-        yield running
 
 
 def open_form(page: Page) -> None:
@@ -65,6 +51,10 @@ def test_an_agent_gets_the_tools_that_were_chosen_and_no_others(browser: Browser
         expect(page.get_by_label("Choose")).to_be_checked()
         expect(page.get_by_role("group", name="cluster").get_by_role("checkbox", name="pods_log")).to_be_checked()
         expect(page.get_by_role("group", name="cluster").get_by_role("checkbox", name="secrets_list")).not_to_be_checked()
+        page.get_by_role("button", name="Submit alert").click()
+        page.wait_for_url(re.compile(f"/sessions/(?!{session})"))
+        expect(page.get_by_text("Tools were chosen for this session: cluster (pods_list, pods_log)")).to_be_visible()
+        expect_status(page, "Completed")
 
 
 def test_an_alert_without_text_is_not_sent_and_json_is_laid_out(browser: Browser, configured: Served) -> None:

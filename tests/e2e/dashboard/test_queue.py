@@ -1,0 +1,122 @@
+"""Sessions that wait, sessions that end unseen, and lists too long for one page."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+
+from e2e.dashboard.browser import PATIENCE_MS, expect_status, open_page, picture
+from e2e.dashboard.conftest import wait_for_end
+from e2e.tarsy_process import Served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+Silent = Callable[..., str]
+
+
+@dataclass(slots=True)
+class Network:
+    """The live connection of a page, which the test can cut and mend."""
+
+    broken: bool = False
+    open: list[WebSocketRoute] = field(default_factory=list[WebSocketRoute])
+
+    @classmethod
+    def of(cls, page: Page) -> "Network":
+        network = cls()
+
+        # A function: Playwright wants to leave a note on it, for which the slots of a value have no room.
+        def accept(connection: WebSocketRoute) -> None:
+            network.accept(connection)
+
+        page.route_web_socket("**/ws", accept)
+        return network
+
+    def accept(self, connection: WebSocketRoute) -> None:
+        if self.broken:
+            connection.close(code=1012)
+            return
+        connection.connect_to_server()
+        self.open.append(connection)
+
+    def cut(self) -> None:
+        self.broken = True
+        for connection in self.open:
+            connection.close(code=1012)
+
+
+def test_sessions_that_wait_show_their_place_and_move_up(browser: Browser, configured: Served, silent: Silent) -> None:
+    with open_page(browser, configured.url) as page, configured.client() as http:
+        page.goto("/")
+        first = silent("The first one.")
+        rows = page.get_by_role("region", name="Active sessions").get_by_role("listitem")
+        running = rows.filter(has_text="The first one.")
+        expect(running).to_contain_text("Running")
+        expect(running).to_contain_text("wait")
+        expect(running.get_by_role("img", name="stage 1 of 2")).to_be_visible()
+        silent("The second one.")
+        silent("The third one.")
+        expect(rows.filter(has_text="The second one.")).to_contain_text("position 1 in the queue")
+        expect(rows.filter(has_text="The third one.")).to_contain_text("position 2 in the queue")
+        picture(page, "queue-light")
+
+        http.post(f"/api/v1/sessions/{first}/cancel").raise_for_status()
+        expect(rows.filter(has_text="The second one.")).to_contain_text("Running")
+        expect(rows.filter(has_text="The third one.")).to_contain_text("position 1 in the queue")
+        expect(page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first).to_contain_text("Cancelled")
+
+        page.get_by_role("link", name="The third one.").click()
+        expect_status(page, "Queued")
+        expect(page.get_by_text("position 1")).to_be_visible()
+        page.get_by_role("button", name="Cancel", exact=True).click()
+        page.get_by_role("button", name="Cancel the session").click()
+        expect_status(page, "Cancelled")
+
+
+@pytest.mark.parametrize("address", ["/sessions/{session}", "/"])
+def test_a_session_that_ended_while_the_connection_was_lost_is_not_shown_as_running(
+    browser: Browser, configured: Served, silent: Silent, address: str
+) -> None:
+    session = silent()
+    with open_page(browser, configured.url) as page, configured.client() as http:
+        network = Network.of(page)
+        page.goto(address.format(session=session))
+        expect(page.get_by_text("Running").first).to_be_visible()
+        network.cut()
+        expect(page.get_by_text("Connection lost. Reconnecting")).to_be_visible()
+        http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
+        wait_for_end(http, session)
+        network.broken = False
+        expect(page.get_by_text("Connection lost. Reconnecting")).to_have_count(0, timeout=PATIENCE_MS)
+        expect(page.get_by_text("Cancelled").first).to_be_visible()
+        expect(page.get_by_text("Running")).to_have_count(0)
+
+
+def test_older_sessions_are_a_page_further(browser: Browser, configured: Served, silent: Silent) -> None:
+    # The first one keeps the others waiting; what waits is cancelled at once.
+    silent("The one that runs.")
+    with open_page(browser, configured.url) as page, configured.client() as http:
+        for number in range(55):
+            http.post(f"/api/v1/sessions/{silent(f'Number {number}.')}/cancel").raise_for_status()
+        page.goto("/?status=cancelled")
+        rows = page.get_by_role("region", name="Ended sessions").get_by_role("listitem")
+        expect(rows).to_have_count(50)
+        expect(rows.first).to_contain_text("Number 54.")
+        page.get_by_role("button", name="Show older sessions").click()
+        expect(rows.filter(has_text="Number 0.")).to_have_count(1)
+        titles = rows.locator("[data-row-link]").all_inner_texts()
+        assert [title for title in titles if title.startswith("Number")] == [f"Number {number}." for number in reversed(range(55))]
+
+
+def test_only_the_visible_lines_of_a_large_text_are_in_the_page(browser: Browser, configured: Served, silent: Silent) -> None:
+    session = silent(json.dumps({"title": "A large one", "points": list(range(20_000))}, indent=1))
+    with open_page(browser, configured.url) as page:
+        page.goto(f"/sessions/{session}")
+        alert = page.locator("[role=region][aria-label=Alert]")
+        expect(alert).to_contain_text('"title"')
+        assert alert.locator("div").count() < 150
+        alert.evaluate("box => { box.scrollTop = box.scrollHeight; }")
+        expect(alert).to_contain_text("19999")
+        assert alert.locator("div").count() < 150
