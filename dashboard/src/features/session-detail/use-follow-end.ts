@@ -26,14 +26,19 @@ export function useFollowEnd(end: RefObject<HTMLElement | null>, wanted: boolean
   useEffect(() => {
     lastY.current = window.scrollY;
     const onScroll = () => {
-      const up = window.scrollY < lastY.current - 4;
+      const by = window.scrollY - lastY.current;
       lastY.current = window.scrollY;
       const distance = (end.current?.getBoundingClientRect().bottom ?? 0) - window.innerHeight;
-      if (up && distance > NEAR_PX) become(false);
-      else if (!up && distance <= NEAR_PX) become(true);
+      if (by < -4 && distance > NEAR_PX) become(false);
+      else if (by > 0 && distance <= NEAR_PX) become(true);
     };
     window.addEventListener("scroll", onScroll, { passive: true });
-    return () => window.removeEventListener("scroll", onScroll);
+    // A wheel turns in small steps, and text that comes sixty times a second would undo each of them: what counts is that somebody turned it.
+    const ignore = onWayUp(() => become(false));
+    return () => {
+      window.removeEventListener("scroll", onScroll);
+      ignore();
+    };
   }, [end, become]);
 
   /** Call after the content has changed. */
@@ -46,4 +51,32 @@ export function useFollowEnd(end: RefObject<HTMLElement | null>, wanted: boolean
   }, [become, toEnd]);
   const stop = useCallback(() => become(false), [become]);
   return { following, grew, follow, stop };
+}
+
+/** Tells when the reader begins to scroll the page up, by wheel, finger or key. Returns how to stop. */
+function onWayUp(tell: () => void): () => void {
+  let finger = 0;
+  const tellIf = (up: boolean, event: Event) => {
+    if (up && window.scrollY > 0 && !scrollsItself(event)) tell();
+  };
+  const wheel = (event: WheelEvent) => tellIf(event.deltaY < 0, event);
+  const key = (event: KeyboardEvent) => tellIf(["ArrowUp", "PageUp", "Home"].includes(event.key), event);
+  const touchStart = (event: TouchEvent) => {
+    finger = event.touches[0]?.clientY ?? 0;
+  };
+  const touchMove = (event: TouchEvent) => tellIf((event.touches[0]?.clientY ?? 0) > finger, event);
+  const stop = new AbortController();
+  const quietly = { passive: true, signal: stop.signal };
+  window.addEventListener("wheel", wheel, quietly);
+  window.addEventListener("keydown", key, quietly);
+  window.addEventListener("touchstart", touchStart, quietly);
+  window.addEventListener("touchmove", touchMove, quietly);
+  return () => stop.abort();
+}
+
+/** Something inside of the page takes the movement: a box that is not at its top, or a field that is typed into. */
+function scrollsItself(event: Event): boolean {
+  return event
+    .composedPath()
+    .some((place) => place instanceof HTMLElement && place !== document.documentElement && place !== document.body && (place.scrollTop > 0 || place.matches("input, textarea")));
 }
