@@ -118,6 +118,12 @@ PIECES = st.sampled_from(
         "://",
         "eyJ",
         "Bearer ",
+        "passwords",
+        "api key",
+        " is ",
+        "hunter2",
+        "abc123def456",
+        "[MASKED_TOKEN]",
     ]
 )
 

@@ -41,6 +41,7 @@ _NAME_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.-/$&?"
 _USUAL_NAME = 24
 _NAME_WINDOW = 100
 _BEFORE_KEY = ("api ", "access ", "secret ", "signing ", "encryption ", "license ", "auth ")
+_LABEL = MASK_PREFIX.lower()
 _BEFORE_ENTRY = re.compile(rf"(?:name|key)(?:{_QUOTES})?\s{{0,4}}[:=]\s{{0,4}}(?:{_QUOTES})?\Z")
 _BEFORE_LINE = re.compile(rf"[ \t]*(?:- )?(?:{_QUOTES})?\Z")
 
@@ -70,7 +71,8 @@ class AssignmentMasker:
                 continue
             name_at = _name_start(lowered, end)
             known = self._table.classify(lowered[name_at:end])
-            if known is None:
+            # A label is no name, though it ends like one.
+            if known is None or (lowered[end] == "]" and lowered.startswith(_LABEL, name_at - 1)):
                 continue
             mark = label(known.pattern)
             for start, stop in _secrets_after(text, lowered, (name_at, end), known):

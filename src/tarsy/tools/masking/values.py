@@ -26,7 +26,7 @@ class Sort(StrEnum):
 
 _PLACEHOLDER = re.compile(
     r"(?:null|none|nil|<nil>|~|true|false|yes|no|undefined|n/?a|empty|unset|redacted|hidden|masked|"
-    r"\[?redacted\]?|\[?hidden\]?|<[^<>\n]{1,60}>|\*{2,}|x{3,}|\.{3,}|-+|%[svqdr]|\?+|"
+    r"\[?redacted\]?|\[?hidden\]?|<[^<>\n]{1,60}>|\*{2,}|x{3,}|\.{3,}|-+|[\[\](){}<>]+|%[svqdr]|\?+|"
     r"\$\{[^}\n]{0,120}\}|\$\([^)\n]{0,120}\)|\$[A-Z_][A-Z0-9_]*|\{\{.{0,120}|\$\{\{.{0,120}|%\([\w]+\)s|%[A-Z_]+%)",
     re.IGNORECASE,
 )
