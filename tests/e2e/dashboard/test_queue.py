@@ -60,6 +60,8 @@ def test_sessions_that_wait_show_their_place_and_move_up(browser: Browser, confi
         silent("The third one.")
         expect(rows.filter(has_text="The second one.")).to_contain_text("position 1 in the queue")
         expect(rows.filter(has_text="The third one.")).to_contain_text("position 2 in the queue")
+        expect(rows.nth(0)).to_contain_text("The first one.")
+        expect(rows.nth(2)).to_contain_text("The third one.")
         picture(page, "queue-light")
 
         http.post(f"/api/v1/sessions/{first}/cancel").raise_for_status()

@@ -100,7 +100,7 @@ function Column({ execution, events, now, onLink, onCancelAgent }: Omit<AgentCol
         <Typography variant="caption" color="textSecondary" sx={{ flex: 1, whiteSpace: "nowrap" }}>
           {execution.started_at && <Elapsed since={execution.started_at} until={execution.completed_at} />}
         </Typography>
-        <CancelAgent execution={execution} onCancel={onCancelAgent} />
+        <CancelAgent execution={execution} brief onCancel={onCancelAgent} />
       </Typography>
       <Box
         ref={container}

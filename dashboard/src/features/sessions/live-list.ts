@@ -13,6 +13,12 @@ export function changesList(message: LiveMessage): boolean {
   );
 }
 
+/** What is being worked on first, then the queue in its order. */
+export function inOrderOfWork(sessions: readonly SessionListItem[]): SessionListItem[] {
+  const place = (session: SessionListItem) => (session.status === "pending" ? (session.queue_position ?? Number.MAX_SAFE_INTEGER) : 0);
+  return [...sessions].sort((a, b) => place(a) - place(b));
+}
+
 export function withMessage(list: SessionList, message: LiveMessage): SessionList {
   const change = changeOf(message);
   if (!change || !list.sessions.some((session) => session.id === change.id)) return list;

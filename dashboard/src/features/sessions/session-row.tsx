@@ -105,5 +105,6 @@ function secondLine(session: SessionListItem): string {
   if (session.executive_summary) return session.executive_summary;
   const reason = reasonBeside(SESSION_FACES[session.status], session.error_message);
   if (reason) return reason;
-  return session.alert_excerpt.replace(/[\s{}[\]"]+/g, " ").trim();
+  const beginning = session.alert_excerpt.replace(/[\s{}[\]"]+/g, " ").trim();
+  return beginning.startsWith(session.title) ? beginning.slice(session.title.length).trim() : beginning;
 }

@@ -12,6 +12,7 @@ import { LinkButton } from "@/components/links";
 import { Failure, Loading, Nothing } from "@/components/states";
 import type { SessionListItem, SessionStatus } from "@/wire/types";
 import { Filters } from "./filters";
+import { inOrderOfWork } from "./live-list";
 import { moveRowFocus } from "./row-focus";
 import type { SessionSearch } from "./search";
 import { filterOf, isFiltered, statusesOf } from "./search";
@@ -57,7 +58,7 @@ function Lists({ search }: { search: SessionSearch }) {
   }
   if ((wantsActive && active.isPending) || (ended.length > 0 && pages.isPending)) return <Loading what="sessions" />;
 
-  const running = wantsActive ? (active.data?.sessions ?? []).filter((session) => pick(ACTIVE).includes(session.status)) : [];
+  const running = wantsActive ? inOrderOfWork((active.data?.sessions ?? []).filter((session) => pick(ACTIVE).includes(session.status))) : [];
   const shown = new Set(running.map((session) => session.id));
   const past = ended.length > 0 ? (pages.data?.pages.flatMap((page) => page.sessions) ?? []).filter((session) => !shown.has(session.id)) : [];
   if (running.length + past.length === 0) return <Emptiness filtered={isFiltered(search)} />;

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { describe, expect, test } from "vitest";
 import type { SessionList, SessionListItem } from "@/wire/types";
-import { changesList, withMessage } from "./live-list";
+import { changesList, inOrderOfWork, withMessage } from "./live-list";
 import { filterOf, isFiltered, readSearch } from "./search";
 
 describe("the address", () => {
@@ -36,6 +36,12 @@ describe("a list that is shown", () => {
   const other = { id: "o", status: "completed" } as SessionListItem;
   const list: SessionList = { sessions: [row, other], next_cursor: null };
   const about = { channel: "sessions", session_id: "s", id: 1 };
+
+  test("has what is being worked on first, then the queue in its order", () => {
+    const waiting = (id: string, queue_position: number | null) => ({ id, status: "pending", queue_position }) as SessionListItem;
+    const running = { id: "r", status: "in_progress", queue_position: null } as SessionListItem;
+    expect(inOrderOfWork([waiting("new", null), waiting("c", 2), waiting("b", 1), running]).map(({ id }) => id)).toEqual(["r", "b", "c", "new"]);
+  });
 
   test("takes over a new status at once", () => {
     const after = withMessage(list, { ...about, type: "session.status", status: "in_progress", alert_type: "t", at: "" });
