@@ -92,6 +92,24 @@ async def test_a_planted_secret_never_survives_a_whole_session(
         assert [secret for secret in (*planted, encoded) if secret in text] == [], place
 
 
+async def test_the_arguments_of_a_call_that_is_cut_short_are_masked_too(database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    secret = "Zq9hunter2hunter2"
+    story = Scenario(
+        chain(stage(agent(mcp_servers=("f",), iteration_timeout=3.0)), mcp_servers={"f": server()}),
+        [
+            says(TRACK, 0, calls("a", "f.hang", text=f"password={secret}")),
+            says(TRACK, 1, "It is the disk."),
+            says(f"1.{SUMMARY}", 0, "Disk."),
+        ],
+    )
+    async with overheard(story, database_url) as session:
+        await session.work_off()
+        kept = await stored(session.running, database_url)
+    printed = capsys.readouterr()
+    assert "did not answer before the time of this iteration was up" in kept
+    assert secret not in kept + printed.out + printed.err + str(session.told)
+
+
 async def test_an_alert_is_masked_before_it_is_stored(database_url: str) -> None:
     story = scenario(["x" * 24] * 5, ["{}"] * 5)
     async with story.running(database_url) as running:

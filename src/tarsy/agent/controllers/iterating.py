@@ -61,6 +61,7 @@ class IteratingController:
         """Learn which tools there are, then begin the conversation or finish what a predecessor left open."""
         run.catalog = await run.context.tools.list_tools()
         if run.messages:
+            await run.scribe.commit(mcp_interactions=_listings(run.context, run.catalog))
             await self._settle(run, stored)
             return
         context = run.context

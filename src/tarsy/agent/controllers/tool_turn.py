@@ -107,7 +107,8 @@ class ToolTurn:
                 return ToolResult(call=call, content=f"{call.name} broke: {context.mask(str(error))}", is_error=True, started_at=started_at)
         assert scope.cancelled_caught  # noqa: S101 - the only way past the return above
         content = f"{call.name} did not answer before the time of this iteration was up."
-        return ToolResult(call=call, content=content, is_error=True, is_timeout=True, started_at=started_at)
+        waited = int((context.clock.now() - started_at).total_seconds() * 1000)
+        return ToolResult(call=call, content=content, is_error=True, is_timeout=True, started_at=started_at, duration_ms=waited)
 
     async def _store(self, pending: PendingCall, result: ToolResult, *, already_recorded: bool) -> Message:
         """Store a result. A large one is stored before it is summarised: its outcome must survive whatever happens meanwhile."""
@@ -149,7 +150,8 @@ class ToolTurn:
             server=name.server if name else "",
             tool=name.tool if name else result.call.name,
             call_id=result.call.id,
-            arguments=result.call.arguments,
+            # A call that was cut short comes back as the model made it; what a server's masker has been over does not change.
+            arguments=context.mask(result.call.arguments),
             result={"content": result.content, "is_timeout": result.is_timeout},
             is_error=result.is_error,
             error_message=result.content if result.is_error else None,
