@@ -111,7 +111,8 @@ function Column({ execution, events, now, onLink, onCancelAgent }: Omit<AgentCol
           const box = event.currentTarget;
           atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
         }}
-        sx={{ maxHeight: "65vh", overflowY: "auto", pb: 0.5 }}
+        // In half of the width, what was called says more than when.
+        sx={{ maxHeight: "65vh", overflowY: "auto", pb: 0.5, "& time": { display: "none" } }}
       >
         {rows.length === 0 && (
           <Typography variant="body2" color="textSecondary" sx={{ px: 2, py: 1 }}>

@@ -105,6 +105,8 @@ function secondLine(session: SessionListItem): string {
   if (session.executive_summary) return session.executive_summary;
   const reason = reasonBeside(SESSION_FACES[session.status], session.error_message);
   if (reason) return reason;
-  const beginning = session.alert_excerpt.replace(/[\s{}[\]"]+/g, " ").trim();
-  return beginning.startsWith(session.title) ? beginning.slice(session.title.length).trim() : beginning;
+  // The beginning of some JSON tells nobody anything; the rest of a text may.
+  const text = /^\s*[{[]\s*["{[]/.test(session.alert_excerpt) ? "" : session.alert_excerpt.replace(/\s+/g, " ").trim();
+  const rest = text.startsWith(session.title) ? text.slice(session.title.length).trim() : text;
+  return rest || `submitted by ${session.author}`;
 }
