@@ -17,6 +17,8 @@ APPLICATION_NAME = "tarsy"
 POOL_SIZE = 5
 POOL_OVERFLOW = 4
 CONNECT_SECONDS = 10
+# A process that is paused, or cut off, in the middle of a transaction keeps rows locked that others must take over. Ours take milliseconds.
+IDLE_IN_TRANSACTION_SECONDS = 10
 # What asyncpg raises, beside OSError, when nobody answers or the server turns us away.
 REFUSALS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
@@ -101,7 +103,11 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
         raise DatabaseUnavailableError(f"DATABASE_URL names {parsed.drivername}, but TARSy speaks PostgreSQL only.", _URL_CURE)
     arguments: dict[str, Any] = {
         "timeout": CONNECT_SECONDS,
-        "server_settings": {"application_name": APPLICATION_NAME, "timezone": "UTC"},
+        "server_settings": {
+            "application_name": APPLICATION_NAME,
+            "timezone": "UTC",
+            "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_SECONDS}s",
+        },
     }
     ssl_argument = _ssl_argument(parsed)
     if ssl_argument is not None:

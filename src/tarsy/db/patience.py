@@ -36,6 +36,8 @@ def is_passing(error: BaseException) -> bool:
         | asyncpg.InternalClientError
         | asyncpg.PostgresConnectionError
         | asyncpg.OperatorInterventionError
+        # We were paused in the middle of a transaction, and it was ended without us.
+        | asyncpg.IdleInTransactionSessionTimeoutError
         | asyncpg.TooManyConnectionsError
         | asyncpg.DeadlockDetectedError
         | asyncpg.SerializationError,

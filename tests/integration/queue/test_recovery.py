@@ -6,12 +6,16 @@ from uuid import uuid4
 
 import anyio
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chaos.ground import Ground
 from chaos.scenario import Scenario
 from integration.queue.followups import open_followup
+from tarsy.db import connection
 from tarsy.db.journal import PostgresJournal
+from tarsy.db.patience import is_passing
 from tarsy.db.queue import WorkQueue
 from tarsy.db.recovery import POISONED, Recovery
 from tarsy.db.sessions import SessionRepository
@@ -21,7 +25,7 @@ from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.work import MAX_RECOVERIES
+from tarsy.domain.work import MAX_RECOVERIES, Recovered
 
 TABLES = {ClaimKind.SESSION: "alert_sessions", ClaimKind.CHAT: "chat_user_messages", ClaimKind.SCORE: "session_scores"}
 STAGE_TYPES = {ClaimKind.SESSION: StageType.INVESTIGATION, ClaimKind.CHAT: StageType.CHAT, ClaimKind.SCORE: StageType.SCORING}
@@ -186,3 +190,27 @@ async def test_work_that_cannot_be_done_fails_at_once_with_all_that_it_has_open(
     assert (ended["status"], ended["error_message"]) == ("failed", "internal error: ValueError: no such thing")
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "failed"}]
     assert await Recovery(engine).fail(broken, "again") == []
+
+
+async def test_work_whose_worker_is_paused_in_the_middle_of_a_transaction_is_taken_back_all_the_same(
+    database_url: str, ground: Ground, made: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "IDLE_IN_TRANSACTION_SECONDS", 1)
+    engine = connection.create_engine(database_url)
+    await waiting(engine, ground, made, ClaimKind.SESSION)
+    held = await claim(engine, ClaimKind.SESSION)
+    await ground.let_an_hour_pass()
+    async with engine.connect() as paused:
+        # As a step begins; then nothing more comes.
+        await paused.execute(sa.text("SELECT id FROM alert_sessions WHERE id = :id FOR SHARE"), {"id": held.id})
+        assert (await Recovery(engine).run(silent_seconds=60))[0] == []
+        recovered: list[Recovered] = []
+        with anyio.fail_after(60):
+            while not recovered:
+                await anyio.sleep(0.1)
+                recovered, _ = await Recovery(engine).run(silent_seconds=60)
+        with pytest.raises(DBAPIError) as woken:
+            await paused.execute(sa.text("SELECT 1"))
+    assert is_passing(woken.value)
+    assert await ground.status(held.id) == "pending"
+    await engine.dispose()
