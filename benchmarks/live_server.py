@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from tarsy.api import websocket
 from tarsy.api.auth import AuthSettings
-from tarsy.api.unread import expect_reading
+from tarsy.api.listening import prepare_listener
 from tarsy.db.connection import create_engine
 from tarsy.db.listen import NotificationListener, NotificationSender
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish
@@ -41,7 +41,7 @@ async def main(url: str) -> None:
     app.state.services = SimpleNamespace(hub=live.hub, auth=AuthSettings())
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws_per_message_deflate=False))
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        expect_reading(listening)
+        prepare_listener(listening)
         async with anyio.create_task_group() as tasks:
             await tasks.start(listener.run)
             await tasks.start(sender.run)

@@ -1,4 +1,4 @@
-"""Clients that stop reading: over real sockets, since it is the system that gives up on them."""
+"""What the system does for accepted connections, seen on real sockets."""
 
 import errno
 import socket
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from tarsy.api.unread import UNSENT_BYTES, expect_reading
+from tarsy.api.listening import UNSENT_BYTES, prepare_listener
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives up on a client by itself")
+only_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives up on a client by itself")
 
 
 @pytest.fixture
@@ -39,8 +39,17 @@ async def send_until_refused(connection: socket.socket) -> tuple[int, int | None
             return taken, error.errno
 
 
+def test_answers_are_sent_at_once(listening: socket.socket) -> None:
+    prepare_listener(listening)
+    with deaf(listening.getsockname()[1]):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@only_linux
 async def test_a_client_that_never_reads_is_given_up_and_little_was_kept_for_it(listening: socket.socket) -> None:
-    expect_reading(listening, seconds=1.0)
+    prepare_listener(listening, unread_seconds=1.0)
     with deaf(listening.getsockname()[1]):
         accepted, _ = listening.accept()
         accepted.setblocking(False)
