@@ -13,8 +13,8 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarsy.api.auth import check_bind
+from tarsy.api.listening import prepare_listener
 from tarsy.api.tokens import read_tokens
-from tarsy.api.unread import expect_reading
 from tarsy.config.loader import load_config
 from tarsy.settings import CannotServeError, Role, Settings
 from tarsy.wiring import Application, application
@@ -140,7 +140,7 @@ def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    expect_reading(listening)
+    prepare_listener(listening)
     try:
         listening.bind((settings.host, settings.port))
     except OSError as error:
