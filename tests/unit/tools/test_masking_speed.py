@@ -1,6 +1,5 @@
-"""A megabyte is masked in a fifth of a second, and no text makes it worse than linear."""
+"""No text makes masking worse than linear. How long a megabyte takes is the benchmark's business."""
 
-import json
 import time
 from collections.abc import Callable
 
@@ -9,10 +8,6 @@ import pytest
 from tarsy.tools.masking import Masker
 
 MASKER = Masker.for_group("all")
-LOG_LINE = (
-    "2026-03-01T12:00:00.123Z INFO pod/payments-7d9f8b6c5-x2x4z request_id=7c9e6679-7425-40de-944b-e07fc1f90ae7 method=GET "
-    "path=/api/v1/orders status=200 duration=12ms image=r.example.com/p@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n"
-)
 
 
 def cpu_seconds(text: str, *, at_most: float = 0.0) -> float:
@@ -23,42 +18,6 @@ def cpu_seconds(text: str, *, at_most: float = 0.0) -> float:
         MASKER.mask(text)
         taken.append(time.process_time() - started)
     return min(taken)
-
-
-def secrets(encode: Callable[[object], str]) -> str:
-    data = {"username": "YWRtaW4=", "password": "aHVudGVyMg==" * 8}
-    item = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db", "namespace": "prod"}, "data": data, "type": "Opaque"}
-    once = len(encode([item]))
-    return encode({"apiVersion": "v1", "kind": "List", "items": [item] * (1024 * 1024 // once)})
-
-
-YAML_SECRET = """- apiVersion: v1
-  data:
-    password: c3VwZXItc2VjcmV0LXBhc3N3b3JkLW9mLXRoZS1kYXRhYmFzZQ==
-  kind: Secret
-  metadata:
-    labels:
-      app.kubernetes.io/name: payments
-    name: payments-db
-    uid: 0b1a2c3d-4e5f-6789-abcd-ef0123456789
-  type: Opaque
-"""
-SHAPES: dict[str, Callable[[], str]] = {
-    "logs": lambda: (LOG_LINE * 4000)[: 1024 * 1024 - 40] + "\nDB_PASSWORD=hunter2\n",
-    "JSON Secrets": lambda: secrets(json.dumps),
-    "JSON Secrets, indented": lambda: secrets(lambda value: json.dumps(value, indent=2)),
-    "YAML Secrets": lambda: f"apiVersion: v1\nkind: List\nitems:\n{YAML_SECRET * (1024 * 1024 // len(YAML_SECRET))}",
-}
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_megabyte_takes_less_than_a_fifth_of_a_second(shape: str, capsys: pytest.CaptureFixture[str]) -> None:
-    text = SHAPES[shape]()
-    MASKER.mask("warm up")
-    taken = cpu_seconds(text, at_most=0.18) * 1024 * 1024 / len(text)
-    with capsys.disabled():
-        print(f"\nmasking 1 MB of {shape}: {taken * 1000:.0f} ms")  # noqa: T201 - the figure is the point
-    assert taken < 0.2
 
 
 HOSTILE: dict[str, Callable[[int], str]] = {
