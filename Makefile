@@ -24,7 +24,9 @@ run: setup ## install what is missing, start TARSy, print the address to open (A
 
 setup: $(INSTALLED) $(DASHBOARD_PAGE) ## only the installation, without starting anything
 
-test: setup system-packages format lint types imports pytest browser dashboard-test ## everything CI runs: format, lint, types, import contracts, all tests
+# Much of the time the tests wait, for processes to start and for things to happen: the parts run beside each other, each told in one piece.
+test: setup system-packages $(SERVERS_MODULES) ## everything CI runs: format, lint, types, import contracts, all tests
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target pytest browser format lint imports types dashboard-test
 
 check: $(INSTALLED) format lint types imports unit ## the fast part of `make test`, for use while working
 
@@ -74,14 +76,13 @@ types: $(INSTALLED)
 imports: $(INSTALLED)
 	$(BIN)/lint-imports
 
-# Two workers for two cores; tests marked with the same xdist_group never run at the same time.
+# Tests marked with the same xdist_group never run at the same time.
 # The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
 pytest: setup $(SERVERS_MODULES)
-	@$(BIN)/pytest -n 2 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS) \
-		|| { echo "Something failed. What failed beside others gets one more chance, alone:"; $(BIN)/pytest --last-failed --last-failed-no-failures none $(PYTEST_ARGS); }
+	$(BIN)/pytest -n 3 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
 
 browser: setup
-	$(BIN)/pytest tests/e2e/dashboard $(PYTEST_ARGS)
+	$(BIN)/pytest -p no:cacheprovider tests/e2e/dashboard $(PYTEST_ARGS)
 
 unit: $(INSTALLED)
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)

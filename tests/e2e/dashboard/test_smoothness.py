@@ -82,6 +82,19 @@ def submit(server: Served) -> str:
         return http.post("/api/v1/alerts", json={"data": "Pods of shop restart."}).raise_for_status().json()["session_id"]
 
 
+# The place where scrolling came to an end: the same for twenty frames.
+AT_REST = """() => new Promise(done => {
+    let place = window.scrollY, frames = 0
+    const look = () => {
+        frames = window.scrollY === place ? frames + 1 : 0
+        place = window.scrollY
+        if (frames < 20) requestAnimationFrame(look)
+        else done(place)
+    }
+    look()
+})"""
+
+
 def test_thousands_of_events_and_two_hundred_words_a_second_stay_smooth(browser: Browser, talkative: Served) -> None:
     session = submit(talkative)
     with open_page(browser, talkative.url) as page:
@@ -101,9 +114,11 @@ def test_thousands_of_events_and_two_hundred_words_a_second_stay_smooth(browser:
 
         # Whoever scrolls up stays there, while the text goes on.
         page.mouse.move(400, 400)
+        start = page.evaluate("window.scrollY")
         page.mouse.wheel(0, -600)
         expect(page.get_by_role("button", name="Follow live")).to_be_visible()
-        place = page.evaluate("window.scrollY")
+        page.wait_for_function("start => window.scrollY < start - 200", arg=start)
+        place = page.evaluate(AT_REST)
         page.wait_for_function("seen => window.seen.drawn > seen", arg=page.evaluate("window.seen.drawn") + 20)
         assert abs(page.evaluate("window.scrollY") - place) < 1
         page.get_by_role("button", name="Follow live").click()
