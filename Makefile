@@ -26,7 +26,7 @@ setup: $(INSTALLED) $(DASHBOARD_PAGE) ## only the installation, without starting
 
 # Much of the time the tests wait, for processes to start and for things to happen: the parts run beside each other, each told in one piece.
 test: setup system-packages $(SERVERS_MODULES) ## everything CI runs: format, lint, types, import contracts, all tests
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target pytest browser format lint imports types dashboard-test
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target pytest browser format lint imports types dashboard-test
 
 check: $(INSTALLED) format lint types imports unit ## the fast part of `make test`, for use while working
 
@@ -79,7 +79,7 @@ imports: $(INSTALLED)
 # Tests marked with the same xdist_group never run at the same time.
 # The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
 pytest: setup $(SERVERS_MODULES)
-	$(BIN)/pytest -n 3 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
 
 browser: setup
 	$(BIN)/pytest -p no:cacheprovider tests/e2e/dashboard $(PYTEST_ARGS)

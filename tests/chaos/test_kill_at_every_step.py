@@ -14,10 +14,11 @@ from chaos.replica import Replica
 from chaos.scenario import REPEATABLE, scenario, three_stages
 from chaos.story import Story, check_ended, check_events, ledger, read_story, said_alike
 
-pytestmark = pytest.mark.xdist_group("chaos")
+# Each kill point starts two processes and their tool servers.
+pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if ROUNDS else 300)]
 
 # Kill points in CI; `make chaos` takes them all.
-SAMPLE = 5
+SAMPLE = 4
 VICTIM_SECONDS = 60
 
 

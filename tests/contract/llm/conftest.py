@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,14 @@ from tarsy.llm.service import start_service
 ENV = {"VENDOR_KEY": "sk-secret"}
 # The same counts as in production, without the waiting.
 POLICY = RetryPolicy(base_delay=0.01, empty_delay=0.01)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In one process: importing what the vendors offer takes longer than the tests."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("llm"))
 
 
 @asynccontextmanager
