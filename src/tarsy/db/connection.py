@@ -1,5 +1,7 @@
 """Ways to the database: the pooled engine, the raw connection for LISTEN, and what to say when neither works."""
 
+import asyncio
+import logging
 import select
 import ssl
 from collections.abc import AsyncGenerator
@@ -19,6 +21,7 @@ POOL_OVERFLOW = 4
 CONNECT_SECONDS = 10
 # A process that is paused, or cut off, in the middle of a transaction keeps rows locked that others must take over. Ours take milliseconds.
 IDLE_IN_TRANSACTION_SECONDS = 10
+_POOL_LOGGER = "sqlalchemy.pool.impl.AsyncAdaptedQueuePool"
 # What asyncpg raises, beside OSError, when nobody answers or the server turns us away.
 REFUSALS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
@@ -44,7 +47,14 @@ def create_engine(url: str) -> AsyncEngine:
         json_deserializer=orjson.loads,
     )
     event.listen(engine.sync_engine, "checkout", _replace_if_closed)
+    # Added once, however many engines there are.
+    logging.getLogger(_POOL_LOGGER).addFilter(_is_worth_telling)
     return engine
+
+
+def _is_worth_telling(record: logging.LogRecord) -> bool:
+    """A connection that is closed because its user was cancelled is no error, though the pool speaks of it with a traceback."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def _replace_if_closed(connection: Any, _record: object, _proxy: object) -> None:

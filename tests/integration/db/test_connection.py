@@ -31,6 +31,17 @@ async def test_a_pool_whose_connections_were_cut_goes_on_without_an_error(databa
     await engine.dispose()
 
 
+async def test_who_is_cancelled_in_the_middle_of_a_query_leaves_no_traceback(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    engine = create_engine(database_url)
+    with anyio.move_on_after(0.3) as scope:
+        async with engine.connect() as connection:
+            await connection.execute(text("SELECT pg_sleep(60)"))
+    assert scope.cancelled_caught
+    await ping(engine)
+    await engine.dispose()
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == []
+
+
 async def test_a_raw_connection_hears_notifications(database_url: str) -> None:
     heard = anyio.Event()
 

@@ -1,7 +1,8 @@
 """A long investigation: what a turn costs does not grow with the number of turns before it."""
 
+import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -40,6 +41,15 @@ def _native(turn: int) -> list[object]:
 
 def _react(turn: int) -> list[object]:
     return [f'Thought: Pod {turn} is next.\nAction: k8s.logs\nAction Input: {{"pod": "{turn}"}}']
+
+
+@pytest.fixture(autouse=True)
+def _without_the_collector() -> Iterator[None]:
+    """It walks through everything that other tests have left in memory, whenever it likes."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.mark.parametrize(("speaking", "asks"), [(ToolCalling.NATIVE, _native), (ToolCalling.REACT, _react)])
