@@ -2,6 +2,7 @@
 
 import gc
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
@@ -25,6 +26,7 @@ class TalkativeTools:
 
     def __init__(self) -> None:
         self.times: list[float] = []
+        self.memory: list[int] = []
 
     async def list_tools(self) -> ToolCatalog:
         return ToolCatalog((ToolDefinition("k8s.logs", "Read a pod's log.", {"type": "object"}, read_only=True),))
@@ -32,6 +34,7 @@ class TalkativeTools:
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
         del on_output
         self.times.append(time.process_time())
+        self.memory.append(tracemalloc.get_traced_memory()[0])
         return ToolResult(call=call, content=f"line of {call.id}\n" * 60, started_at=datetime.now(UTC))
 
 
@@ -67,3 +70,19 @@ async def test_the_last_hundred_turns_cost_no_more_than_the_first(speaking: Tool
     early, late = begins[150] - begins[50], begins[299] - begins[199]
     assert late < 3 * early, f"the first hundred took {early:.2f} s, the last {late:.2f} s"
     assert max(len(call.request.get("messages", ())) for call in run.journal.llm) < 300, "what is sent does not grow either"
+
+
+async def test_what_a_turn_leaves_in_memory_does_not_grow() -> None:
+    turns = 150
+    tools = TalkativeTools()
+    said = [says(TRACK, turn, *_react(turn)) for turn in range(turns)]
+    config = agent(max_iterations=turns + 1, provider=SMALL, tool_calling=ToolCalling.REACT)
+    run = MemoryRun(Scenario(chain(stage(config)), [*said, says(TRACK, turns, "Final Answer: Done.")]), TRACK, tools=tools)
+    tracemalloc.start()
+    try:
+        assert (await run.go_on()).status is RunStatus.COMPLETED
+    finally:
+        tracemalloc.stop()
+    # The journal of this test keeps everything that was written, which is in proportion, too.
+    early, late = tools.memory[99] - tools.memory[49], tools.memory[149] - tools.memory[99]
+    assert late < 2 * early, f"fifty turns took {early} bytes, the last fifty {late}"
