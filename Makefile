@@ -82,7 +82,7 @@ imports: $(INSTALLED)
 AGAIN = || { echo "UNSTEADY or broken: what failed is run once more, alone."; $(BIN)/pytest --last-failed --last-failed-no-failures none $(PYTEST_ARGS)
 
 pytest: setup $(SERVERS_MODULES)
-	$(BIN)/pytest -n 3 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS) $(AGAIN); }
+	$(BIN)/pytest -n 2 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS) $(AGAIN); }
 
 browser: setup
 	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard $(PYTEST_ARGS) $(AGAIN) -o cache_dir=.pytest_cache/browser; }

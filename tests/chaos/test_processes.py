@@ -100,6 +100,7 @@ async def test_the_second_signal_hands_sessions_back_at_once_and_another_process
         await ground.until_ended(session_id)
 
 
+@pytest.mark.timeout(300)
 async def test_a_worker_that_was_paused_too_long_notices_that_its_session_has_gone(ground: Ground) -> None:
     """SIGSTOP, another one finishes the session, SIGCONT: nothing the sleeper still wants to write is taken."""
     session_id = await ground.submit(scenario(short(1.0), ground.directory))
@@ -111,7 +112,7 @@ async def test_a_worker_that_was_paused_too_long_notices_that_its_session_has_go
     os.kill(sleeper.pid or 0, signal.SIGSTOP)
     try:
         with other.running():
-            await ground.until_ended(session_id)
+            await ground.until_ended(session_id, within=150)
             story = await read_story(ground.url, session_id)
             os.kill(sleeper.pid or 0, signal.SIGCONT)
             await ground.until_seen(lambda: "work.lost" in _log(ground.directory / "sleeper"))
