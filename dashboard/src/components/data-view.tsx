@@ -93,7 +93,6 @@ function FewLines({ lines, label, maxHeight, format, wrap }: LinesProps & { wrap
 
 function ManyLines({ lines, label, maxHeight, format }: LinesProps) {
   const container = useRef<HTMLDivElement>(null);
-  // eslint-disable-next-line react-hooks/incompatible-library -- its functions are used here and nowhere else
   const virtual = useVirtualizer({ count: lines.length, getScrollElement: () => container.current, estimateSize: () => LINE_PX, overscan: 20 });
   return (
     <Box ref={container} tabIndex={0} role="region" aria-label={label} sx={{ ...BODY, height: maxHeight }}>

@@ -80,7 +80,6 @@ function Column({ execution, events, now, onLink, onCancelAgent }: Omit<AgentCol
   const rows = useMemo(() => entryRows(events.filter((event) => event.execution_id === execution.id)), [events, execution.id]);
   const container = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
-  // eslint-disable-next-line react-hooks/incompatible-library -- its functions are used here and nowhere else
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => container.current,
