@@ -15,7 +15,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine
 from workload import CALLS_PER_SESSION, CountingJournal, load
 
-from tarsy.db.connection import POOL_OVERFLOW, POOL_SIZE, create_engine
+from tarsy.db.connection import POOL_SIZE, create_engine
 from tarsy.db.embedded import EmbeddedServer
 from tarsy.db.migrate import upgrade
 
@@ -34,7 +34,7 @@ def cpu_seconds() -> float:
 
 async def raw_commits(url: str, seconds: float = 3.0) -> float:
     """Transactions per second of the smallest kind (one row, one commit), over as many connections as a process uses."""
-    connections = [await asyncpg.connect(url) for _ in range(POOL_SIZE + POOL_OVERFLOW)]
+    connections = [await asyncpg.connect(url) for _ in range(POOL_SIZE)]
     await connections[0].execute("CREATE TABLE bench_commits (n bigint GENERATED ALWAYS AS IDENTITY, filler text)")
     done = 0
     end = time.monotonic() + seconds

@@ -16,8 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 APPLICATION_NAME = "tarsy"
 # Workers, HTTP requests and the heartbeat of one process; ten replicas stay below PostgreSQL's default of 100 connections.
-POOL_SIZE = 5
-POOL_OVERFLOW = 4
+# All of them are kept: to open one, and to prepare its statements, costs more than a dozen steps.
+POOL_SIZE = 7
 CONNECT_SECONDS = 10
 # A process that is paused, or cut off, in the middle of a transaction keeps rows locked that others must take over. Ours take milliseconds.
 IDLE_IN_TRANSACTION_SECONDS = 10
@@ -41,7 +41,7 @@ def create_engine(url: str) -> AsyncEngine:
     engine = create_async_engine(
         sqlalchemy_url,
         pool_size=POOL_SIZE,
-        max_overflow=POOL_OVERFLOW,
+        max_overflow=0,
         connect_args=arguments,
         json_serializer=_json_text,
         json_deserializer=orjson.loads,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 import orjson
 import sqlalchemy as sa
@@ -11,23 +12,15 @@ from tarsy.db.storable import storable_json
 from tarsy.db.tables import event_channels, events
 from tarsy.domain.live import LiveEvent, StoredLiveEvent
 
+Row = Mapping[str, Any]
+
 # PostgreSQL's channel for persistent events; subscribers' channels are inside the payload.
 EVENTS_NOTIFICATION = "tarsy_events"
 # PostgreSQL refuses 8,000 bytes and more.
 NOTIFY_LIMIT = 7_900
 
-_ALLOCATE = sa.text(
-    """
-    INSERT INTO event_channels AS c (name, last_id) VALUES (:channel, :count)
-    ON CONFLICT (name) DO UPDATE SET last_id = c.last_id + excluded.last_id
-    RETURNING last_id
-    """
-)
-_PUBLISH = sa.text(
-    """
-    WITH drafts AS (
-        SELECT * FROM jsonb_to_recordset(CAST(:drafts AS jsonb)) AS d(place integer, channel text, session_id uuid, payload jsonb)
-    ),
+# Numbers the `drafts` of a statement channel by channel, stores them and announces them at the commit.
+PUBLISHING = """
     channels AS (
         SELECT channel, count(*) AS events, min(place) AS first FROM drafts GROUP BY channel
     ),
@@ -46,21 +39,17 @@ _PUBLISH = sa.text(
     stored AS (
         INSERT INTO events (channel, id, session_id, payload) SELECT channel, id, session_id, payload FROM told
     ),
-    announced AS (
+    texts AS (
         SELECT place, channel, id, CAST(jsonb_build_object('channel', channel, 'id', id) AS text) AS reference,
             CAST(jsonb_build_object('channel', channel, 'id', id, 'payload', payload) AS text) AS whole
         FROM told
-    )
-    SELECT place, channel, id, pg_notify(:notification, CASE WHEN octet_length(whole) <= :limit THEN whole ELSE reference END)
-    FROM announced ORDER BY place
-    """
-)
-
-
-async def allocate(connection: AsyncConnection, channel: str, count: int) -> range:
-    """Take the next `count` ids of a channel and keep its other writers waiting until this transaction ends."""
-    last = (await connection.execute(_ALLOCATE, {"channel": channel, "count": count})).scalar_one()
-    return range(last - count + 1, last + 1)
+    ),
+    announced AS (
+        SELECT place, channel, id, pg_notify(:notification, CASE WHEN octet_length(whole) <= :limit THEN whole ELSE reference END) AS sent
+        FROM texts ORDER BY place
+    )"""
+DRAFTS = "jsonb_to_recordset(CAST(:drafts AS jsonb)) AS d(place integer, channel text, session_id uuid, payload jsonb)"
+_PUBLISH = sa.text(f"WITH drafts AS (SELECT d.* FROM {DRAFTS}), {PUBLISHING} SELECT id, sent FROM announced ORDER BY place")  # noqa: S608 - our own words
 
 
 async def publish(connection: AsyncConnection, drafts: Sequence[LiveEvent], *, session_id: str | None) -> list[StoredLiveEvent]:
@@ -76,7 +65,14 @@ async def publish_for(connection: AsyncConnection, drafts: Sequence[tuple[str | 
     """
     if not drafts:
         return []
-    rows = [
+    rows = draft_rows(drafts)
+    stored = await connection.execute(_PUBLISH, publishing_parameters(rows))
+    return [stored_event(draft, row.id) for draft, row in zip(rows, stored, strict=True)]
+
+
+def draft_rows(drafts: Sequence[tuple[str | None, LiveEvent]]) -> list[Row]:
+    """What PUBLISHING reads of each draft, in their order."""
+    return [
         {
             "place": place,
             "channel": draft.channel,
@@ -85,26 +81,15 @@ async def publish_for(connection: AsyncConnection, drafts: Sequence[tuple[str | 
         }
         for place, (session_id, draft) in enumerate(drafts)
     ]
-    parameters = {"drafts": orjson.dumps(rows).decode(), "notification": EVENTS_NOTIFICATION, "limit": NOTIFY_LIMIT}
-    stored = (await connection.execute(_PUBLISH, parameters)).all()
-    return [StoredLiveEvent(row.channel, row.id, {**rows[row.place]["payload"], "id": row.id}) for row in stored]
 
 
-def numbered(drafts: Sequence[LiveEvent], ids: Mapping[str, range]) -> list[StoredLiveEvent]:
-    """Events under the ids allocated for their channels, channel by channel."""
-    return [
-        StoredLiveEvent(channel, number, {"type": draft.type.value, "id": number, "channel": channel, **storable_json(draft.payload)})
-        for channel in dict.fromkeys(draft.channel for draft in drafts)
-        for number, draft in zip(ids[channel], (draft for draft in drafts if draft.channel == channel), strict=True)
-    ]
+def publishing_parameters(rows: Sequence[Row]) -> dict[str, Any]:
+    return {"drafts": orjson.dumps(rows).decode(), "notification": EVENTS_NOTIFICATION, "limit": NOTIFY_LIMIT}
 
 
-def notification(event: StoredLiveEvent) -> str:
-    """What PostgreSQL carries to the listeners: the event itself, or only where to find it when it is too large."""
-    whole = orjson.dumps({"channel": event.channel, "id": event.id, "payload": event.payload})
-    if len(whole) <= NOTIFY_LIMIT:
-        return whole.decode()
-    return orjson.dumps({"channel": event.channel, "id": event.id}).decode()
+def stored_event(row: Row, number: int) -> StoredLiveEvent:
+    """A draft under the id it was given."""
+    return StoredLiveEvent(row["channel"], number, {**row["payload"], "id": number})
 
 
 class Outbox:

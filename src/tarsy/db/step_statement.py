@@ -1,7 +1,7 @@
-"""Pure module: a step as one SQL statement. Whatever a step holds is written, and announced, in a single round trip.
+"""Pure module: a step as one SQL statement. Its claim is held, and whatever it brings is written and announced, in a single round trip.
 
 Rows travel as JSON and become rows again in PostgreSQL. The parts of a statement see the same snapshot: a step never changes a row
-that it inserts itself.
+that it inserts itself. Every part reads `held`, so that nothing at all happens under a claim that was lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,39 +12,43 @@ import orjson
 import sqlalchemy as sa
 
 from tarsy.db import rows
-from tarsy.db.outbox import EVENTS_NOTIFICATION, notification
+from tarsy.db.claim_tables import CLAIM_TABLES
+from tarsy.db.outbox import DRAFTS, PUBLISHING, Row, publishing_parameters
 from tarsy.db.storable import storable, storable_json
 from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages, timeline_events
+from tarsy.domain.claim import ClaimKind
 from tarsy.domain.execution import ExecutionChange
-from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.stage import StageClose
 from tarsy.domain.status import RUN_MOVES, RunStatus
 from tarsy.domain.step import Step
-from tarsy.domain.timeline import TimelineClose
-
-Row = Mapping[str, Any]
+from tarsy.domain.timeline import TimelineClose, TimelineEvent
 
 
-def _insert(table: sa.Table) -> str:
+def _insert(table: sa.Table, **computed: str) -> str:
     columns = ", ".join(column.name for column in table.c)
-    parameter = f"CAST(:new_{table.name} AS jsonb)"
-    return f"INSERT INTO {table.name} ({columns}) SELECT {columns} FROM jsonb_populate_recordset(NULL::{table.name}, {parameter})"  # noqa: S608 - names from our own tables
+    values = ", ".join(computed.get(column.name, f"r.{column.name}") for column in table.c)
+    recordset = f"jsonb_populate_recordset(NULL::{table.name}, CAST(:new_{table.name} AS jsonb))"
+    return f"INSERT INTO {table.name} ({columns}) SELECT {values} FROM held, {recordset} r"  # noqa: S608 - names from our own tables
 
+
+# A timeline event's position is the id of the live event that announces it; the row brings that one's place among the drafts.
+_POSITION = "(SELECT t.id FROM told t WHERE t.place = r.position)"
 
 # Parts by name. An update takes only rows that may still move: the compare side of compare-and-set.
 _PARTS: Mapping[str, str] = {
-    **{f"new_{table.name}": _insert(table) for table in (stages, agent_executions, messages, timeline_events)},
+    **{f"new_{table.name}": _insert(table) for table in (stages, agent_executions, messages)},
     **{f"new_{table.name}": _insert(table) for table in (llm_interactions, mcp_interactions)},
+    "new_timeline_events": _insert(timeline_events, position=_POSITION),
     "compacted": """
         UPDATE messages m
         SET content = c.content, original_content = coalesce(m.original_content, m.content),
             compacted_before_turn = coalesce(m.compacted_before_turn, c.before_turn)
-        FROM jsonb_to_recordset(CAST(:compacted AS jsonb)) AS c(id uuid, content text, before_turn integer) WHERE m.id = c.id""",
+        FROM held, jsonb_to_recordset(CAST(:compacted AS jsonb)) AS c(id uuid, content text, before_turn integer) WHERE m.id = c.id""",
     "closed": """
         UPDATE timeline_events t
         SET status = c.status, content = c.content, completed_at = c.completed_at,
             metadata = t.metadata || c.metadata, event_type = coalesce(c.event_type, t.event_type)
-        FROM jsonb_to_recordset(CAST(:closed AS jsonb))
+        FROM held, jsonb_to_recordset(CAST(:closed AS jsonb))
             AS c(id uuid, status text, content text, completed_at timestamptz, metadata jsonb, event_type text)
         WHERE t.id = c.id AND t.status = 'streaming'""",
     "execution_changes": """
@@ -53,55 +57,82 @@ _PARTS: Mapping[str, str] = {
             llm_provider = coalesce(c.llm_provider, e.llm_provider), llm_backend = coalesce(c.llm_backend, e.llm_backend),
             model_name = coalesce(c.model_name, e.model_name),
             started_at = coalesce(c.started_at, e.started_at), completed_at = coalesce(c.completed_at, e.completed_at)
-        FROM jsonb_to_recordset(CAST(:execution_changes AS jsonb))
+        FROM held, jsonb_to_recordset(CAST(:execution_changes AS jsonb))
             AS c(id uuid, status text, error_message text, llm_provider text, llm_backend text, model_name text,
                  started_at timestamptz, completed_at timestamptz, sources jsonb)
         WHERE e.id = c.id AND (c.status IS NULL OR c.sources ? e.status)""",
     "stage_closes": """
         UPDATE stages s SET status = c.status, error_message = c.error_message, completed_at = c.completed_at
-        FROM jsonb_to_recordset(CAST(:stage_closes AS jsonb))
+        FROM held, jsonb_to_recordset(CAST(:stage_closes AS jsonb))
             AS c(id uuid, status text, error_message text, completed_at timestamptz, sources jsonb)
         WHERE s.id = c.id AND c.sources ? s.status""",
-    "events": """
-        INSERT INTO events (channel, id, session_id, payload)
-        SELECT e.channel, e.id, CAST(:session_id AS uuid), e.payload
-        FROM jsonb_to_recordset(CAST(:events AS jsonb)) AS e(channel text, id bigint, payload jsonb)""",
+    "runbook": "UPDATE alert_sessions SET runbook = :runbook FROM held WHERE id = :session_id",
+    **{
+        f"stage_of_{kind.value}": f"UPDATE {CLAIM_TABLES[kind].name} SET stage_id = :stage_id FROM held WHERE id = :claim_id"  # noqa: S608 - see above
+        for kind in (ClaimKind.CHAT, ClaimKind.SCORE)
+    },
 }
 
-_ANNOUNCE = "SELECT pg_notify(:notification, n.payload) FROM unnest(CAST(:payloads AS text[])) WITH ORDINALITY AS n(payload, place) ORDER BY n.place"
 
+def statement_for(step: Step, drafts: Sequence[Row]) -> tuple[sa.TextClause, dict[str, Any]]:
+    """The statement that writes `step` and announces `drafts` (what of it a person should see), and its parameters.
 
-def statement_for(step: Step, events: Sequence[StoredLiveEvent]) -> tuple[sa.TextClause, dict[str, Any]]:
-    """The statement that writes `step` and announces `events` (what of it a person should see), and its parameters."""
-    parts = {name: values for name, values in _values(step, events).items() if values}
+    It answers with the id of each draft, with a single 0 if there are none, and with nothing if the claim was lost.
+    """
+    parts = {name: values for name, values in _values(step, drafts).items() if values}
     parameters: dict[str, Any] = {name: orjson.dumps(values).decode() for name, values in parts.items()}
-    if events:
-        parameters["session_id"] = step.session_id
-    parameters |= {"notification": EVENTS_NOTIFICATION, "payloads": [notification(event) for event in events]}
-    return _statement(tuple(parts)), parameters
+    parameters |= {"claim_id": step.claim.id, "token": step.claim.token}
+    if drafts:
+        parameters |= publishing_parameters(drafts)
+    notes = _notes(step)
+    for values in notes.values():
+        parameters |= values
+    return _statement(step.claim.kind, (*parts, *notes), announces=bool(drafts), changes_claimed_row=bool(notes)), parameters
 
 
 @cache
-def _statement(names: tuple[str, ...]) -> sa.TextClause:
+def _statement(kind: ClaimKind, names: tuple[str, ...], *, announces: bool, changes_claimed_row: bool) -> sa.TextClause:
     """Cached: the few shapes that steps have are prepared once per connection."""
-    parts = ",\n".join(f"part_{name} AS ({_PARTS[name]})" for name in names)
-    return sa.text(f"WITH {parts}\n{_ANNOUNCE}" if names else _ANNOUNCE)
+    # Who will change the claimed row says so from the start: two readers that both want to write later would wait for each other.
+    lock = "NO KEY UPDATE" if changes_claimed_row else "SHARE"
+    held = f"SELECT FROM {CLAIM_TABLES[kind].name} WHERE id = :claim_id AND claim_token = :token FOR {lock}"
+    parts = [f"held AS ({held})"]
+    if announces:
+        parts += [f"drafts AS (SELECT d.* FROM held, {DRAFTS})", PUBLISHING]  # noqa: S608 - see above
+    parts += [f"part_{name} AS ({_PARTS[name]})" for name in names]
+    answer = "SELECT a.id, a.sent FROM held LEFT JOIN announced a ON true ORDER BY a.place" if announces else "SELECT 0 AS id FROM held"
+    return sa.text("WITH " + ",\n".join(parts) + "\n" + answer)
 
 
-def _values(step: Step, events: Sequence[StoredLiveEvent]) -> Mapping[str, Sequence[Row]]:
+def _values(step: Step, drafts: Sequence[Row]) -> Mapping[str, Sequence[Row]]:
     return {
         "new_stages": [rows.stage_row(stage) for stage in step.stages],
         "new_agent_executions": [rows.execution_row(execution) for execution in step.executions],
         "new_messages": [rows.message_row(message, step.session_id) for message in step.messages],
-        "new_timeline_events": [rows.timeline_row(event) for event in step.opened],
+        "new_timeline_events": _placed(step.opened, drafts),
         "new_llm_interactions": [rows.llm_interaction_row(interaction) for interaction in step.llm_interactions],
         "new_mcp_interactions": [rows.mcp_interaction_row(interaction) for interaction in step.mcp_interactions],
         "compacted": [{"id": one.message_id, "content": storable(one.content), "before_turn": one.before_turn} for one in step.compacted],
         "closed": [_closed(close) for close in step.closed],
         "execution_changes": [_changed(change) for change in step.execution_changes],
         "stage_closes": [_stage_closed(close) for close in step.stage_closes],
-        "events": [{"channel": event.channel, "id": event.id, "payload": event.payload} for event in events],
     }
+
+
+def _placed(opened: Sequence[TimelineEvent], drafts: Sequence[Row]) -> list[Row]:
+    """The rows of new timeline events, each with the place of its announcement for a position."""
+    places = {draft["payload"]["event"]["id"]: draft["place"] for draft in drafts if "event" in draft["payload"]}
+    return [{**rows.timeline_row(event), "position": places[event.id]} for event in opened]
+
+
+def _notes(step: Step) -> Mapping[str, Row]:
+    """What is noted on the claimed row itself: what its agents are given, or which stage is its own."""
+    notes: dict[str, Row] = {}
+    if step.runbook is not None:
+        notes["runbook"] = {"runbook": storable(step.runbook), "session_id": step.session_id}
+    if step.stages and step.claim.kind is not ClaimKind.SESSION:
+        notes[f"stage_of_{step.claim.kind.value}"] = {"stage_id": step.stages[0].id}
+    return notes
 
 
 def _closed(close: TimelineClose) -> Row:

@@ -100,7 +100,7 @@ async def test_orphaned_work_is_taken_back_and_its_former_owner_is_refused(
     taken = await row(ground, lost)
     assert (taken["status"], taken["claim_token"], taken["recoveries"]) == ("pending", None, 1)
     before = await ground.fetch("SELECT count(*) FROM events")
-    late = Step(claim=lost, opened=(open_event(lost, (await ground.fetch("SELECT id FROM stages"))[0]["id"]),))
+    late = Step(claim=lost, opened=(open_event(lost, str((await ground.fetch("SELECT id FROM stages"))[0]["id"])),))
     with pytest.raises(ClaimLostError):
         await PostgresJournal(engine, nobody).commit(late)
     assert await ground.fetch("SELECT count(*) FROM events") == before
