@@ -13,6 +13,9 @@ DASHBOARD_PAGE := $(if $(DASHBOARD),src/tarsy/api/static/index.html)
 DASHBOARD_SOURCES := $(if $(DASHBOARD),$(shell find dashboard -path dashboard/node_modules -prune -o -path dashboard/dist -prune -o -type f -print))
 SERVERS_MODULES := $(if $(wildcard tests/contract/tools/servers/package.json),tests/contract/tools/servers/node_modules/.installed)
 
+# Hundreds of processes start in a run of the tests: what one has compiled, the next need not.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run setup test check fmt format lint types imports pytest browser unit dashboard-test bench first-run chaos migration build proto lock clean
 
