@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+# What was asked for, also in the makes that this one starts.
+export GOAL ?= $(MAKECMDGOALS)
 ARGS ?=
 
 BIN := .venv/bin
@@ -25,10 +27,13 @@ help: ## show this list
 run: setup ## install what is missing, start TARSy, print the address to open (ARGS="--port 9000" is passed on)
 	@$(BIN)/tarsy serve $(ARGS)
 
-setup: $(INSTALLED) $(DASHBOARD_PAGE) ## only the installation, without starting anything
+# Python's packages and the dashboard beside each other: one waits for the network while the other computes.
+setup: ## only the installation, without starting anything
+	@$(MAKE) --no-print-directory --jobs=2 installed
 
 # Much of the time the tests wait, for processes to start and for things to happen: the parts run beside each other, each told in one piece.
-test: setup system-packages $(SERVERS_MODULES) ## everything CI runs: format, lint, types, import contracts, all tests
+test: ## everything CI runs: format, lint, types, import contracts, all tests
+	@$(MAKE) --no-print-directory --jobs=3 installed system-packages $(SERVERS_MODULES)
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target pytest browser format lint imports types dashboard-test
 
 check: $(INSTALLED) format lint types imports unit ## the fast part of `make test`, for use while working
@@ -61,6 +66,9 @@ lock: $(INSTALLED) ## pin the dependencies of pyproject.toml anew (UPGRADE=--upg
 clean: ## remove everything that was built or installed here (not the database)
 	rm -rf .venv dist src/tarsy/api/static dashboard/node_modules dashboard/dist tests/contract/tools/servers/node_modules .pytest_cache .ruff_cache
 
+.PHONY: installed
+installed: $(INSTALLED) $(DASHBOARD_PAGE)
+
 # ---- the parts of `make test` -------------------------------------------------------------------------------------------
 
 .PHONY: system-packages
@@ -84,10 +92,10 @@ imports: $(INSTALLED)
 # What fails beside everything else is run once more by itself, and named: a test that needs this is to be mended.
 AGAIN = || { echo "UNSTEADY or broken: what failed is run once more, alone."; $(BIN)/pytest --last-failed --last-failed-no-failures none $(PYTEST_ARGS)
 
-pytest: setup $(SERVERS_MODULES)
+pytest: installed $(SERVERS_MODULES)
 	$(BIN)/pytest -n 2 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS) $(AGAIN); }
 
-browser: setup
+browser: installed
 	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard $(PYTEST_ARGS) $(AGAIN) -o cache_dir=.pytest_cache/browser; }
 
 unit: $(INSTALLED)
@@ -103,8 +111,8 @@ endif
 # ---- installation, each step done once -----------------------------------------------------------------------------------
 
 $(BIN)/python:
-	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found. Install Python 3.11 or later, or run: make PYTHON=/path/to/python3 $(MAKECMDGOALS)"; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "TARSy needs Python 3.11 or later; $(PYTHON) is $$($(PYTHON) --version). Run: make PYTHON=/path/to/a/newer/python3 $(MAKECMDGOALS)"; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found. Install Python 3.11 or later, or run: make PYTHON=/path/to/python3 $(GOAL)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "TARSy needs Python 3.11 or later; $(PYTHON) is $$($(PYTHON) --version). Run: make PYTHON=/path/to/a/newer/python3 $(GOAL)"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "This Python has no venv module. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m venv .venv
 

@@ -19,13 +19,12 @@ from tarsy.api.services import (
     WarningSource,
     WorkerState,
 )
-from tarsy.config.configuration import Config, NoProviderError
+from tarsy.config.configuration import Config
 from tarsy.config.default_tools import default_tools
 from tarsy.config.loader import LoadedConfig
 from tarsy.config.redaction import redacted
 from tarsy.config.resolved import ResolvedChain, ResolvedMcpServer, ResolvedProvider
 from tarsy.config.resolved_entries import resolved_provider, resolved_server
-from tarsy.config.resolver import resolve_chain
 from tarsy.config.selection import McpSelection
 from tarsy.config.templates import variables
 from tarsy.db.connection import DatabaseUnavailableError, ping
@@ -136,15 +135,10 @@ class Installation:
         )
 
     def warnings(self) -> Sequence[SystemWarning]:
-        config = self.loaded.config
-        found = [SystemWarning(WarningSource.CONFIG, str(problem)) for problem in self.loaded.warnings]
-        found += [SystemWarning(WarningSource.MCP, report.problem or report.name, report.since) for report in self.monitor.warnings]
-        try:
-            for chain_id in config.chains:
-                resolve_chain(config, chain_id)
-        except NoProviderError as error:
-            found.append(SystemWarning(WarningSource.LLM, str(error)))
-        return tuple(found)
+        return (
+            *(SystemWarning(WarningSource.CONFIG, str(problem)) for problem in self.loaded.warnings),
+            *(SystemWarning(WarningSource.MCP, report.problem or report.name, report.since) for report in self.monitor.warnings),
+        )
 
 
 def missing_variables(loaded: LoadedConfig, name: str) -> frozenset[str]:

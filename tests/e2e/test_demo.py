@@ -55,7 +55,8 @@ def test_without_a_model_samples_are_recorded_and_other_alerts_are_told_what_to_
         for name in (name for names in vendor_variables().values() for name in names):
             assert name in refused.json()["detail"]
         assert "tarsy init local-model" in refused.json()["detail"]
-        assert any("no model is configured" in warning["message"] for warning in http.get("/api/v1/system/warnings").json()["warnings"])
+        warnings = http.get("/api/v1/system/warnings").json()["warnings"]
+        assert sum("no model is configured" in warning["message"] for warning in warnings) == 1
 
 
 async def test_with_a_model_samples_run_on_it_against_the_simulated_cluster(database_url: str, tmp_path: Path) -> None:
@@ -194,26 +195,20 @@ def test_the_doctor_tells_a_port_taken_by_tarsy_from_one_taken_by_others(tarsy: 
 async def test_the_doctor_calls_the_models_and_starts_the_tool_servers_when_asked(database_url: str, tmp_path: Path) -> None:
     model = ChatCompletions()
     async with vendor_server() as vendor:
-        _local_model(tmp_path / "config", vendor.url)
-        servers = {
-            "kubernetes-server": {
-                "transport": {"type": "stdio", "command": TARSY[0], "args": ["-P", "-m", "tarsy.demo.cluster", "--incident", "crashloop"]}
-            }
-        }
-        (tmp_path / "config" / "tarsy.yaml").write_text(json.dumps({"mcp_servers": servers, "defaults": {"llm_provider": "local"}}))
-        vendor.replies.append(model.reply(Said(text=("ready",))))
-        vendor.replies.append(model.error(401, "who are you"))
-        runs: list[str] = []
-        for _ in range(2):
-            with anyio.fail_after(100):
-                run = await anyio.run_process(
-                    [*TARSY, "doctor", "--call", "--port", "0"],
-                    cwd=tmp_path,
-                    env=plain_environment(DATABASE_URL=database_url),
-                    check=False,
-                )
-            runs.append(run.stdout.decode() + run.stderr.decode())
-    assert "ok    call          local answers (5 characters)" in runs[0]
-    assert "kubernetes-server: " in runs[0]
-    assert "Ready." in runs[0], runs[0]
-    assert "fail  call          local: " in runs[1]
+        models = {name: {"type": "openai", "model": "qwen3:8b", "base_url": f"{vendor.url}/v1"} for name in ("local", "spare")}
+        server = {"type": "stdio", "command": TARSY[0], "args": ["-P", "-m", "tarsy.demo.cluster", "--incident", "crashloop"]}
+        defaults = {"llm_provider": "local", "fallback_providers": [{"provider": "spare"}]}
+        config = {"mcp_servers": {"kubernetes-server": {"transport": server}}, "defaults": defaults}
+        (tmp_path / "config").mkdir()
+        (tmp_path / "config" / "llm-providers.yaml").write_text(json.dumps({"llm_providers": models}))
+        (tmp_path / "config" / "tarsy.yaml").write_text(json.dumps(config))
+        vendor.replies += [model.reply(Said(text=("ready",))), model.error(401, "who are you")]
+        with anyio.fail_after(100):
+            run = await anyio.run_process(
+                [*TARSY, "doctor", "--call", "--port", "0"], cwd=tmp_path, env=plain_environment(DATABASE_URL=database_url), check=False
+            )
+    said = run.stdout.decode()
+    assert "ok    call          local answers (5 characters)" in said, said + run.stderr.decode()
+    assert "fail  call          spare: " in said
+    assert "kubernetes-server: " in said
+    assert "1 to put right." in said

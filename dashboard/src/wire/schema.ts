@@ -1305,7 +1305,7 @@ export interface components {
          * WarningSource
          * @enum {string}
          */
-        WarningSource: "config" | "mcp" | "llm" | "system";
+        WarningSource: "config" | "mcp";
         /** WorkerItem */
         WorkerItem: {
             /** Name */

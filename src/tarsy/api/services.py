@@ -62,8 +62,6 @@ class ServerHealth:
 class WarningSource(StrEnum):
     CONFIG = "config"
     MCP = "mcp"
-    LLM = "llm"
-    SYSTEM = "system"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.recording import RecordedTool, Recording
+from tarsy.domain.recording import RecordedCatalog, RecordedTool, Recording
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolName, ToolResult
 
 
@@ -15,7 +15,10 @@ class RecordedToolServers:
     """Opens the tools that an execution had when it was recorded."""
 
     def __init__(self, recording: Recording) -> None:
-        self._recording = recording
+        self._catalogs = {catalog.track: catalog for catalog in reversed(recording.catalogs)}
+        # Of several that fit, the first.
+        self._calls = {(tool.name, tool.track, tool.call_id): tool for tool in reversed(recording.tools)}
+        self._alike = {(tool.name, _canonical(tool.arguments)): tool for tool in reversed(recording.tools)}
 
     def open(
         self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
@@ -25,18 +28,26 @@ class RecordedToolServers:
 
     @asynccontextmanager
     async def _open(self, track: str) -> AsyncGenerator["RecordedTools"]:
-        yield RecordedTools(self._recording, track)
+        yield RecordedTools(self, track)
+
+    def catalog(self, track: str) -> RecordedCatalog | None:
+        return self._catalogs.get(track)
+
+    def result(self, track: str, call: ToolCall) -> RecordedTool | None:
+        """The very call, or (for a model that goes its own way) any with the same tool and arguments."""
+        exact = self._calls.get((call.name, track, call.id))
+        return exact or self._alike.get((call.name, _canonical(call.arguments)))
 
 
 class RecordedTools:
     """The tools of one recorded execution. A call that was never made is an error that says so, never an invention."""
 
-    def __init__(self, recording: Recording, track: str) -> None:
-        self._recording = recording
+    def __init__(self, servers: RecordedToolServers, track: str) -> None:
+        self._servers = servers
         self._track = track
 
     async def list_tools(self) -> ToolCatalog:
-        catalog = next((catalog for catalog in self._recording.catalogs if catalog.track == self._track), None)
+        catalog = self._servers.catalog(self._track)
         if catalog is None:
             return ToolCatalog()
         tools = tuple(
@@ -47,7 +58,7 @@ class RecordedTools:
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
         del on_output  # what a tool said while it ran is not recorded
-        found = self._find(call)
+        found = self._servers.result(self._track, call)
         now = datetime.now(UTC)
         if found is None:
             content = f"The recording holds no result for this call of {call.name}."
@@ -60,14 +71,6 @@ class RecordedTools:
             started_at=now,
             duration_ms=found.duration_ms,
         )
-
-    def _find(self, call: ToolCall) -> RecordedTool | None:
-        """The very call, or (for a model that goes its own way) any with the same tool and arguments."""
-        same = (tool for tool in self._recording.tools if tool.name == call.name)
-        candidates = list(same)
-        exact = (tool for tool in candidates if tool.track == self._track and tool.call_id == call.id)
-        alike = (tool for tool in candidates if _canonical(tool.arguments) == _canonical(call.arguments))
-        return next(exact, None) or next(alike, None)
 
 
 def _canonical(arguments: str) -> str:

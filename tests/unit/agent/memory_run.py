@@ -25,7 +25,7 @@ from tarsy.domain.usage import TokenUsage
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.session.stage_runner import continued_with
-from tarsy.tools.recorded import RecordedTools
+from tarsy.tools.recorded import RecordedTools, RecordedToolServers
 
 EXECUTION = "execution"
 
@@ -149,7 +149,7 @@ class MemoryRun:
                 )
             ),
             llm=llm,
-            tools=self.tools or CountingTools(RecordedTools(recording, self.track), self.asked),
+            tools=self.tools or CountingTools(RecordedTools(RecordedToolServers(recording), self.track), self.asked),
             journal=self.journal,
             live=self.journal,
             results=self.journal,

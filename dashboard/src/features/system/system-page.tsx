@@ -67,8 +67,6 @@ function Health() {
 const SOURCES = {
   config: "Configuration",
   mcp: "Tool server",
-  llm: "Model",
-  system: "System",
 } satisfies Record<WarningSource, string>;
 
 const WARNING: Face = { label: "Warning", tone: "warning", icon: TriangleAlert };
