@@ -1,6 +1,5 @@
 """Agents: a controller in its life cycle. An agent is made for one execution, begun or continued."""
 
-from dataclasses import replace
 from typing import Protocol, assert_never
 
 import anyio
@@ -12,7 +11,6 @@ from tarsy.agent.controllers.react import ReActSpeech
 from tarsy.agent.controllers.single_shot import executive_summary_controller, scoring_controller, synthesis_controller
 from tarsy.agent.controllers.speech import ToolSpeech
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
-from tarsy.agent.prompt.score import parse_score
 from tarsy.agent.scribe import Scribe
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.domain.agent import AgentType, ToolCalling
@@ -30,10 +28,6 @@ class Controller(Protocol):
     """A control flow. It starts from the stored run, whatever is in it, and stores each step as it happens."""
 
     async def run(self, context: ExecutionContext, scribe: Scribe, stored: StoredRun) -> ExecutionResult: ...
-
-
-class Agent(Protocol):
-    async def execute(self, context: ExecutionContext, stopping: Stopping) -> ExecutionResult: ...
 
 
 class BaseAgent:
@@ -61,19 +55,6 @@ class BaseAgent:
             return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
 
-class ScoringAgent(BaseAgent):
-    """A judge: its answer must hold a score, or it is none."""
-
-    async def execute(self, context: ExecutionContext, stopping: Stopping) -> ExecutionResult:
-        result = await super().execute(context, stopping)
-        if result.status is not RunStatus.COMPLETED:
-            return result
-        score = parse_score(result.final_analysis)
-        if score is None:
-            return replace(result, status=RunStatus.FAILED, error="the judge's answer holds no score")
-        return replace(result, score=score)
-
-
 async def _close(scribe: Scribe, reason: StopReason) -> None:
     """The last write of a stopped execution. One that will be continued elsewhere keeps its status."""
     with anyio.move_on_after(LAST_WRITE_SECONDS, shield=True):
@@ -98,10 +79,8 @@ async def _close(scribe: Scribe, reason: StopReason) -> None:
             log.info("agent.claim_lost_while_stopping")
 
 
-def create_agent(context: ExecutionContext) -> Agent:
-    """The agent for an execution's type."""
-    wrapper = ScoringAgent if context.config.type is AgentType.SCORING else BaseAgent
-    return wrapper(create_controller(context))
+def create_agent(context: ExecutionContext) -> BaseAgent:
+    return BaseAgent(create_controller(context))
 
 
 def create_controller(context: ExecutionContext) -> Controller:

@@ -12,14 +12,15 @@ from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.kit.text import estimate_tokens
 
 # What a model of unknown size is taken to have.
-DEFAULT_WINDOW = 128_000
+_DEFAULT_WINDOW = 128_000
 # Room for the answer and for the error of the estimate.
 USABLE_SHARE = 0.75
 # Compacting goes below the limit at once, so that not every following turn compacts again.
 TARGET_SHARE = 0.5
-# What a model is told of earlier work at the most, in characters.
+# What a model is told of earlier work at the most, in bytes.
 _MOST_CONTEXT = 300_000
-_CHARACTERS_PER_TOKEN = 4
+# As tokens are estimated.
+BYTES_PER_TOKEN = 4
 # A shorter result is not worth a pointer.
 _WORTH_COMPACTING = 400
 # Every message costs a few tokens beyond its text.
@@ -41,13 +42,17 @@ class Compaction:
     replaced: tuple[tuple[str, str], ...]
 
 
+def window_of(provider: ResolvedProvider) -> int:
+    return provider.context_window or _DEFAULT_WINDOW
+
+
 def context_limit(provider: ResolvedProvider) -> int:
-    """How many characters of earlier work fit a model: a quarter of its window, and never more than anybody would read."""
-    return min((provider.context_window or DEFAULT_WINDOW) // 4 * _CHARACTERS_PER_TOKEN, _MOST_CONTEXT)
+    """How many bytes of earlier work fit a model: a quarter of its window, and never more than anybody would read."""
+    return min(window_of(provider) // 4 * BYTES_PER_TOKEN, _MOST_CONTEXT)
 
 
 def side_limit(provider: ResolvedProvider) -> int:
-    """How many characters of what helps beside it: a runbook, the conversation so far."""
+    """How many bytes of what helps beside it: a runbook, the conversation so far."""
     return context_limit(provider) // 2
 
 
@@ -82,15 +87,16 @@ def fit(messages: Sequence[Message], scales: Scales, *, window: int, tool_tokens
     """Replace the oldest tool results by pointers until the conversation fits.
 
     `pointer` says what stands in for a message, or None when it is no tool result (or already a pointer). The newest turn's
-    results are touched last: the model has not read them yet.
+    results are touched last, and no more of them than must be: the model has not read them yet.
     """
     used = sum(map(scales.weigh, messages)) + tool_tokens
     if used <= window * USABLE_SHARE:
         return Compaction(tuple(messages), ())
     fitted = list(messages)
     replaced: list[tuple[str, str]] = []
+    newest = max((index for index, message in enumerate(messages) if message.body.role is Role.ASSISTANT), default=0)
     for index, message in enumerate(messages):
-        if used <= window * TARGET_SHARE:
+        if used <= window * (TARGET_SHARE if index < newest else USABLE_SHARE):
             break
         if scales.is_settled(message):
             continue

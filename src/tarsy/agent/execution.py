@@ -1,16 +1,14 @@
 """What one agent execution is given, and what it comes to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tarsy.agent.ports import Journal, LiveText, Mask, ResultStore, ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
-from tarsy.agent.prompt.score import Score
 from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.claim import Claim
 from tarsy.domain.status import RunStatus
-from tarsy.domain.usage import TokenUsage
 from tarsy.kit.clock import Clock
 from tarsy.llm.client import LLMClient
 
@@ -48,5 +46,3 @@ class ExecutionResult:
     status: RunStatus
     final_analysis: str = ""
     error: str | None = None
-    usage: TokenUsage = field(default_factory=TokenUsage)
-    score: Score | None = None

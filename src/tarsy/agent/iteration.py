@@ -25,9 +25,9 @@ class IterationState:
     def succeeded(self) -> "IterationState":
         return replace(self, used=self.used + 1, last_error=None, consecutive_timeouts=0)
 
-    def with_another_model(self) -> "IterationState":
-        """The timeouts of the model before are not this one's."""
-        return replace(self, consecutive_timeouts=0)
+    def renewed(self) -> "IterationState":
+        """What went wrong was mended: another model was chosen, or room was made in the conversation."""
+        return replace(self, last_error=None, consecutive_timeouts=0)
 
     def failed(self, error: str, *, timed_out: bool) -> "IterationState":
         return replace(self, used=self.used + 1, last_error=error, consecutive_timeouts=self.consecutive_timeouts + 1 if timed_out else 0)
@@ -86,6 +86,7 @@ def state_after(
             state = state.failed(error, timed_out=True) if error else state.succeeded()
         else:
             state = state.failed(call.error_message or call.error_code, timed_out=ErrorCode(call.error_code).is_timeout)
-            if following != call.provider:
-                state = state.with_another_model()
+            # A conversation that was too long was shortened, or else it was not continued.
+            if following != call.provider or call.error_code == ErrorCode.CONTEXT_TOO_LONG:
+                state = state.renewed()
     return state

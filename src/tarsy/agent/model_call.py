@@ -11,6 +11,7 @@ import anyio
 from tarsy.agent.execution import ExecutionContext
 from tarsy.agent.repetition import LOOP_NOTE, LoopWatch, find_loop, without_loop
 from tarsy.agent.scribe import Scribe
+from tarsy.db.storable import storable
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
 from tarsy.domain.status import TimelineStatus
@@ -163,9 +164,11 @@ class ModelCall:
 
     def _settle(self) -> None:
         answer = self._answer
-        answer.text, answer.thinking = "".join(self._texts), "".join(self._thoughts)
+        # As it is stored, so that whoever continues from there reads the same.
+        answer.text, answer.thinking = storable("".join(self._texts)), storable("".join(self._thoughts))
         # Judged by the whole, not by the watch: in however many pieces an answer comes, it is the same answer.
-        stuck_in_thought = not answer.text.strip() and not answer.tool_calls and find_loop(answer.thinking) is not None
+        ends_in_thought = not answer.text.strip() or (bool(self._chunks) and isinstance(self._chunks[-1], ThinkingChunk))
+        stuck_in_thought = ends_in_thought and not answer.tool_calls and find_loop(answer.thinking) is not None
         answer.looping = answer.error is None and (stuck_in_thought or find_loop(answer.text) is not None)
 
     async def _take(self, chunk: Chunk) -> None:
@@ -180,7 +183,7 @@ class ModelCall:
                 self._answer.looping = self._watches[1].sees_loop(content)
                 await self._show(TimelineEventType.LLM_THINKING, content, NATIVE)
             case ToolCallChunk(call_id, name, arguments):
-                self._answer.tool_calls += (ToolCall(call_id, name, arguments),)
+                self._answer.tool_calls += (ToolCall(storable(call_id), storable(name), storable(arguments)),)
             case CodeExecutionChunk(code, result):
                 event = self._scribe.event(TimelineEventType.CODE_EXECUTION, result, metadata={"code": code})
                 self._answer.native_events += (event,)

@@ -9,7 +9,7 @@ from tarsy.agent.prompt.builder import READ_RESULT_TOOL
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
 from tarsy.kit.clock import Clock
-from tarsy.kit.text import clip
+from tarsy.kit.text import clip_bytes
 from tarsy.tools.arguments import ArgumentProblem, parse_arguments
 
 # A window of a result, about a thousand tokens: enough to read on, too little to burst a conversation.
@@ -77,10 +77,11 @@ class ResultReader:
 
 
 def shown_document(name: str, text: str, limit: int) -> str:
-    """A document, or as much of it as a model can carry and how to read the rest."""
-    if len(text) <= limit:
+    """A document, or as much of it as a model can carry (`limit` bytes) and how to read the rest."""
+    shown = clip_bytes(text, limit)
+    if shown == text:
         return text
-    return clip(text, limit) + f'\n[Read any part of the whole {name} with {READ_RESULT_TOOL}, call_id "{name}".]'
+    return shown + f'\n[Read any part of the whole {name} with {READ_RESULT_TOOL}, call_id "{name}".]'
 
 
 def excerpt(text: str, arguments: dict[str, Any]) -> str:

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from tarsy.agent.budget import DEFAULT_WINDOW, Pointer, Scales, fit, tokens_of, without_oldest_turns
-from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.budget import Pointer, Scales, fit, tokens_of, window_of, without_oldest_turns
+from tarsy.agent.execution import ExecutionContext
 from tarsy.agent.iteration import IterationState, state_after
 from tarsy.agent.model_call import CompletedCall, ModelCall, TextRouter
 from tarsy.agent.scribe import Scribe
@@ -34,7 +34,6 @@ class Run:
         self._sent = 0
         self.catalog = ToolCatalog()
         self.call_ids = {call.id for message in stored.messages for call in message.body.tool_calls}
-        self.usage = stored.usage
         self._turn = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)
         self._models: list[tuple[ResolvedProvider, LLMBackend]] = [
             (config.provider, config.llm_backend),
@@ -49,6 +48,10 @@ class Run:
     def provider(self) -> ResolvedProvider:
         return self._models[0][0]
 
+    @property
+    def backend(self) -> LLMBackend:
+        return self._models[0][1]
+
     async def call(
         self,
         kind: LLMInteractionKind,
@@ -58,7 +61,6 @@ class Run:
         extra: tuple[ConversationMessage, ...] = (),
     ) -> CompletedCall:
         """Call the model with the conversation (and `extra` at its end)."""
-        provider, backend = self._models[0]
         config = self.context.config
         messages = self._fitting(tools, extra)
         self._sent = sum(map(tokens_of, messages)) - sum(map(tokens_of, extra))
@@ -66,15 +68,15 @@ class Run:
             session_id=self.context.session_id,
             execution_id=self.context.execution_id,
             messages=messages,
-            provider=provider,
-            backend=backend,
+            provider=self.provider,
+            backend=self.backend,
             tools=tools,
             track=self.context.track,
             turn=self._turn,
         )
         self._turn += 1
         within = min(config.llm_call_timeout, config.iteration_timeout)
-        call = await ModelCall(self.context, self.scribe, router).run(
+        return await ModelCall(self.context, self.scribe, router).run(
             request,
             kind,
             within=within,
@@ -82,31 +84,36 @@ class Run:
             # What was left out is not what the stored conversation says: such a request keeps its own messages.
             own_messages=len(messages) != len(self.messages) + len(extra),
         )
-        self.usage += call.answer.usage
-        return call
 
     @property
     def _window(self) -> int:
         """The model's window: as configured, or as learned from a model that found a conversation too long."""
-        return self._learned_window or self.provider.context_window or DEFAULT_WINDOW
+        return self._learned_window or window_of(self.provider)
 
     def _fitting(self, tools: tuple[ToolDefinition, ...], extra: tuple[ConversationMessage, ...] = ()) -> tuple[ConversationMessage, ...]:
         weights = [*map(self._scales.weigh, self.messages), *map(tokens_of, extra)]
         return without_oldest_turns((*self.conversation, *extra), weights, window=self._window, tool_tokens=_tokens_of_tools(tools))
 
-    async def shrink(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> bool:
-        """Make do with half of what the model has just found too long; false when that cannot be."""
-        too_much = self._sent
+    def shrink(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> tuple[Compacted, ...] | None:
+        """Make do with half of what the model has just found too long: what is compacted for it, or None when that cannot be."""
+        before, too_much = self.messages, self._sent
         self._learned_window = too_much // 2
-        await self.make_room(pointer, tools)
-        return sum(map(tokens_of, self._fitting(tools))) < too_much
+        compacted = self._compact(pointer, tools)
+        if sum(map(tokens_of, self._fitting(tools))) < too_much:
+            return compacted
+        self.messages, self._scales = before, Scales()
+        return None
 
     async def make_room(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> None:
         """Compact the oldest tool results if the next call would burst the model's window."""
+        compacted = self._compact(pointer, tools)
+        if compacted:
+            await self.scribe.commit(compacted=compacted)
+
+    def _compact(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> tuple[Compacted, ...]:
         compaction = fit(self.messages, self._scales, window=self._window, tool_tokens=_tokens_of_tools(tools), pointer=pointer)
-        if compaction.replaced:
-            self.messages = list(compaction.messages)
-            await self.scribe.commit(compacted=tuple(Compacted(*replaced, self._turn) for replaced in compaction.replaced))
+        self.messages = list(compaction.messages)
+        return tuple(Compacted(*replaced, self._turn) for replaced in compaction.replaced)
 
     def fall_back(self, error: ErrorChunk) -> tuple[ExecutionChange, TimelineEvent] | None:
         """Move on to the next model for good, or None when there is none."""
@@ -129,9 +136,6 @@ class Run:
             model_name=provider.model,
         )
         return change, event
-
-    def result(self, status: RunStatus, *, analysis: str = "", error: str | None = None) -> ExecutionResult:
-        return ExecutionResult(status=status, final_analysis=analysis, error=error, usage=self.usage)
 
 
 def _tokens_of_tools(tools: tuple[ToolDefinition, ...]) -> int:

@@ -2,20 +2,18 @@
 
 from dataclasses import dataclass
 
-from tarsy.agent.budget import DEFAULT_WINDOW
-from tarsy.agent.execution import ExecutionContext
+from tarsy.agent.budget import BYTES_PER_TOKEN, window_of
 from tarsy.agent.model_call import ModelCall, WholeText, failed_closes
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL
-from tarsy.agent.scribe import Scribe
+from tarsy.agent.run import Run
 from tarsy.config.resolved import ResolvedSummarization
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
 from tarsy.domain.timeline import TimelineClose, TimelineEventType
 from tarsy.domain.tool import ToolName, ToolResult
-from tarsy.kit.text import clip, estimate_tokens
+from tarsy.kit.text import clip_bytes, estimate_tokens
 from tarsy.llm.client import GenerateInput
 
-_CHARACTERS_PER_TOKEN = 4
-# What a summarising model is given of a huge result at most: half of a common window.
+# What a summarising model is given of a huge result at most: half of a common window, and of its own.
 _SUMMARY_INPUT_TOKENS = 60_000
 
 
@@ -29,11 +27,12 @@ class Shown:
 
 
 class Summarizer:
-    """Decides what of a result the model is shown."""
+    """Decides what of a result the model that the run speaks to is shown."""
 
-    def __init__(self, context: ExecutionContext, scribe: Scribe) -> None:
-        self._context = context
-        self._scribe = scribe
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._context = run.context
+        self._scribe = run.scribe
 
     async def shown(self, result: ToolResult, question: str) -> Shown:
         """The result itself, its summary, or its beginning: whatever the model can carry."""
@@ -57,36 +56,41 @@ class Summarizer:
 
     def _limit(self) -> int:
         """The most tokens one result may bring into the conversation: as configured, and never more than a quarter of the window."""
-        provider = self._context.config.provider
-        share = (provider.context_window or DEFAULT_WINDOW) // 4
+        provider = self._run.provider
+        share = window_of(provider) // 4
         return min(provider.max_tool_result_tokens or share, share)
 
     def _clipped(self, result: ToolResult, limit_tokens: int) -> str:
-        return clip(result.content, limit_tokens * _CHARACTERS_PER_TOKEN) + f"\n[{_whole(result)}]"
+        return _beginning(result.content, limit_tokens) + f"\n[{_whole(result)}]"
 
     async def _summarize(self, result: ToolResult, settings: ResolvedSummarization, question: str) -> Shown:
-        config = self._context.config
+        provider = settings.provider or self._run.provider
         server, _, tool = result.call.name.strip().partition(".")
-        text = clip(result.content, _SUMMARY_INPUT_TOKENS * _CHARACTERS_PER_TOKEN)
+        text = _beginning(result.content, min(_SUMMARY_INPUT_TOKENS, window_of(provider) // 2))
         messages = self._context.prompts.build_mcp_summarization_messages(server, tool, question, text, settings.summary_max_token_limit)
         request = GenerateInput(
             session_id=self._context.session_id,
             execution_id=self._context.execution_id,
             messages=messages,
-            provider=settings.provider or config.provider,
-            backend=settings.backend or config.llm_backend,
+            provider=provider,
+            backend=settings.backend or self._run.backend,
             track=f"{self._context.track}/summary/{result.call.id}",
         )
         router = WholeText(TimelineEventType.MCP_TOOL_SUMMARY)
         call = await ModelCall(self._context, self._scribe, router).run(
-            request, LLMInteractionKind.SUMMARIZATION, within=config.llm_call_timeout, own_messages=True
+            request, LLMInteractionKind.SUMMARIZATION, within=self._context.config.llm_call_timeout, own_messages=True
         )
         if call.answer.error or not call.answer.text.strip():
-            clipped = self._clipped(result, settings.size_threshold_tokens)
+            clipped = self._clipped(result, min(settings.size_threshold_tokens, self._limit()))
             return Shown(clipped, failed_closes(call, self._scribe), (call.interaction,))
         closed = (self._scribe.close(call.open_event.id, metadata={"call_id": result.call.id}),) if call.open_event else ()
-        summary = f"{call.answer.told}\n\n[Summary of a result of {len(result.content)} characters. {_whole(result)}]"
-        return Shown(summary, closed, (call.interaction,))
+        summary = _beginning(call.answer.told, self._limit())
+        note = f"[Summary of a result of {len(result.content)} characters. {_whole(result)}]"
+        return Shown(f"{summary}\n\n{note}", closed, (call.interaction,))
+
+
+def _beginning(text: str, tokens: int) -> str:
+    return clip_bytes(text, tokens * BYTES_PER_TOKEN)
 
 
 def _whole(result: ToolResult) -> str:

@@ -119,13 +119,15 @@ def _tool(row: Row, track: str) -> RecordedTool:
 
 
 def _catalogs(tool_rows: Sequence[Row], tracks: Mapping[str, str], warnings: Mapping[str, tuple[str, ...]]) -> tuple[RecordedCatalog, ...]:
-    tools: dict[str, list[RecordedToolDefinition]] = {}
+    tools: dict[str, dict[str, RecordedToolDefinition]] = {}
     for row in tool_rows:
         if row["kind"] == "tool_list":
-            of_execution = tools.setdefault(row["execution_id"], [])
-            of_execution += [RecordedToolDefinition.model_validate(tool) for tool in _body(row, "result").get("tools", ())]
+            of_execution = tools.setdefault(row["execution_id"], {})
+            for tool in _body(row, "result").get("tools", ()):
+                # Whoever continues an execution asks its servers again.
+                of_execution.setdefault(tool["name"], RecordedToolDefinition.model_validate(tool))
     return tuple(
-        RecordedCatalog(track=tracks[execution_id], tools=tuple(definitions), warnings=warnings.get(execution_id, ()))
+        RecordedCatalog(track=tracks[execution_id], tools=tuple(definitions.values()), warnings=warnings.get(execution_id, ()))
         for execution_id, definitions in tools.items()
     )
 

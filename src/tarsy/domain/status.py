@@ -4,13 +4,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 
-class IllegalMoveError(Exception):
-    """A status was asked to move where its table does not lead."""
-
-    def __init__(self, subject: str, source: StrEnum, target: StrEnum) -> None:
-        super().__init__(f"{subject} cannot move from {source} to {target}")
-
-
 class SessionStatus(StrEnum):
     """Where an alert session stands."""
 
@@ -84,18 +77,6 @@ class TimelineStatus(StrEnum):
     CANCELLED = "cancelled"
     TIMED_OUT = "timed_out"
     INTERRUPTED = "interrupted"
-
-
-def check_session_move(session_id: str, source: SessionStatus, target: SessionStatus) -> None:
-    """Raise IllegalMoveError unless a session may go from `source` to `target`."""
-    if target not in SESSION_MOVES[source]:
-        raise IllegalMoveError(f"session {session_id}", source, target)
-
-
-def check_run_move(subject: str, source: RunStatus, target: RunStatus) -> None:
-    """Raise IllegalMoveError unless a stage or execution may go from `source` to `target`."""
-    if target not in RUN_MOVES[source]:
-        raise IllegalMoveError(subject, source, target)
 
 
 def sources_of(target: SessionStatus) -> tuple[SessionStatus, ...]:

@@ -18,7 +18,9 @@ class Cancellations:
         try:
             yield
         finally:
-            self._stops.pop(name, None)
+            # Whoever has taken the thing up again meanwhile stays known.
+            if self._stops.get(name) is stop:
+                del self._stops[name]
 
     def cancel(self, name: str) -> bool:
         """Stop what is known under `name`; false when it does not run here."""

@@ -1,6 +1,6 @@
 """SessionExecutor: walks a session's chain from wherever it stands to its end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from uuid import uuid4
 
 import structlog
@@ -19,8 +19,9 @@ from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.work import SessionWork
-from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, best_analysis, next_step, plan
-from tarsy.session.stage_runner import StageJob, StageRunner, abandoned, outcome_of
+from tarsy.kit.text import clip_bytes
+from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, best_analysis, cut_short, next_step, plan
+from tarsy.session.stage_runner import AbandonedStage, StageJob, StageRunner, abandoned, outcome_of
 from tarsy.session.workshop import RunScope, Workshop
 
 log = structlog.get_logger(__name__)
@@ -41,9 +42,9 @@ class SessionExecutor:
                 await self._finish(work, chain, finish)
         match scope.stopped:
             case StopReason.CANCELLED:
-                await self._end_early(work, stages, RunStatus.CANCELLED, "cancelled")
+                await self._end_early(work, chain, RunStatus.CANCELLED, "cancelled")
             case StopReason.TIMED_OUT:
-                await self._end_early(work, stages, RunStatus.TIMED_OUT, f"the session did not end within {chain.session_timeout:g} s")
+                await self._end_early(work, chain, RunStatus.TIMED_OUT, f"the session did not end within {chain.session_timeout:g} s")
             case StopReason.HANDED_OVER | StopReason.LOST | None:
                 return
 
@@ -100,7 +101,9 @@ class SessionExecutor:
             completed_at=now,
         )
 
-    async def _finish(self, work: SessionWork, chain: ResolvedChain, finish: FinishSession) -> None:
+    async def _finish(
+        self, work: SessionWork, chain: ResolvedChain, finish: FinishSession, abandoned_stages: Sequence[AbandonedStage] = ()
+    ) -> None:
         close = SessionClose(
             status=finish.status,
             completed_at=self._workshop.clock.now(),
@@ -112,32 +115,24 @@ class SessionExecutor:
         )
         judged = chain.scoring is not None and close.status is SessionStatus.COMPLETED
         score = _score_request(work.session.id, close) if judged else None
-        await self._workshop.journal.commit(Step(claim=work.claim, session_close=close, score=score))
-        log.info("session.finished", session_id=work.session.id, status=close.status.value)
-
-    async def _end_early(self, work: SessionWork, stages: Sequence[PlannedStage], status: RunStatus, reason: str) -> None:
-        """Close what is open and keep the best analysis there is."""
-        records = await self._workshop.history.told(work.session.id)
-        now = self._workshop.clock.now()
-        change = ExecutionChange(execution_id="", at=now, error_message=reason)
-        closing = [abandoned(record, change, status) for record in records if not record.stage.status.is_final]
-        analysis = best_analysis(finished_stages(stages, records))
-        close = SessionClose(
-            status=SessionStatus(status.value),
-            completed_at=now,
-            final_analysis=analysis,
-            analysis_is_partial=analysis is not None,
-            error_message=reason,
-        )
         await self._workshop.journal.commit(
             Step(
                 claim=work.claim,
-                execution_changes=tuple(change for changes, _ in closing for change in changes),
-                stage_closes=tuple(stage_close for _, stage_close in closing),
+                execution_changes=tuple(change for changes, _ in abandoned_stages for change in changes),
+                stage_closes=tuple(stage_close for _, stage_close in abandoned_stages),
                 session_close=close,
+                score=score,
             )
         )
         log.info("session.finished", session_id=work.session.id, status=close.status.value)
+
+    async def _end_early(self, work: SessionWork, chain: ResolvedChain, status: RunStatus, reason: str) -> None:
+        """Close what is open and keep the best analysis there is."""
+        records = await self._workshop.history.told(work.session.id)
+        stages = plan(chain)
+        change = ExecutionChange(execution_id="", at=self._workshop.clock.now(), error_message=reason)
+        closing = [abandoned(record, change, status) for record in records if not record.stage.status.is_final]
+        await self._finish(work, chain, cut_short(stages, finished_stages(stages, records), status, reason), closing)
 
 
 def _score_request(session_id: str, close: SessionClose) -> SessionScore:
@@ -158,17 +153,17 @@ def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecor
     return done
 
 
-def _previous(planned: PlannedStage, records: Sequence[StageRecord], done: Sequence[StageOutcome]) -> Mapping[str, str]:
+def _previous(planned: PlannedStage, records: Sequence[StageRecord], done: Sequence[StageOutcome]) -> list[str]:
     """What each agent of a stage is told of the stages before, in the form its kind reads best."""
     earlier = [record for record in records if record.stage.stage_index < planned.index]
-    told: dict[str, str] = {}
+    told: list[str] = []
     for config in planned.agents:
         formatter = formatter_for(config.type, config.tool_calling)
         limit = context_limit(config.provider)
         if planned.stage_type is StageType.EXEC_SUMMARY:
-            told[config.agent_name] = best_analysis(done) or ""
+            told.append(clip_bytes(best_analysis(done) or "", limit))
         elif planned.references is not None:
-            told[config.agent_name] = formatter.format_stage_context(earlier[planned.references], limit=limit)
+            told.append(formatter.format_stage_context(earlier[planned.references], limit=limit))
         else:
-            told[config.agent_name] = formatter.format_previous_stages(earlier, limit=limit)
+            told.append(formatter.format_previous_stages(earlier, limit=limit))
     return told

@@ -9,7 +9,7 @@ from tarsy.agent.budget import context_limit, side_limit
 from tarsy.agent.context.investigation import format_investigation
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt
-from tarsy.agent.prompt.score import parse_score
+from tarsy.agent.prompt.score import NO_SCORE, parse_score
 from tarsy.agent.stopping import StopReason
 from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.chat import ChatUserMessage
@@ -100,7 +100,7 @@ class FollowupExecutor:
             chain=chain,
             planned=PlannedStage(index=index, name=kind.name, stage_type=kind.stage_type, agents=(agent,)),
             runbook=work.session.runbook if work.session.runbook is not None else chain.default_runbook,
-            previous={agent.agent_name: investigation},
+            previous=(investigation,),
             chat=_chat_prompt(work, investigation, questions, records, side_limit(agent.provider)) if isinstance(work, ChatWork) else None,
             stored=stored,
         )
@@ -109,9 +109,9 @@ class FollowupExecutor:
         if isinstance(work, ChatWork) or result.status is not RunStatus.COMPLETED:
             await self._close(work, result.status, result.error)
             return
-        score = result.score or parse_score(result.final_analysis)
+        score = parse_score(result.final_analysis)
         if score is None:
-            await self._close(work, RunStatus.FAILED, "the judge's answer holds no score")
+            await self._close(work, RunStatus.FAILED, NO_SCORE)
             return
         await self._workshop.journal.commit(
             Step(

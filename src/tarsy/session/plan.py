@@ -108,6 +108,18 @@ def _finish_with_summary(done: Sequence[StageOutcome], summary: StageOutcome) ->
     )
 
 
+def cut_short(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], status: RunStatus, reason: str) -> FinishSession:
+    """How a session ends that was stopped after `done`: with the best there is. If only its summary was left, its time was enough."""
+    match next_step(stages, done):
+        case FinishSession() as finish if status is RunStatus.TIMED_OUT:
+            return finish
+        case RunStage(planned) if status is RunStatus.TIMED_OUT and planned.stage_type is StageType.EXEC_SUMMARY:
+            return FinishSession(status=SessionStatus.COMPLETED, final_analysis=best_analysis(done), executive_summary_error=reason)
+        case _:
+            pass
+    return FinishSession(status=session_status_of(status), final_analysis=best_analysis(done), partial=True, error=reason)
+
+
 def best_analysis(done: Sequence[StageOutcome]) -> str | None:
     """The newest conclusion there is; of several agents that nobody synthesised, all."""
     for outcome in reversed(done):

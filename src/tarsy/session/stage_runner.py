@@ -1,6 +1,6 @@
 """One stage: a task per agent, isolated from each other, begun or continued where they were."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -32,14 +32,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageJob:
-    """A stage to run for a session, with what its agents are told. `stored` is what an interrupted predecessor began."""
+    """A stage to run for a session, with what each of its agents is told. `stored` is what an interrupted predecessor began."""
 
     claim: Claim
     session: AlertSession
     chain: ResolvedChain
     planned: PlannedStage
     runbook: str
-    previous: Mapping[str, str]
+    previous: Sequence[str]
     chat: ChatPrompt | None = None
     stored: StageRecord | None = None
     referenced_stage_id: str | None = None
@@ -150,7 +150,7 @@ class StageRunner:
                 results=workshop.results,
                 mask=workshop.mask,
                 clock=workshop.clock,
-                previous=job.previous.get(config.agent_name, ""),
+                previous=job.previous[execution.agent_index - 1],
                 chat=job.chat,
             )
             return await create_agent(context).execute(context, stopping)
@@ -177,8 +177,11 @@ def outcome_of(
 
 def continued_with(config: ResolvedAgentConfig, execution: AgentExecution) -> ResolvedAgentConfig:
     """The configuration of an execution that has already fallen back: it stays with the model it fell back to."""
+    asked = (execution.llm_provider, execution.llm_backend)
+    if asked == (config.provider.name, config.llm_backend):
+        return config
     for position, fallback in enumerate(config.fallback_providers):
-        if fallback.provider.name == execution.llm_provider != config.provider.name:
+        if asked == (fallback.provider.name, fallback.backend):
             return config.model_copy(
                 update={
                     "provider": fallback.provider,
@@ -234,7 +237,10 @@ def _errors(planned: PlannedStage, results: Sequence[ExecutionResult]) -> str:
     return "; ".join(lines)
 
 
-def abandoned(record: StageRecord, change: ExecutionChange, status: RunStatus) -> tuple[tuple[ExecutionChange, ...], StageClose]:
+AbandonedStage = tuple[tuple[ExecutionChange, ...], StageClose]
+
+
+def abandoned(record: StageRecord, change: ExecutionChange, status: RunStatus) -> AbandonedStage:
     """What closes a stage that will not be continued: its open executions and itself."""
     changes = tuple(
         replace(change, execution_id=execution.execution.id, status=status)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from e2e.agents.scenario import SUMMARY, Scenario, agent, agrees_with_golden, chain, fails, says, stage
+from e2e.agents.scenario import SUMMARY, Scenario, agent, agrees_with_golden, answers, calls, chain, fails, says, stage
+from tarsy.domain.agent import ToolCalling
 from tarsy.domain.recording import RecordedCall
 from tarsy.domain.stage import SuccessPolicy
 
@@ -102,3 +103,23 @@ async def test_an_exception_in_one_agent_never_harms_the_other(database_url: str
     assert recording.outcome is not None
     assert recording.outcome.status == "completed"
     assert recording.outcome.final_analysis == "The disk."
+
+
+async def test_two_agents_of_one_name_are_each_told_of_earlier_work_in_their_own_way(database_url: str) -> None:
+    twins = (agent("Twin"), agent("Twin", tool_calling=ToolCalling.REACT))
+    recording = await Scenario(
+        chain(stage(agent("First"), name="one"), stage(*twins, name="two")),
+        [
+            says("0.one/1.First", 0, calls("a", "k8s.pods")),
+            says("0.one/1.First", 1, "The disk is full."),
+            says("1.two/1.Twin", 0, "Old logs."),
+            says("1.two/2.Twin", 0, "Final Answer: Old logs."),
+            says("2.two synthesis/1.SynthesisAgent", 0, "Old logs."),
+            says(f"3.{SUMMARY}", 0, "Logs."),
+        ],
+        [answers("0.one/1.First", "a", "k8s.pods", "web-1 Evicted")],
+    ).play(database_url)
+    assert recording.outcome is not None
+    native, react = (recording.outcome.conversations[f"1.two/{number}.Twin"][1]["content"] for number in (1, 2))
+    assert ("Tool call: k8s.pods" in native, "Action: k8s.pods" in native) == (True, False)
+    assert ("Tool call: k8s.pods" in react, "Action: k8s.pods" in react) == (False, True)

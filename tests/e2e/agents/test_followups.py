@@ -67,10 +67,15 @@ async def test_a_judge_without_a_score_fails_and_leaves_the_session_alone(databa
         await running.pool.work_off(ClaimKind.SESSION)
         await running.pool.work_off(ClaimKind.SCORE)
         score = await running.services.scores.latest(SESSION_ID)
+        run = await running.services.interactions.run(SESSION_ID)
         recording = await read_back(running)
     assert score is not None
-    assert (score.status, score.total_score) == (RunStatus.FAILED, None)
+    assert (score.status, score.total_score, score.error_message) == (RunStatus.FAILED, None, "the judge's answer holds no score")
+    judging = run.stages[-1]
+    (judge,) = [execution for execution in run.executions if execution.stage_id == judging.id]
+    assert (judging.status, judge.status, judge.error_message) == (RunStatus.FAILED, RunStatus.FAILED, score.error_message)
     assert recording.outcome is not None
+    assert kinds(recording.outcome, "2.scoring/1.ScoringAgent") == [("final_analysis", "failed"), ("error", "failed")]
     assert recording.outcome.status == "completed"
 
 

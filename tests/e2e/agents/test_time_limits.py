@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from e2e.agents.scenario import SESSION_ID, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
+from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
 from e2e.agents.stuck_tools import FOR_EVER, StuckTools
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.recording import RecordedCall
-from tarsy.domain.status import RunStatus
+from tarsy.domain.status import RunStatus, SessionStatus
 
 TRACK = "0.look/1.Investigator"
 # Long enough for everything else that an iteration does, on a machine with other things to do.
@@ -74,3 +74,22 @@ async def test_a_session_out_of_time_ends_with_everything_in_it(
     assert [execution.status for execution in run.executions] == [RunStatus.TIMED_OUT]
     assert [one.status for one in run.stages] == [RunStatus.TIMED_OUT]
     assert kinds(recording.outcome, TRACK) == expected
+
+
+async def test_a_session_whose_time_runs_out_in_its_summary_is_complete_without_it(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent()), session_timeout=2 * LIMIT),
+        [says(TRACK, 0, "Disk."), says(f"1.{SUMMARY}", 0, {"text": "never said", "after": FOR_EVER})],
+        replay_speed=1.0,
+    )
+    async with scenario.running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.work_off(ClaimKind.SESSION)
+        session = await running.services.sessions.get(SESSION_ID)
+        run = await running.services.interactions.run(SESSION_ID)
+        score = await running.services.scores.latest(SESSION_ID)
+    assert (session.status, session.final_analysis, session.analysis_is_partial) == (SessionStatus.COMPLETED, "Disk.", False)
+    assert (session.error_message, session.executive_summary_error) == (None, "the session did not end within 4 s")
+    assert [one.status for one in run.stages] == [RunStatus.COMPLETED, RunStatus.TIMED_OUT]
+    assert [one.status for one in run.executions] == [RunStatus.COMPLETED, RunStatus.TIMED_OUT]
+    assert score is not None, "it is judged like any other"

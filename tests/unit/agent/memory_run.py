@@ -21,7 +21,6 @@ from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, StoredCall, StoredRun
 from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
-from tarsy.domain.usage import TokenUsage
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.session.stage_runner import continued_with
@@ -46,6 +45,7 @@ class MemoryJournal:
     mcp: list[MCPInteraction] = field(default_factory=list[MCPInteraction])
     begun: bool = False
     provider: str = ""
+    backend: str = ""
     status: RunStatus | None = None
 
     async def commit(self, step: Step) -> None:
@@ -71,6 +71,7 @@ class MemoryJournal:
         for moved in step.execution_changes:
             self.begun = True
             self.provider = moved.llm_provider or self.provider
+            self.backend = moved.llm_backend or self.backend
             self.status = moved.status or self.status
 
     async def load(self, execution_id: str) -> StoredRun:
@@ -80,7 +81,6 @@ class MemoryJournal:
             messages=tuple(sorted(self.messages.values(), key=lambda message: message.sequence_number)),
             calls=tuple(StoredCall(call.kind, call.turn, call.error_code, call.error_message, call.provider) for call in self.llm),
             next_timeline_sequence=max((event.sequence_number for event in self.events.values()), default=0) + 1,
-            usage=sum((call.usage for call in self.llm), TokenUsage()),
             timed_out_tools=frozenset(call.call_id or "" for call in self.mcp if call.result and call.result.get("is_timeout")),
         )
 
@@ -133,7 +133,7 @@ class MemoryRun:
     @asynccontextmanager
     async def _context(self) -> AsyncGenerator[ExecutionContext]:
         recording = self.scenario.recording
-        stored: Any = type("Execution", (), {"llm_provider": self.journal.provider})()
+        stored: Any = type("Execution", (), {"llm_provider": self.journal.provider, "llm_backend": self.journal.backend})()
         config = continued_with(self.scenario.chain.stages[0].agents[0], stored)
         llm = in_process_client(env={}, recordings=lambda _: recording)
         yield ExecutionContext(

@@ -52,6 +52,17 @@ def _conversation(turns: list[tuple[int, int]]) -> list[ConversationMessage]:
     return messages
 
 
+def _stored(bodies: list[ConversationMessage]) -> list[Message]:
+    return [
+        Message(id=str(number), execution_id="e", sequence_number=number, body=body, created_at=datetime(2026, 1, 1, tzinfo=UTC))
+        for number, body in enumerate(bodies)
+    ]
+
+
+def _pointer(message: Message) -> str | None:
+    return "[see above]" if message.body.role is Role.TOOL else None
+
+
 @given(TURNS, st.integers(500, 20_000))
 def test_whatever_is_left_out_calls_and_results_stay_together(turns: list[tuple[int, int]], window: int) -> None:
     messages = _conversation(turns)
@@ -66,23 +77,25 @@ def test_whatever_is_left_out_calls_and_results_stay_together(turns: list[tuple[
 @given(TURNS, st.integers(500, 20_000))
 def test_a_conversation_that_fits_is_left_alone_and_one_that_does_not_gets_smaller(turns: list[tuple[int, int]], window: int) -> None:
     bodies = _conversation(turns)
-    stored = [
-        Message(id=str(number), execution_id="e", sequence_number=number, body=body, created_at=datetime(2026, 1, 1, tzinfo=UTC))
-        for number, body in enumerate(bodies)
-    ]
-
-    def pointer(message: Message) -> str | None:
-        return "[see above]" if message.body.role is Role.TOOL else None
-
     before = sum(tokens_of(body) for body in bodies)
     scales = Scales()
-    compaction = fit(stored, scales, window=window, tool_tokens=0, pointer=pointer)
+    compaction = fit(_stored(bodies), scales, window=window, tool_tokens=0, pointer=_pointer)
     after = sum(tokens_of(message.body) for message in compaction.messages)
+    newest = max((place for place, body in enumerate(bodies) if body.role is Role.ASSISTANT), default=0)
+    compact = [message.body.role is not Role.TOOL or len(message.body.content) <= 400 for message in compaction.messages]
     if before <= window * USABLE_SHARE:
         assert not compaction.replaced
+    elif after > window * USABLE_SHARE:
+        assert all(compact)
     elif after > window * TARGET_SHARE:
-        assert all(len(message.body.content) <= 400 for message in compaction.messages if message.body.role is Role.TOOL)
+        assert all(compact[:newest])
     assert after <= before
     assert sum(map(scales.weigh, compaction.messages)) == after, "what was weighed before is weighed again when it changes"
-    again = fit(compaction.messages, scales, window=window, tool_tokens=0, pointer=pointer)
+    again = fit(compaction.messages, scales, window=window, tool_tokens=0, pointer=_pointer)
     assert {message_id for message_id, _ in again.replaced}.isdisjoint(message_id for message_id, _ in compaction.replaced)
+
+
+def test_results_nobody_has_read_yet_stay_whole_while_older_ones_make_room_enough() -> None:
+    bodies = _conversation([(1, 800), (1, 2_400)])
+    compaction = fit(_stored(bodies), Scales(), window=1_000, tool_tokens=0, pointer=_pointer)
+    assert [message.body.content[:5] for message in compaction.messages if message.body.role is Role.TOOL] == ["[see ", "rrrrr"]

@@ -113,3 +113,9 @@ def test_whatever_the_schema_allows_is_answered(text: str, arguments: dict[str, 
 def test_a_document_is_told_whole_or_says_how_to_read_the_rest() -> None:
     assert shown_document(RUNBOOK, "short", 10) == "short"
     assert f'{DEFINITION.name}, call_id "runbook"' in shown_document(RUNBOOK, "x" * 100, 10)
+
+
+def test_a_document_in_a_dense_script_is_measured_by_what_it_costs() -> None:
+    alert = "\u78c1\u76e4" * 50
+    assert shown_document(ALERT, alert, 300) == alert
+    assert shown_document(ALERT, alert, 152).startswith(alert[:50] + "… [50 characters omitted]")

@@ -1,32 +1,44 @@
 """An agent that dies after any step is continued to the same end: same words, same tools, same judgement."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
+import anyio
 import pytest
 
-from e2e.agents.scenario import OTHER, Scenario, agent, answers, calls, chain, fails, fallback, says, stage, thinks
+from e2e.agents.scenario import OTHER, PROVIDER, Scenario, agent, answers, calls, chain, fails, fallback, says, stage, thinks
 from tarsy.agent.execution import ExecutionResult
-from tarsy.domain.agent import ToolCalling
+from tarsy.domain.agent import LLMBackend, ToolCalling
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.status import RunStatus
+from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.groups import single_errors
 from unit.agent.memory_run import DiedError, MemoryJournal, MemoryRun
 
 TRACK = "0.look/1.Investigator"
 LOOP = "Let me check the pods again. " * 400
+SMALL = PROVIDER.model_copy(update={"context_window": 16_000})
+# Summarised before it is shown, and (cut) too large for two to stay in a small window.
+LARGE = "all is well\n" * 2_000
+MEDIUM = "all is well\n" * 1_000
 
 
-def _native(*turns: Any, timeouts: tuple[str, ...] = (), **changes: Any) -> Scenario:
+def _native(*turns: Any, timeouts: tuple[str, ...] = (), result: str = "Running", summary: Any = None, **changes: Any) -> Scenario:
     """A scenario whose tools always give the same; calls in `timeouts` get no answer."""
     asked = ("c0", "c1", "c2", "c3", "c4", "d0", "call_0", "call-5-1")
-    results = [answers(TRACK, call_id, "k8s.pods", f"{call_id} Running") for call_id in asked if call_id not in timeouts]
+    results = [answers(TRACK, call_id, "k8s.pods", f"{call_id} {result}") for call_id in asked if call_id not in timeouts]
     results += [answers(TRACK, call_id, "k8s.pods", "no answer", is_error=True, is_timeout=True) for call_id in timeouts]
     said = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
-    return Scenario(chain(stage(agent(max_iterations=9, **changes))), said, results)
+    said += [says(f"{TRACK}/summary/{call_id}", 0, summary) for call_id in asked if summary]
+    limited: dict[str, Any] = {"max_iterations": 9, **changes}
+    return Scenario(chain(stage(agent(**limited))), said, results)
 
 
-def _react(*turns: str) -> Scenario:
+def _react(*turns: str, result: str = "web-1 Running", **changes: Any) -> Scenario:
     said = [says(TRACK, number, turn) for number, turn in enumerate(turns)]
-    results = [answers(TRACK, f"react-{place}", "k8s.pods", "web-1 Running") for place in range(3, 30)]
-    return Scenario(chain(stage(agent(max_iterations=9, tool_calling=ToolCalling.REACT))), said, results)
+    results = [answers(TRACK, f"react-{place}", "k8s.pods", result) for place in range(3, 30)]
+    return Scenario(chain(stage(agent(max_iterations=9, tool_calling=ToolCalling.REACT, **changes))), said, results)
 
 
 def _call(number: int) -> dict[str, Any]:
@@ -57,6 +69,47 @@ SCENARIOS = {
     "another model after a wrong key": _native(
         fails("credentials", "401"), _call(1), "It is the disk.", fallback_providers=(fallback(OTHER),)
     ),
+    "another model for the last word": _native(
+        fails("credentials", "401"), "It is the disk.", fallback_providers=(fallback(OTHER),), max_iterations=1
+    ),
+    "the same model by another way": _native(
+        fails("invalid_request", "400"),
+        _call(1),
+        "It is the disk.",
+        fallback_providers=(fallback(PROVIDER),),
+        llm_backend=LLMBackend.NATIVE_GEMINI,
+    ),
+    "half a character": _native(("A \ud83d", calls("c0", "k8s.pods", name="\ud83d")), "It is the \ud83d\udcbe, or \ud83d."),
+    "a large result": _native((_call(0), calls("d0", "k8s.pods", all=True)), "It is the disk.", result=LARGE, summary="All is well."),
+    "a large result for another model": _native(
+        fails("credentials", "401"),
+        _call(0),
+        "It is the disk.",
+        result=LARGE,
+        summary="All is well.",
+        fallback_providers=(fallback(OTHER),),
+    ),
+    "a large result that cannot be summarised": _native(_call(0), "It is the disk.", result=LARGE, summary=fails("rate_limited", "429")),
+    "more than the window holds": _native(
+        *(calls(f"c{number}", "k8s.pods", n=number) for number in range(5)),
+        calls("d0", "k8s.pods", n=5),
+        "It is the disk.",
+        result=MEDIUM,
+        provider=SMALL,
+    ),
+    "more than the window holds in text": _react(
+        *(f'Thought: {number}.\nAction: k8s.pods\nAction Input: {{"n": {number}}}' for number in range(6)),
+        "Final Answer: It is the disk.",
+        result=MEDIUM,
+        provider=SMALL,
+    ),
+    "more than the model would take": _native(
+        *(calls(f"c{number}", "k8s.pods", n=number) for number in range(4)),
+        fails("context_too_long", "400"),
+        "It is the disk.",
+        result=MEDIUM,
+        max_iterations=5,
+    ),
 }
 
 
@@ -69,7 +122,7 @@ async def _until_death(run: MemoryRun) -> ExecutionResult | None:
 
 
 def _told(result: ExecutionResult) -> tuple[Any, ...]:
-    return (result.status, result.final_analysis, result.error, result.usage)
+    return (result.status, result.final_analysis, result.error)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -84,6 +137,64 @@ async def test_an_agent_that_dies_after_any_step_is_continued_to_the_same_end(na
         run.journal.dies_after = None
         assert _told(await run.go_on()) == _told(expected), f"died after {step} steps"
         assert run.journal.conversation() == whole.journal.conversation(), f"died after {step} steps"
-        assert [call.turn for call in run.journal.llm] == [call.turn for call in whole.journal.llm]
-        shown = run.journal.timeline()
-        assert [event for event in whole.journal.timeline() if event not in shown] == [], f"died after {step} steps"
+        assert _asked(run) == _asked(whole), f"died after {step} steps"
+        assert sorted(run.journal.timeline()) == sorted(whole.journal.timeline()), f"died after {step} steps"
+
+
+def _asked(run: MemoryRun) -> list[tuple[str, int, str, str]]:
+    """Every question to a model: which, to whom, and what it was."""
+    return sorted((call.track, call.turn, call.provider, call.request_hash) for call in run.journal.llm)
+
+
+class LastFirst:
+    """Two tools, of which the second answers first."""
+
+    def __init__(self) -> None:
+        self._answered = anyio.Event()
+
+    async def list_tools(self) -> ToolCatalog:
+        return ToolCatalog((ToolDefinition("k8s.pods", "List pods.", {"type": "object"}, read_only=True),))
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        del on_output
+        if call.id == "c0":
+            await self._answered.wait()
+        self._answered.set()
+        return ToolResult(call=call, content=f"{call.id} Running", started_at=datetime(2026, 1, 1, tzinfo=UTC))
+
+
+async def test_results_that_came_before_and_after_a_death_are_told_in_the_order_of_their_calls() -> None:
+    scenario = _native((_call(0), _call(1), _call(2)), "It is the disk.")
+    whole = MemoryRun(scenario, TRACK, tools=LastFirst())
+    await whole.go_on()
+    for step in range(whole.journal.steps):
+        run = MemoryRun(scenario, TRACK, MemoryJournal(dies_after=step), tools=LastFirst())
+        await _until_death(run)
+        run.journal.dies_after = None
+        await run.go_on()
+        assert _asked(run) == _asked(whole), f"died after {step} steps"
+
+
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if name.startswith(("another", "the same model", "more", "half", "a large"))])
+async def test_what_can_be_mended_does_not_end_an_investigation(name: str) -> None:
+    result = await MemoryRun(SCENARIOS[name], TRACK).go_on()
+    assert (result.status, result.final_analysis[:9]) == (RunStatus.COMPLETED, "It is the")
+
+
+async def test_half_a_character_is_replaced_and_two_halves_are_joined() -> None:
+    run = MemoryRun(SCENARIOS["half a character"], TRACK)
+    result = await run.go_on()
+    assert result.final_analysis == "It is the \N{FLOPPY DISK}, or \ufffd."
+    (_, _, text, (call,)) = run.journal.conversation()[2]
+    assert (text, call.arguments) == ("A \ufffd", '{"name": "\ufffd"}')
+
+
+async def test_after_a_change_of_models_the_new_one_makes_the_summaries() -> None:
+    run = MemoryRun(SCENARIOS["a large result for another model"], TRACK)
+    await run.go_on()
+    assert [call.provider for call in run.journal.llm] == ["recorded", "other", "other", "other"]
+
+
+async def test_a_text_before_an_endless_thought_is_no_answer() -> None:
+    result = await MemoryRun(_native(("Let me see.", thinks(LOOP)), "It is the disk."), TRACK).go_on()
+    assert result.final_analysis == "It is the disk."

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from e2e.agents.scenario import agent, chain, stage
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.session.plan import FinishSession, RunStage, StageOutcome, best_analysis, next_step, plan
+from tarsy.session.plan import FinishSession, RunStage, StageOutcome, best_analysis, cut_short, next_step, plan
 
 SIZES = st.lists(st.integers(1, 3), min_size=1, max_size=5)
 
@@ -46,3 +46,19 @@ def test_a_chain_runs_stage_by_stage_until_one_fails(sizes: list[int], data: st.
         assert step.status is SessionStatus.FAILED
         assert len(done) == failing + 1, "nothing runs after a failed stage"
         assert step.final_analysis == best_analysis(done)
+
+
+@given(SIZES, st.data())
+def test_a_session_that_is_stopped_keeps_the_best_and_needs_no_time_for_its_summary(sizes: list[int], data: st.DataObject) -> None:
+    stages = plan(_chain(sizes))
+    ended = stages[: data.draw(st.integers(0, len(stages)))]
+    done = [
+        StageOutcome(planned=one, stage_id=one.name, status=RunStatus.COMPLETED, analyses=(("A", f"analysis {one.index}"),))
+        for one in ended
+    ]
+    late, stopped = (cut_short(stages, done, status, "why") for status in (RunStatus.TIMED_OUT, RunStatus.CANCELLED))
+    enough = len(done) >= len(stages) - 1
+    assert (late.status, late.partial) == ((SessionStatus.COMPLETED, False) if enough else (SessionStatus.TIMED_OUT, True))
+    assert (late.executive_summary_error == "why") == (len(done) == len(stages) - 1)
+    assert (stopped.status, stopped.partial, stopped.error) == (SessionStatus.CANCELLED, True, "why")
+    assert late.final_analysis == stopped.final_analysis == best_analysis(done)

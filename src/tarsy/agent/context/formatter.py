@@ -10,12 +10,12 @@ from typing import assert_never
 from tarsy.agent.context.trail import TrailStyle, TrailView, tell_trail
 from tarsy.domain.agent import AgentType, ToolCalling
 from tarsy.domain.history import ExecutionRecord, StageRecord, concluding_stages
-from tarsy.kit.text import clip
+from tarsy.kit.text import clip, clip_bytes
 
 START = "<!-- Analysis Result START -->"
 END = "<!-- Analysis Result END -->"
 
-# What all earlier stages together may take of the reader's context, in characters: some 30,000 tokens.
+# What all earlier stages together may take of the reader's context, in bytes: some 30,000 tokens.
 CONTEXT_LIMIT = 120_000
 # Characters left of each tool result, tried in this order until the whole fits; 0 leaves out the trail and keeps the conclusions.
 _RESULT_LIMITS = (4_000, 1_500, 400, 0)
@@ -44,7 +44,7 @@ class ContextFormatter:
         return f"{analysis}\n\n## Investigation History\n\n{trail}" if trail else analysis
 
     def format_stage_context(self, record: StageRecord, *, limit: int = CONTEXT_LIMIT) -> str:
-        """A stage's results, in at most about `limit` characters."""
+        """A stage's results, in at most about `limit` bytes."""
         return fitted(lambda result_limit: self.render_stage(record, result_limit), limit)
 
     def format_previous_stages(self, stages: Sequence[StageRecord], *, limit: int = CONTEXT_LIMIT) -> str:
@@ -100,10 +100,10 @@ def _heading(number: int, record: ExecutionRecord, *, with_metadata: bool) -> st
 
 
 def fitted(render: Callable[[int], str], limit: int) -> str:
-    """Render with less and less of each tool result until the text keeps to `limit`."""
+    """Render with less and less of each tool result until the text keeps to `limit` bytes."""
     text = ""
     for result_limit in _RESULT_LIMITS:
         text = render(result_limit)
-        if len(text) <= limit:
+        if len(text.encode()) <= limit:
             return text
-    return clip(text, limit)
+    return clip_bytes(text, limit)

@@ -15,7 +15,7 @@ _FORMATTER = ContextFormatter(with_trail=True, with_thinking=True, with_metadata
 
 
 def format_investigation(stages: Sequence[StageRecord], *, limit: int = INVESTIGATION_LIMIT) -> str:
-    """Tell what every agent did and found, and the executive summary, in at most about `limit` characters.
+    """Tell what every agent did and found, and the executive summary, in at most about `limit` bytes.
 
     Chat and scoring stages are no part of the investigation and are left out.
     """

@@ -1,5 +1,6 @@
 """The multi-turn flow: call the model, run the tools it asks for, until it answers or must be made to."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice, takewhile
 from typing import Any, assert_never
@@ -22,9 +23,9 @@ from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCa
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
 from tarsy.domain.status import RunStatus, TimelineStatus
-from tarsy.domain.step import StoredRun
+from tarsy.domain.step import Compacted, StoredRun
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
-from tarsy.domain.tool import ToolCatalog
+from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome
 from tarsy.llm.client import ErrorChunk, ErrorCode
 
 # Errors that the next call with the same conversation will meet again.
@@ -82,9 +83,9 @@ class IteratingController:
         pending = self._speech.pending_calls(run.messages)
         if pending:
             run.scribe.reserve_up_to(pending[-1].sequence_number)
-            turn = ToolTurn(run, self._speech, pending, question=_question(run))
-            await run.scribe.commit(opened=turn.announce(with_calls=False))
-            outcome = await turn.run(deadline=anyio.current_time() + run.context.config.iteration_timeout, resumed=True)
+            turn = ToolTurn(run, self._speech, pending, question=_question(run), known=await _known(run.context, pending))
+            await run.scribe.commit(opened=turn.announce())
+            outcome = await turn.run(deadline=anyio.current_time() + run.context.config.iteration_timeout)
             timed_out |= outcome.timed_out
         if timed_out:
             answers = (message for message in run.messages if message.body.role is Role.ASSISTANT)
@@ -129,7 +130,7 @@ class IteratingController:
             llm_interactions=(call.interaction,),
             execution_changes=(run.scribe.moved(RunStatus.COMPLETED),),
         )
-        return run.result(RunStatus.COMPLETED, analysis=turn.text)
+        return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=turn.text)
 
     async def _use_tools(self, run: Run, call: CompletedCall, turn: WantsTools, sequence_number: int, deadline: float) -> None:
         places = run.scribe.reserve(len(turn.calls))
@@ -193,20 +194,19 @@ class IteratingController:
         """Record a failed call, then make room, change the model, try again or give up, whichever can help."""
         run.state = run.state.failed(error.message, timed_out=error.code.is_timeout)
         failure = _Failure.of(call, error, run.scribe)
-        tools = self._speech.bound_tools(run.catalog.tools)
-        if error.code is ErrorCode.CONTEXT_TOO_LONG and await run.shrink(self._pointer(run), tools):
-            await failure.commit(run.scribe)
+        if await self._made_shorter(run, failure, error, self._speech.bound_tools(run.catalog.tools)):
+            run.state = run.state.renewed()
             return None
         # A single timeout may be bad luck; the second is the model's last chance to be replaced.
         fallback = run.fall_back(error) if not error.code.is_timeout or run.state.consecutive_timeouts > 1 else None
         if fallback:
             change, event = fallback
-            run.state = run.state.with_another_model()
+            run.state = run.state.renewed()
             await failure.commit(run.scribe, opened=(event,), changes=(change,))
             return None
         if error.code in _HOPELESS:
             await failure.commit(run.scribe, changes=(run.scribe.moved(RunStatus.FAILED, error.message),))
-            return run.result(RunStatus.FAILED, error=error.message)
+            return ExecutionResult(status=RunStatus.FAILED, error=error.message)
         note = run.scribe.message(ConversationMessage(Role.USER, error_note(error.message)))
         await failure.commit(run.scribe, messages=(note,))
         run.messages.append(note)
@@ -232,24 +232,32 @@ class IteratingController:
             llm_interactions=(call.interaction,),
             execution_changes=(scribe.moved(RunStatus.COMPLETED),),
         )
-        return run.result(RunStatus.COMPLETED, analysis=turn.text)
+        return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=turn.text)
 
     async def _failed_conclusion(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult:
         failure = _Failure.of(call, error, run.scribe)
-        if error.code is ErrorCode.CONTEXT_TOO_LONG and await run.shrink(self._pointer(run), ()):
-            await failure.commit(run.scribe)
+        if await self._made_shorter(run, failure, error, ()):
             return await self._conclude(run)
         fallback = run.fall_back(error)
         if fallback:
             await failure.commit(run.scribe, opened=(fallback[1],), changes=(fallback[0],))
             return await self._conclude(run)
-        await failure.commit(run.scribe, changes=(run.scribe.moved(RunStatus.FAILED, error.message),))
-        return run.result(RunStatus.FAILED, error=f"the forced conclusion failed: {error.message}")
+        reason = f"the forced conclusion failed: {error.message}"
+        await failure.commit(run.scribe, changes=(run.scribe.moved(RunStatus.FAILED, reason),))
+        return ExecutionResult(status=RunStatus.FAILED, error=reason)
+
+    async def _made_shorter(self, run: Run, failure: "_Failure", error: ErrorChunk, tools: tuple[ToolDefinition, ...]) -> bool:
+        """Shorten a conversation that was too long, in the step that records that it was."""
+        compacted = run.shrink(self._pointer(run), tools) if error.code is ErrorCode.CONTEXT_TOO_LONG else None
+        if compacted is None:
+            return False
+        await failure.commit(run.scribe, compacted=compacted)
+        return True
 
     async def _give_up(self, run: Run, reason: str) -> ExecutionResult:
         shown = run.scribe.event(TimelineEventType.ERROR, reason, status=TimelineStatus.FAILED, metadata={"code": "gave_up"})
         await run.scribe.commit(opened=(shown,), execution_changes=(run.scribe.moved(RunStatus.FAILED, reason),))
-        return run.result(RunStatus.FAILED, error=reason)
+        return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
     def _pointer(self, run: Run) -> Pointer:
         def pointer(message: Message) -> str | None:
@@ -276,10 +284,12 @@ class _Failure:
         *,
         opened: tuple[TimelineEvent, ...] = (),
         messages: tuple[Message, ...] = (),
+        compacted: tuple[Compacted, ...] = (),
         changes: tuple[ExecutionChange, ...] = (),
     ) -> None:
         await scribe.commit(
             messages=messages,
+            compacted=compacted,
             closed=self.closed,
             opened=(*self.shown, *opened),
             llm_interactions=(self.interaction,),
@@ -326,6 +336,12 @@ def _show_analysis(
 def _timeouts(calls: tuple[ToolCall, ...], timed_out: frozenset[str]) -> str | None:
     names = [call.name for call in calls if call.id in timed_out]
     return tools_timed_out(names) if names and len(names) == len(calls) else None
+
+
+async def _known(context: ExecutionContext, pending: Sequence[PendingCall]) -> dict[str, ToolOutcome]:
+    """What calls without a place in the conversation came to all the same: their results were to be summarised."""
+    read = {one.call.id: await context.results.read(context.execution_id, one.call.id) for one in pending}
+    return {call_id: outcome for call_id, outcome in read.items() if outcome}
 
 
 def _question(run: Run) -> str:

@@ -6,7 +6,7 @@ from itertools import chain, count
 
 from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, Turn, WantsTools
 from tarsy.agent.model_call import ModelAnswer, TextRouter, WholeText
-from tarsy.agent.prompt.builder import PromptBuilder
+from tarsy.agent.prompt.builder import PromptBuilder, is_compaction_pointer
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.agent.prompt.nudges import empty_answer_nudge
 from tarsy.agent.repetition import Said
@@ -66,7 +66,7 @@ class NativeSpeech:
     def pointer(self, prompts: PromptBuilder, messages: Sequence[Message], message: Message) -> str | None:
         del messages
         body = message.body
-        if body.role is not Role.TOOL or body.tool_call_id is None:
+        if body.role is not Role.TOOL or body.tool_call_id is None or is_compaction_pointer(body.content):
             return None
         return prompts.build_compaction_pointer(body.tool_call_id, body.tool_name or "a tool", body.content)
 

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, Turn, WantsTools
 from tarsy.agent.model_call import ModelAnswer, TextRouter
-from tarsy.agent.prompt.builder import PromptBuilder
+from tarsy.agent.prompt.builder import PromptBuilder, is_compaction_pointer
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.agent.react.feedback import format_error_observation, format_observation
 from tarsy.agent.react.parsed import ReActAction, ReActFinalAnswer, ReActMalformed
@@ -106,10 +106,12 @@ class ReActSpeech:
     def pointer(self, prompts: PromptBuilder, messages: Sequence[Message], message: Message) -> str | None:
         if message.body.role is not Role.USER or not message.body.content.startswith(_OBSERVATION):
             return None
+        content = message.body.content.removeprefix(_OBSERVATION).lstrip()
+        if is_compaction_pointer(content):
+            return None
         place = bisect_left(messages, message.sequence_number - 1, key=lambda before: before.sequence_number)
         parsed = parse(messages[place].body.content)
         tool = parsed.tool if isinstance(parsed, ReActAction) else "a tool"
-        content = message.body.content.removeprefix(_OBSERVATION).lstrip()
         return format_observation(prompts.build_compaction_pointer(_call_id(message.sequence_number - 1), tool, content))
 
     def concluding_router(self) -> TextRouter:

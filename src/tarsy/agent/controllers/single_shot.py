@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.model_call import CompletedCall, WholeText, failed_closes
+from tarsy.agent.prompt.score import NO_SCORE, parse_score
 from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run
 from tarsy.agent.scribe import Scribe
@@ -23,6 +24,8 @@ class SingleShotConfig:
     build_messages: Callable[[ExecutionContext], tuple[ConversationMessage, ...]]
     thinking_fallback: bool = False
     event_type: TimelineEventType = TimelineEventType.FINAL_ANALYSIS
+    # Says what an answer lacks to be one, if anything.
+    objection: Callable[[str], str | None] = lambda text: None if text.strip() else "the model's answer was empty"
 
 
 class SingleShotController:
@@ -38,11 +41,12 @@ class SingleShotController:
             call = await run.call(LLMInteractionKind.SINGLE_SHOT, WholeText(self._config.event_type))
             answer = call.answer
             text = answer.told if answer.text.strip() else without_loop(answer.thinking) if self._config.thinking_fallback else ""
-            error = answer.error or (None if text.strip() else _EMPTY)
+            objection = self._config.objection(text)
+            error = answer.error or (ErrorChunk(objection, ErrorCode.EMPTY_RESPONSE) if objection else None)
             if error is None:
                 return await self._finish(run, call, text)
             if not await self._fall_back(run, call, error):
-                return run.result(RunStatus.FAILED, error=error.message)
+                return ExecutionResult(status=RunStatus.FAILED, error=error.message)
 
     async def _finish(self, run: Run, call: CompletedCall, text: str) -> ExecutionResult:
         scribe = run.scribe
@@ -56,7 +60,7 @@ class SingleShotController:
             llm_interactions=(call.interaction,),
             execution_changes=(scribe.moved(RunStatus.COMPLETED),),
         )
-        return run.result(RunStatus.COMPLETED, analysis=text)
+        return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=text)
 
     async def _fall_back(self, run: Run, call: CompletedCall, error: ErrorChunk) -> bool:
         """Record the failure; true when another model can be asked."""
@@ -71,9 +75,6 @@ class SingleShotController:
             execution_changes=(change,),
         )
         return fallback is not None
-
-
-_EMPTY = ErrorChunk("the model's answer was empty", ErrorCode.EMPTY_RESPONSE)
 
 
 def synthesis_controller() -> SingleShotController:
@@ -92,4 +93,9 @@ def executive_summary_controller() -> SingleShotController:
 
 
 def scoring_controller() -> SingleShotController:
-    return SingleShotController(SingleShotConfig(lambda context: context.prompts.build_scoring_messages(context.previous)))
+    return SingleShotController(
+        SingleShotConfig(
+            lambda context: context.prompts.build_scoring_messages(context.previous),
+            objection=lambda text: None if parse_score(text) else NO_SCORE,
+        )
+    )

@@ -1,6 +1,6 @@
 """The tool calls of one answer: run at the same time, each stored the moment it is done, in the places reserved for them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -16,8 +16,8 @@ from tarsy.agent.summary import Summarizer
 from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.status import TimelineStatus
-from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.tool import ToolName, ToolResult
+from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+from tarsy.domain.tool import ToolName, ToolOutcome, ToolResult
 from tarsy.kit.groups import single_errors
 
 # A model that asks for thirty things at once should not open thirty connections.
@@ -36,23 +36,32 @@ class TurnOutcome:
 
 
 class ToolTurn:
-    """Runs the calls of one answer. `announce` first: its events belong into the step that stores the answer."""
+    """Runs the calls of one answer. `announce` first: its events belong into the step that stores the answer.
 
-    def __init__(self, run: Run, speech: ToolSpeech, calls: Sequence[PendingCall], *, question: str) -> None:
+    `known` makes it the continuation of a turn that was interrupted: what its calls had come to by then, by their ids.
+    """
+
+    def __init__(
+        self, run: Run, speech: ToolSpeech, calls: Sequence[PendingCall], *, question: str, known: Mapping[str, ToolOutcome] | None = None
+    ) -> None:
         self._run = run
         self._speech = speech
         self._calls = calls
         self._question = question
+        self._resumed = known is not None
+        self._known = known or {}
         self._events: dict[str, str] = {}
         self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_TOOLS)
-        self._summarizer = Summarizer(run.context, run.scribe)
+        self._summarizer = Summarizer(run)
 
-    def announce(self, *, with_calls: bool = True) -> tuple[TimelineEvent, ...]:
-        """One event per call (unless they were told before) and one, still open, for each result to come."""
+    def announce(self) -> tuple[TimelineEvent, ...]:
+        """One event per call and one, still open, for each result to come; nothing that was told before."""
         opened: list[TimelineEvent] = []
         for pending in self._calls:
+            if pending.call.id in self._known:
+                continue
             metadata = _metadata(pending.call)
-            if with_calls:
+            if not self._resumed:
                 arguments = self._run.context.mask(pending.call.arguments)
                 opened.append(self._run.scribe.event(TimelineEventType.LLM_TOOL_CALL, arguments, metadata=metadata))
             result = self._run.scribe.open(TimelineEventType.TOOL_RESULT, metadata)
@@ -60,40 +69,38 @@ class ToolTurn:
             opened.append(result)
         return tuple(opened)
 
-    async def run(self, *, deadline: float, resumed: bool = False) -> TurnOutcome:
+    async def run(self, *, deadline: float) -> TurnOutcome:
         """Run all calls until they are done or the iteration's time (`deadline`, in loop time) is up."""
         results: list[ToolResult] = []
         stored: list[Message] = []
 
         async def one(pending: PendingCall) -> None:
             async with self._limiter:
-                result, known = await self._result(pending.call, deadline, resumed=resumed)
-            stored.append(await self._store(pending, result, already_recorded=known))
+                result = await self._result(pending.call, deadline)
+            stored.append(await self._store(pending, result))
             results.append(result)
 
         with single_errors():
             async with anyio.create_task_group() as tasks:
                 for pending in self._calls:
                     tasks.start_soon(one, pending, name=f"tool {pending.call.name}")
-        self._run.messages += sorted(stored, key=lambda message: message.sequence_number)
+        # Some of a turn that was interrupted may be there already.
+        self._run.messages = sorted([*self._run.messages, *stored], key=lambda message: message.sequence_number)
         order = {pending.call.id: place for place, pending in enumerate(self._calls)}
         return _outcome(sorted(results, key=lambda result: order[result.call.id]))
 
-    async def _result(self, call: ToolCall, deadline: float, *, resumed: bool) -> tuple[ToolResult, bool]:
-        """What the call comes to, and whether that was stored before a crash."""
-        context = self._run.context
-        now = context.clock.now()
+    async def _result(self, call: ToolCall, deadline: float) -> ToolResult:
+        """What the call comes to, or came to before a crash."""
+        now = self._run.context.clock.now()
+        if known := self._known.get(call.id):
+            return ToolResult(call=call, content=known.content, is_error=known.is_error, started_at=now)
         definition = self._run.catalog.find(call.name)
-        if resumed:
-            known = await context.results.read(context.execution_id, call.id)
-            if known:
-                return ToolResult(call=call, content=known.content, is_error=known.is_error, started_at=now), True
-            if definition and not definition.safe_to_repeat:
-                return ToolResult(call=call, content=unknown_outcome_note(call.name), is_error=True, refused=True, started_at=now), False
         if definition is None:
             content = format_unknown_tool(call.name, self._run.catalog.tools).removeprefix("Observation: ")
-            return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=now), False
-        return await self._execute(call, deadline), False
+            return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=now)
+        if self._resumed and not definition.safe_to_repeat:
+            return ToolResult(call=call, content=unknown_outcome_note(call.name), is_error=True, refused=True, started_at=now)
+        return await self._execute(call, deadline)
 
     async def _execute(self, call: ToolCall, deadline: float) -> ToolResult:
         context = self._run.context
@@ -110,23 +117,13 @@ class ToolTurn:
         waited = int((context.clock.now() - started_at).total_seconds() * 1000)
         return ToolResult(call=call, content=content, is_error=True, is_timeout=True, started_at=started_at, duration_ms=waited)
 
-    async def _store(self, pending: PendingCall, result: ToolResult, *, already_recorded: bool) -> Message:
+    async def _store(self, pending: PendingCall, result: ToolResult) -> Message:
         """Store a result. A large one is stored before it is summarised: its outcome must survive whatever happens meanwhile."""
         scribe = self._run.scribe
-        interactions = () if already_recorded or result.refused else (self._interaction(result),)
-        closed = (
-            scribe.close(
-                self._events[pending.call.id],
-                TimelineStatus.COMPLETED
-                if not result.is_error
-                else TimelineStatus.TIMED_OUT
-                if result.is_timeout
-                else TimelineStatus.FAILED,
-                content=result.content,
-                metadata={"is_error": result.is_error, "duration_ms": result.duration_ms},
-            ),
-        )
-        if self._summarizer.needed(result):
+        recorded = pending.call.id in self._known
+        interactions = () if recorded or result.refused else (self._interaction(result),)
+        closed = () if recorded else (self._closed(pending.call, result),)
+        if not recorded and self._summarizer.needed(result):
             await scribe.commit(closed=closed, mcp_interactions=interactions)
             closed, interactions = (), ()
         shown = await self._summarizer.shown(result, self._question)
@@ -137,6 +134,15 @@ class ToolTurn:
             closed=(*closed, *shown.closed), mcp_interactions=interactions, llm_interactions=shown.interactions, messages=(message,)
         )
         return message
+
+    def _closed(self, call: ToolCall, result: ToolResult) -> TimelineClose:
+        ended = TimelineStatus.TIMED_OUT if result.is_timeout else TimelineStatus.FAILED
+        return self._run.scribe.close(
+            self._events[call.id],
+            ended if result.is_error else TimelineStatus.COMPLETED,
+            content=result.content,
+            metadata={"is_error": result.is_error, "duration_ms": result.duration_ms},
+        )
 
     def _interaction(self, result: ToolResult) -> MCPInteraction:
         context = self._run.context

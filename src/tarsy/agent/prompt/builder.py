@@ -18,6 +18,8 @@ READ_RESULT_TOOL = "tarsy.read_result"
 
 # Enough to recognise a result by its beginning, and small against any result worth compacting.
 _POINTER_EXCERPT = 400
+# No result begins like this: each stands behind its fence.
+_POINTER = "[This result of "
 _ALERT_TYPE_LIMIT = 120
 
 Messages = tuple[ConversationMessage, ...]
@@ -84,7 +86,7 @@ class PromptBuilder:
         from_start = json.dumps({"call_id": call_id, "offset": 0})
         by_text = json.dumps({"call_id": call_id, "search": "text"})
         return (
-            f"[This result of {tool} was shortened to make room: it had {len(original)} characters and begins as below. "
+            f"{_POINTER}{tool} was shortened to make room: it had {len(original)} characters and begins as below. "
             f"Read any part of it again with {READ_RESULT_TOOL}, arguments {from_start} or {by_text}.]\n{excerpt}"
         )
 
@@ -154,6 +156,11 @@ class PromptBuilder:
         lines = "\n".join(f"- {warning}" for warning in self.context.tool_warnings)
         head = "# Tools that are missing\nThese could not be reached. Do without them, and say in your answer what that leaves unknown."
         return f"{head}\n{self.fence.wrap('WARNINGS', lines)}"
+
+
+def is_compaction_pointer(content: str) -> bool:
+    """Whether a result has given way to a pointer before."""
+    return content.startswith(_POINTER)
 
 
 def _conversation(system: str, user: str) -> Messages:

@@ -3,7 +3,9 @@
 import re
 from dataclasses import dataclass
 
-_SCORE = re.compile(r"^[ \t>*_#`-]*score[ \t*_`]*[:=][ \t*_`]*(\d{1,3})[ \t*_`]*(?:/[ \t]*100)?[ \t*_`.]*$", re.IGNORECASE | re.MULTILINE)
+# Possessive where two repetitions meet: a megabyte of spaces takes linear time.
+_SCORE = re.compile(r"^[ \t>*_#`-]*score[ \t*_`]*[:=][ \t*_`]*(\d{1,3})[ \t*_`]*+(?:/[ \t]*100)?[ \t*_`.]*$", re.IGNORECASE | re.MULTILINE)
+NO_SCORE = "the judge's answer holds no score"
 _MISSING = re.compile(r"^#{1,6}[ \t]*\**missing tools\**:?[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _ANALYSIS = re.compile(r"\A\s*#{1,6}[ \t]*\**analysis\**:?[ \t]*\n", re.IGNORECASE)
 

@@ -67,9 +67,11 @@ def read_action(text: str) -> WrittenCall | None:
 
 def _arguments_beside(beside: str, more: str) -> str | None:
     rest = f"{beside}\n{more}".strip()
+    if rest.startswith("()"):
+        return NO_ARGUMENTS
     if rest.startswith("(") and (close := rest.find(")")) > 0 and not _KEY_VALUE.match(rest[1:close].strip()) and "{" not in rest[:close]:
-        # A remark in parentheses, or an empty pair of them.
-        return NO_ARGUMENTS if close == 1 else _arguments_beside("", rest[close + 1 :])
+        # A remark in parentheses.
+        rest = rest[close + 1 :].strip()
     if rest.startswith("("):
         return clean_input(rest.removeprefix("(").rstrip("`").removesuffix(")"))
     if rest.startswith(("```", "[")) or _KEY_VALUE.match(rest):
@@ -119,7 +121,11 @@ def json_call(text: str, *, within: str) -> WrittenCall | WrittenAnswer | None:
         value = cast("list[Any]", value)[0]
     if not isinstance(value, Mapping):
         return None
-    return _call_of(cast("Mapping[str, Any]", value), within)
+    try:
+        return _call_of(cast("Mapping[str, Any]", value), within)
+    except RecursionError:
+        # What is nested as deep as could just be read cannot be written again.
+        return None
 
 
 def _call_of(fields: Mapping[str, Any], within: str) -> WrittenCall | WrittenAnswer | None:

@@ -1,5 +1,7 @@
 """Reading a reviewer's answer."""
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,3 +61,11 @@ def test_without_the_section_no_tools_are_missing() -> None:
 def test_any_text_is_read_without_an_error(text: str) -> None:
     score = parse_score(text)
     assert score is None or 0 <= score.total <= 100
+
+
+@pytest.mark.parametrize("filling", [" ", "*", "_ ", "` "])
+def test_a_line_that_only_begins_like_a_score_takes_time_in_proportion(filling: str) -> None:
+    started = time.process_time()
+    assert parse_score("SCORE: 80" + filling * 100_000 + "x") is None
+    # Quadratic time would be half a minute.
+    assert time.process_time() - started < 2

@@ -72,6 +72,7 @@ CALLS: list[tuple[str, str, str, str, str]] = [
     ("name with a full stop", "Action: k.x.\nAction Input: {}", "", "k.x", "{}"),
     ("name on the next line", "Action:\nk.x\nAction Input:\n{}", "", "k.x", "{}"),
     ("name with a remark", "Action: k.x (to list the pods)\nAction Input: {}", "", "k.x", "{}"),
+    ("input after a remark", 'Action: k.x (the pods) {"a": 1}', "", "k.x", '{"a": 1}'),
     ("name followed by words", "Action: k.x to list the pods\nAction Input: {}", "", "k.x", "{}"),
     ("name after words", "Action: call the tool k.x\nAction Input: {}", "", "k.x", "{}"),
     ("name without server", "Action: pods_list\nAction Input: {}", "", "pods_list", "{}"),

@@ -47,6 +47,13 @@ def test_a_forced_answer_is_never_lost(text: str) -> None:
         assert forced_answer(text).answer
 
 
+@pytest.mark.parametrize("opening", ['{"action": "k.x", "action_input": ', "Action: k.x\nAction Input: "])
+def test_no_depth_of_nesting_makes_the_parser_raise(opening: str) -> None:
+    """As deep as the interpreter can just read, it can no longer write."""
+    for depth in range(800, 1_010):
+        parse(opening + "[" * depth + "]" * depth + "}")
+
+
 HOSTILE = {
     "one word": "a" * MEGABYTE,
     "dashes": "a-" * (MEGABYTE // 2),
@@ -71,6 +78,7 @@ HOSTILE = {
     "digits": "1. " * (MEGABYTE // 3),
     "call syntax": "k.x(" * (MEGABYTE // 4),
     "observations": "Observation: x\n" * (MEGABYTE // 15),
+    "remarks": "Action: k.x " + "(a)" * (MEGABYTE // 3),
     "a real answer": "Thought: t\nFinal Answer: " + "The pod restarted at 10:00. " * (MEGABYTE // 28),
 }  # fmt: skip
 

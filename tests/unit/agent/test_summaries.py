@@ -1,0 +1,38 @@
+"""What a model with a small window is given of a large result."""
+
+from typing import Any
+
+import pytest
+
+from e2e.agents.scenario import PROVIDER, Scenario, agent, answers, calls, chain, fails, says, stage
+from tarsy.kit.text import estimate_tokens
+from unit.agent.memory_run import MemoryRun
+
+TRACK = "0.look/1.Investigator"
+WINDOW = 16_000
+SMALL = PROVIDER.model_copy(update={"context_window": WINDOW})
+RESULTS = {"plain": "all is well\n" * 30_000, "dense": "\u78c1\u76e4\u5df2\u6eff\n" * 30_000}
+
+
+def _run(result: str, summary: Any) -> MemoryRun:
+    said = [says(TRACK, 0, calls("c0", "k8s.logs")), says(f"{TRACK}/summary/c0", 0, summary), says(TRACK, 1, "It is the disk.")]
+    return MemoryRun(Scenario(chain(stage(agent(provider=SMALL))), said, [answers(TRACK, "c0", "k8s.logs", result)]), TRACK)
+
+
+@pytest.mark.parametrize("script", RESULTS)
+async def test_the_summarising_model_gets_what_it_can_carry(script: str) -> None:
+    run = _run(RESULTS[script], "All is well.")
+    await run.go_on()
+    asked = run.journal.llm[1].request["messages"]
+    assert WINDOW // 4 < sum(estimate_tokens(message["content"]) for message in asked) < WINDOW * 3 // 4
+
+
+@pytest.mark.parametrize("script", RESULTS)
+@pytest.mark.parametrize("fails_to", [True, False], ids=["failed", "endless"])
+async def test_whatever_comes_of_the_summary_a_result_takes_a_quarter_of_the_window_at_most(script: str, *, fails_to: bool) -> None:
+    words = " ".join(f"{number}: {RESULTS[script][:4]}" for number in range(20_000))
+    run = _run(RESULTS[script], fails("rate_limited", "429") if fails_to else words)
+    await run.go_on()
+    shown = run.journal.conversation()[3][2]
+    assert "tarsy.read_result" in shown
+    assert WINDOW // 8 < estimate_tokens(shown) < WINDOW // 4 + 200
