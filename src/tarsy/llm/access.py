@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from tarsy.config.providers import is_local
 from tarsy.config.resolved import ResolvedProvider
@@ -70,9 +71,22 @@ def _base_url(provider: ResolvedProvider, env: Mapping[str, str]) -> str | None:
     if not provider.base_url:
         return None
     try:
-        return expand(provider.base_url, env)
+        address = expand(provider.base_url, env)
     except MissingVariableError as error:
         raise CredentialsMissingError(f"the provider {provider.name} has no address: {error}") from error
+    if not _is_web_address(address):
+        raise CredentialsMissingError(
+            f"the provider {provider.name} has no address: what its base_url says is none (http://host or https://host)"
+        )
+    return address
+
+
+def _is_web_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _api_key(provider: ResolvedProvider, env: Mapping[str, str], *, local: bool) -> str | None:
@@ -82,6 +96,9 @@ def _api_key(provider: ResolvedProvider, env: Mapping[str, str], *, local: bool)
     key = env.get(name, "").strip()
     if not key and not local:
         raise CredentialsMissingError(f"the provider {provider.name} has no key: set the environment variable {name}")
+    if not (key.isascii() and key.isprintable()):
+        # It cannot be sent, and whoever says so quotes it.
+        raise CredentialsMissingError(f"the provider {provider.name} has no key: {name} holds more than one line of plain characters")
     return key or None
 
 

@@ -1,6 +1,7 @@
 """One answer out of as many attempts as it takes: retries, time limits, and the rule that nothing is said twice."""
 
 import random
+import traceback
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -9,7 +10,8 @@ from enum import Enum
 import anyio
 import structlog
 
-from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, TextChunk, ToolCallChunk, UsageChunk
+from tarsy.kit.characters import whole_characters
+from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
 from tarsy.llm.failures import Failure, RefusedAnswerError, UnfinishedStreamError, describe
 
 log = structlog.get_logger(__name__)
@@ -80,6 +82,8 @@ class _Attempt:
     answered: bool = False
     finished: Finished | None = None
     usage: UsageChunk | None = None
+    # The first half of a character whose other half comes with the next piece.
+    half: str = ""
 
     def note(self, signal: Signal) -> Chunk | None:
         """Take in a signal and return it if it is for the caller now. Usage is kept until the end."""
@@ -92,10 +96,25 @@ class _Attempt:
             case UsageChunk():
                 self.usage = signal
                 return None
+            case TextChunk() | ThinkingChunk():
+                text = self._whole(signal.content)
+                return self._emit(replace(signal, content=text)) if text else None
+            case ToolCallChunk():
+                return self._emit(replace(signal, arguments=whole_characters(signal.arguments)))
             case _:
-                self.emitted = True
-                self.answered = self.answered or isinstance(signal, TextChunk | ToolCallChunk)
-                return signal
+                return self._emit(signal)
+
+    def _emit(self, chunk: Chunk) -> Chunk:
+        self.emitted = True
+        self.answered = self.answered or isinstance(chunk, TextChunk | ToolCallChunk)
+        return chunk
+
+    def _whole(self, piece: str) -> str:
+        """The characters that are complete."""
+        text = self.half + piece
+        end = len(text) - ("\ud800" <= text[-1:] <= "\udbff")
+        self.half = text[end:]
+        return whole_characters(text[:end])
 
     def verdict(self) -> Failure | None:
         """Judge an attempt whose stream ended without an error."""
@@ -132,7 +151,7 @@ async def answer(
                         yield chunk
                 failure = current.verdict()
             except Exception as error:  # noqa: BLE001 - the boundary to foreign SDKs: whatever they raise becomes an error chunk
-                failure = _meaning(error)
+                failure = _meaning(error, censor)
         spent = _sum(spent, current.usage)
         if failure is None or current.emitted:
             break
@@ -151,30 +170,35 @@ async def answer(
 async def watched(signals: AsyncGenerator[Signal], limits: TimeLimits) -> AsyncGenerator[Signal]:
     """Pass signals on, and give up when the first chunk or the next sign of life takes too long.
 
+    Signs of life never shorten the wait for the first chunk, but they lengthen it: a tool call with much to say comes whole or not at all.
+
     Raises:
         SilenceError: it took too long.
     """
-    deadline = anyio.current_time() + limits.first_chunk
+    first = deadline = anyio.current_time() + limits.first_chunk
     started = False
     signal: Signal = Alive.SIGN
     async with aclosing(signals):
         while True:
-            with anyio.CancelScope(deadline=anyio.current_time() + limits.stall if started else deadline) as scope:
+            with anyio.CancelScope(deadline=deadline) as scope:
                 try:
                     signal = await anext(signals)
                 except StopAsyncIteration:
                     return
             if scope.cancelled_caught:
-                raise SilenceError(limits.stall if started else limits.first_chunk, started=started)
-            started = started or not isinstance(signal, Alive)
+                began = started or deadline > first
+                raise SilenceError(limits.stall if began else limits.first_chunk, started=began)
+            started = started or not isinstance(signal, Alive | UsageChunk)
             yield signal
+            patience = anyio.current_time() + limits.stall
+            deadline = patience if started else max(first, patience)
 
 
-def _meaning(error: Exception) -> Failure:
+def _meaning(error: Exception, censor: Callable[[str], str]) -> Failure:
     if not isinstance(error, SilenceError):
         failure = describe(error)
         if failure.unexpected:
-            log.warning("llm.error.unexpected", exc_info=error)
+            log.warning("llm.error.unexpected", trace=censor("".join(traceback.format_exception(error))))
         return failure
     return Failure(code=ErrorCode.STALLED if error.started else ErrorCode.TIMEOUT, message=str(error), retryable=True)
 

@@ -70,8 +70,9 @@ def describe(error: BaseException, *, now: datetime | None = None) -> Failure:
     """Say what `error`, raised by an SDK, means."""
     chain = tuple(_chain(error))
     status = next((found for link in chain if (found := _status(link)) is not None), None)
-    text = " ".join(str(link) for link in chain)
-    message = clip(_message(error, status), LONGEST_MESSAGE)
+    words = _vendor_words(chain)
+    text = " ".join((*map(str, chain), words or ""))
+    message = clip(_message(chain, status, words), LONGEST_MESSAGE)
     if isinstance(error, RefusedAnswerError):
         return Failure(code=ErrorCode.INVALID_REQUEST, message=message)
     if status is not None:
@@ -132,30 +133,58 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _message(error: BaseException, status: int | None) -> str:
-    words = _vendor_words(error) or str(error) or type(error).__name__
-    return f"HTTP {status}: {words}" if status is not None else words
+def _message(chain: tuple[BaseException, ...], status: int | None, words: str | None) -> str:
+    if status is not None:
+        return f"HTTP {status}: {words or _words(chain[0])}"
+    # Of a connection, the SDKs say only that there is none; what stands behind that says why, and to whom.
+    address = _address(chain)
+    *before, last = dict.fromkeys(map(_words, chain))
+    reasons = "; ".join((*(reason.rstrip(".") for reason in before), last))
+    return words or (f"{reasons} ({address})" if address else reasons)
 
 
-def _vendor_words(error: BaseException) -> str | None:
-    """The vendor's own sentence, out of the JSON that surrounds it."""
-    for link in _chain(error):
-        for source in (getattr(link, "body", None), getattr(link, "details", None)):
-            found = _sentence(source)
-            if found:
-                return found
+def _words(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _address(chain: tuple[BaseException, ...]) -> str | None:
+    for link in chain:
+        try:
+            url: Any = cast("Any", link).request.url
+            return f"{url.scheme}://{url.netloc.decode()}"
+        except (AttributeError, RuntimeError):
+            continue
     return None
 
 
+def _vendor_words(chain: tuple[BaseException, ...]) -> str | None:
+    """The vendor's own sentence, out of the JSON that surrounds it; the whole body, if that is something else."""
+    sources = ((getattr(link, "body", None), getattr(link, "details", None)) for link in chain)
+    sentences = (_sentence(source) for pair in sources for source in pair)
+    bodies = (_body(link) for link in chain)
+    return next((words for words in (*sentences, *bodies) if words), None)
+
+
 def _sentence(body: Any) -> str | None:
+    if isinstance(body, str):
+        return body
     if not isinstance(body, Mapping):
         return None
     fields = cast("Mapping[str, Any]", body)
     inner = fields.get("error")
-    if isinstance(inner, Mapping):
+    if isinstance(inner, Mapping | str):
         return _sentence(inner)
     message = fields.get("message")
-    return message if isinstance(message, str) and message else None
+    return message if isinstance(message, str) else None
+
+
+def _body(error: BaseException) -> str | None:
+    try:
+        text: Any = cast("Any", error).response.text
+    except (AttributeError, RuntimeError):
+        # There is none, or nobody has read it.
+        return None
+    return text.strip() if isinstance(text, str) else None
 
 
 def _retry_after(chain: tuple[BaseException, ...], now: datetime) -> float | None:
@@ -186,5 +215,5 @@ def parse_retry_after(milliseconds: str | None, value: str | None, now: datetime
 
 
 def _google_retry_delay(details: Any) -> float | None:
-    found = re.search(r'"retryDelay": "([\d.]+)s"', json.dumps(details, default=str)) if details else None
+    found = re.search(r'"retryDelay": "(\d+(?:\.\d+)?)s"', json.dumps(details, default=str)) if details else None
     return float(found.group(1)) if found else None

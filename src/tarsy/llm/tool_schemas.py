@@ -7,12 +7,16 @@ _COMBINATORS = ("anyOf", "oneOf", "allOf")
 
 
 def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `schema` with an object at its root; alternatives there are laid over each other."""
-    merged = {name: value for name, value in schema.items() if name not in _COMBINATORS}
+    """Return `schema` with an object at its root; alternatives there are laid over each other.
+
+    Some servers write null where a list is empty, for which a vendor refuses the whole call.
+    """
+    merged = {name: value for name, value in schema.items() if name not in _COMBINATORS and value is not None}
     merged["type"] = "object"
     properties = dict(_mapping(schema.get("properties")))
     for name in _COMBINATORS:
-        for branch in cast("list[Any]", schema.get(name) or []):
+        branches = schema.get(name)
+        for branch in cast("list[Any]", branches) if isinstance(branches, list) else ():
             properties = {**_mapping(_mapping(branch).get("properties")), **properties}
     merged["properties"] = properties
     return merged

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contract.llm.asking import PODS, QUESTION, Asking, results_of, without_words
-from contract.llm.vendor_server import Reply, VendorServer
+from contract.llm.vendor_server import Act, Reply, VendorServer
 from contract.llm.vendors import (
     USAGE,
     XAI,
@@ -26,7 +26,7 @@ from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.tool import ToolDefinition
 from tarsy.llm.access import resolve_access
-from tarsy.llm.client import ErrorChunk, ErrorCode, LLMClient, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.llm.client import ErrorChunk, ErrorCode, LLMClient, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
 from tarsy.llm.client_cache import ClientCache
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.langchain_models import ChatModel, ModelKey, close_model, make_model
@@ -101,6 +101,16 @@ async def test_a_failed_response_is_asked_for_again(client: LLMClient, server: V
     assert await asking.hear() == [TextChunk("Because."), USAGE]
 
 
+async def test_a_refusal_is_told_in_the_models_words_and_not_asked_for_again(client: LLMClient, server: VendorServer) -> None:
+    asking = Asking(client, server, Responses())
+    where: dict[str, Any] = {"output_index": 0, "content_index": 0, "item_id": "msg_1"}
+    refusal = {"type": "response.refusal.done", "refusal": "I would rather not.", "sequence_number": 1, **where}
+    opening, end = asking.vendor.events(Said())
+    asking.server.replies.append(Reply((opening, sse(refusal, "response.refusal.done"), end)))
+
+    assert await asking.hear() == [ErrorChunk("the model refused to answer: I would rather not.", ErrorCode.INVALID_REQUEST)]
+
+
 async def test_an_organization_that_may_not_see_thoughts_gets_its_answer_without(client: LLMClient, server: VendorServer) -> None:
     asking = Asking(client, server, Responses())
     refusal = "Your organization must be verified to generate reasoning summaries."
@@ -123,6 +133,19 @@ async def test_gemini_signatures_go_back_through_langchain_too(client: LLMClient
     await asking.hear(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
 
     assert asking.server.bodies[1]["contents"][1]["parts"][0]["thoughtSignature"] == "c2VhbGVk"
+
+
+async def test_what_an_answer_that_breaks_off_has_cost_is_counted(client: LLMClient, server: VendorServer) -> None:
+    asking = Asking(client, server, GeminiThroughLangChain())
+    usage = {"promptTokenCount": 20, "candidatesTokenCount": 1, "totalTokenCount": 21}
+    piece = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Bec"}]}}], "usageMetadata": usage}
+    asking.server.replies.append(Reply((sse(piece), Act.CUT)))
+
+    assert without_words(await asking.hear()) == [
+        TextChunk("Bec"),
+        UsageChunk(20, 1, 21),
+        ErrorChunk("", ErrorCode.PARTIAL_STREAM, retryable=True),
+    ]
 
 
 class TestAServerOfOnesOwn:
@@ -151,6 +174,66 @@ class TestAServerOfOnesOwn:
 
         assert [call.arguments for call in calls] == ['{"ns": "a"}'] * 2
         assert len({call.call_id for call in calls}) == 2
+
+    async def test_calls_that_all_have_the_same_index_are_told_apart(self, asking: Asking) -> None:
+        """As Ollama and Gemini number them behind their OpenAI dress."""
+        events = asking.vendor.events(Said(calls=(LOOK, replace(LOOK, id="call_2", arguments='{"ns": "b"}'))))
+        asking.server.replies.append(Reply(tuple(event.replace(b'{"index": 1,', b'{"index": 0,') for event in events)))
+
+        calls = [chunk for chunk in await asking.hear(asking.request(tools=(PODS,))) if isinstance(chunk, ToolCallChunk)]
+
+        assert calls == [ToolCallChunk("call_1", "k8s.pods_list", '{"ns": "a"}'), ToolCallChunk("call_2", "k8s.pods_list", '{"ns": "b"}')]
+
+    async def test_a_call_whose_pieces_have_different_ids_is_one_call(self, asking: Asking) -> None:
+        """As older versions of vLLM number them."""
+        events = asking.vendor.events(Said(calls=(LOOK,)))
+        renamed = (
+            event.replace(b'"index": 0, "function": {"arguments"', b'"index": 0, "id": "x%d", "function": {"arguments"' % number)
+            for number, event in enumerate(events)
+        )
+        asking.server.replies.append(Reply(tuple(renamed)))
+
+        assert await asking.hear(asking.request(tools=(PODS,))) == [ToolCallChunk("call_1", "k8s.pods_list", '{"ns": "a"}'), USAGE]
+
+    async def test_usage_that_is_told_with_every_piece_is_counted_once(self, asking: Asking) -> None:
+        opening, *words, end, usage, done = asking.vendor.events(Said(text=("Be", "cause.")))
+        asking.server.replies.append(Reply((opening, usage, words[0], usage, words[1], end, usage, done)))
+
+        assert await asking.hear() == [TextChunk("Be"), TextChunk("cause."), USAGE]
+
+    async def test_an_emoji_cut_in_two_reaches_the_reader_whole(self, asking: Asking) -> None:
+        events = asking.vendor.events(Said(text=("FIRST", "SECOND")))
+        halves = (event.replace(b"FIRST", b"\\ud83d").replace(b"SECOND", b"\\ude00") for event in events)
+        asking.server.replies.append(Reply(tuple(halves)))
+
+        assert await asking.hear() == [TextChunk("\U0001f600"), USAGE]
+
+    @pytest.mark.parametrize(
+        ("body", "words"),
+        [
+            (b'{"error": "model qwen3 not found"}', "model qwen3 not found"),
+            (b'"no such model"', "no such model"),
+            (b'{"detail": "Not Found"}', '{"detail": "Not Found"}'),
+            (b"<html>Bad Gateway</html>", "<html>Bad Gateway</html>"),
+        ],
+    )
+    async def test_a_refusal_in_a_form_of_its_own_is_quoted(self, asking: Asking, body: bytes, words: str) -> None:
+        asking.server.replies.append(Reply((body,), 400, {}, "application/json"))
+
+        assert await asking.hear() == [ErrorChunk(f"HTTP 400: {words}", ErrorCode.INVALID_REQUEST)]
+
+    async def test_a_context_that_is_too_long_is_recognised_in_it_too(self, asking: Asking) -> None:
+        asking.server.replies.append(Reply((b'{"error": "the request exceeds the available context size"}',), 400, {}, "application/json"))
+
+        assert without_words(await asking.hear()) == [ErrorChunk("", ErrorCode.CONTEXT_TOO_LONG)]
+
+    async def test_a_server_that_is_not_there_is_named(self, asking: Asking) -> None:
+        provider = asking.request().provider.model_copy(update={"base_url": "http://127.0.0.1:9/v1"})
+
+        (error,) = await asking.hear(replace(asking.request(), provider=provider))
+
+        assert isinstance(error, ErrorChunk)
+        assert "All connection attempts failed (http://127.0.0.1:9)" in error.message
 
     async def test_arguments_that_are_no_json_are_passed_on_and_can_be_sent_back(self, asking: Asking) -> None:
         asking.server.replies.append(asking.vendor.reply(Said(calls=(Call("c1", "k8s__pods_list", "{ns: a"),))))

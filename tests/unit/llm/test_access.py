@@ -40,6 +40,19 @@ def test_the_address_may_come_from_the_environment() -> None:
     assert access.base_url == "http://localhost:1/v1"
 
 
+@pytest.mark.parametrize("url", ["nonsense", "http://[bad", "http://host:99999", "ftp://host", "http://"])
+def test_an_address_that_is_none_is_an_error_of_the_setting(url: str) -> None:
+    with pytest.raises(CredentialsMissingError, match="base_url"):
+        resolve_access(provider(base_url="{{.LLM_URL}}"), {"LLM_URL": url, "OPENAI_API_KEY": "k"})
+
+
+@pytest.mark.parametrize("key", ["sk-first\nsk-second", "sk-\u2026abc", "sk-\x0babc"])
+def test_a_key_that_cannot_be_sent_is_an_error_that_does_not_quote_it(key: str) -> None:
+    with pytest.raises(CredentialsMissingError, match="MY_KEY") as refused:
+        resolve_access(provider(api_key_env="MY_KEY"), {"MY_KEY": key})
+    assert "sk-" not in str(refused.value)
+
+
 def test_two_projects_are_two_ways_to_reach_a_model() -> None:
     settings = provider(ProviderType.VERTEXAI, project_env="P", location_env="L")
     one = resolve_access(settings, {"P": "one", "L": "europe-west1"})

@@ -1,10 +1,12 @@
+from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from typing import Any
 
+import anyio
 import pytest
 
-from tarsy.llm.attempts import RetryPolicy, delay_before_retry
-from tarsy.llm.client import ErrorCode
+from tarsy.llm.attempts import Alive, Finished, RetryPolicy, Signal, TimeLimits, answer, delay_before_retry
+from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
 from tarsy.llm.failures import Failure, describe, parse_retry_after
 from tarsy.llm.providers.langchain_request import anthropic_thinking
 
@@ -85,6 +87,10 @@ def test_googles_own_way_to_ask_for_patience_is_understood() -> None:
     assert describe(VendorError(429, "slow", details)).retry_after == 12.0
 
 
+def test_a_wish_for_patience_that_is_no_number_is_passed_over() -> None:
+    assert describe(VendorError(429, "slow", {"error": {"details": [{"retryDelay": "1.2.3s"}]}})).retry_after is None
+
+
 def test_an_error_nobody_knows_is_reported_but_not_repeated() -> None:
     failure = describe(KeyError("surprise"))
     assert (failure.code, failure.retryable, failure.transient) == (ErrorCode.PROVIDER_UNAVAILABLE, True, False)
@@ -109,3 +115,45 @@ def test_a_page_of_html_is_cut_short() -> None:
 )
 def test_each_claude_thinks_the_way_it_can(model: str, profile: dict[str, Any], *, complete: bool, thinking: dict[str, Any] | None) -> None:
     assert anthropic_thinking(model, profile, complete=complete) == thinking
+
+
+async def heard(*signals: Signal | float, limits: TimeLimits | None = None) -> list[Chunk]:
+    """What comes out of one attempt that says this; a number is a silence in seconds."""
+
+    async def attempt() -> AsyncGenerator[Signal]:
+        for signal in signals:
+            match signal:
+                case float() | int():
+                    await anyio.sleep(signal)
+                case _:
+                    yield signal
+
+    return [chunk async for chunk in answer(attempt, limits=limits or TimeLimits(first_chunk=10, stall=10), policy=RetryPolicy(retries=0))]
+
+
+async def test_a_vendor_that_shows_signs_of_life_may_take_longer_than_the_first_word_may() -> None:
+    call = ToolCallChunk("c", "s.t", "{}")
+    limits = TimeLimits(first_chunk=0.1, stall=10)
+    assert await heard(Alive.SIGN, 0.2, call, Finished("stop"), limits=limits) == [call]
+
+
+async def test_a_vendor_that_only_counts_has_not_begun() -> None:
+    limits = TimeLimits(first_chunk=10, stall=0.1)
+    assert await heard(UsageChunk(1), 0.2, TextChunk("a"), Finished("stop"), limits=limits) == [TextChunk("a"), UsageChunk(1)]
+
+
+async def test_signs_of_life_that_cease_are_a_stall() -> None:
+    (error,) = await heard(Alive.SIGN, 10.0, limits=TimeLimits(first_chunk=0.01, stall=0.1))
+    assert error == ErrorChunk("nothing more came for 0.1 s", ErrorCode.STALLED, retryable=True)
+
+
+async def test_a_character_that_comes_in_halves_is_put_together_and_half_a_one_is_replaced() -> None:
+    assert await heard(TextChunk("a\ud83d"), TextChunk("\ude00b"), TextChunk("\ude00c\ud83d"), Finished("stop")) == [
+        TextChunk("a"),
+        TextChunk("\U0001f600b"),
+        TextChunk("\ufffdc"),
+    ]
+    assert await heard(ThinkingChunk("\ud83dx"), ToolCallChunk("c", "s.t", "\ud83d"), Finished("stop")) == [
+        ThinkingChunk("\ufffdx"),
+        ToolCallChunk("c", "s.t", "\ufffd"),
+    ]

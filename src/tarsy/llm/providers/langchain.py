@@ -78,7 +78,7 @@ class LangChainProvider:
             if question.key in self._without_summaries or not refuses_summaries(error):
                 raise
             self._without_summaries.add(question.key)
-            log.warning("llm.reasoning_summary.refused", model=question.key.model, reason=str(error))
+            log.warning("llm.reasoning_summary.refused", model=question.key.model, reason=question.key.access.censor(str(error)))
         else:
             return
         async with aclosing(self._listen(question)) as signals:

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessageChunk
 
 from tarsy.llm.attempts import Alive, Finished, Signal
 from tarsy.llm.client import TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
+from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.memory import key_of
 from tarsy.llm.own_ids import new_id
 from tarsy.llm.providers.langchain_models import Dialect
@@ -20,7 +21,9 @@ GOOGLE_SIGNATURES = "__gemini_function_call_thought_signatures__"
 
 @dataclass(slots=True)
 class _Call:
-    call_id: str = ""
+    # As the server calls it, and as we do.
+    given: str
+    call_id: str
     name: str = ""
     arguments: str = ""
 
@@ -40,7 +43,11 @@ class LangChainAnswer:
         self._paragraph: tuple[Any, Any] | None = None
 
     def signals(self, chunk: AIMessageChunk) -> Iterator[Signal]:
-        """What one piece of the stream says to a reader now."""
+        """What one piece of the stream says to a reader now.
+
+        Raises:
+            RefusedAnswerError: the model declined to answer.
+        """
         yield Alive.SIGN
         content: Any = chunk.content
         reasoning = chunk.additional_kwargs.get(REASONING)
@@ -50,7 +57,9 @@ class LangChainAnswer:
             yield from self._block(block)
         for piece in chunk.tool_call_chunks:
             self._take_call(cast("Mapping[str, Any]", piece))
-        self._take_usage(chunk.usage_metadata)
+        if chunk.usage_metadata:
+            # At once: an answer that breaks off has cost something too.
+            yield self._take_usage(chunk.usage_metadata)
         self._take_metadata(chunk)
 
     def ending(self) -> Iterator[Signal]:
@@ -58,9 +67,6 @@ class LangChainAnswer:
         if self._finished is not None:
             for call in self._calls.values():
                 yield ToolCallChunk(call.call_id, self._names.from_vendor(call.name), call.arguments or "{}")
-        if self._usage != UsageChunk():
-            yield self._usage
-        if self._finished is not None:
             yield self._finished
 
     def turn(self) -> tuple[str, Remembered] | None:
@@ -94,6 +100,8 @@ class LangChainAnswer:
                 call_id = piece.get("id") if piece["type"] == "tool_use" else piece.get("call_id")
                 if call_id:
                     self._blocks.setdefault(piece.get("index"), {"type": piece["type"], "call_id": call_id})
+            case "refusal":
+                raise RefusedAnswerError(f"the model refused to answer: {piece.get('refusal')}")
             case _:
                 return
 
@@ -125,29 +133,35 @@ class LangChainAnswer:
         return lead
 
     def _take_call(self, piece: Mapping[str, Any]) -> None:
-        """Merge by index. Servers that give none send whole calls; those that give no id, or the same twice, get one of ours."""
-        index = piece.get("index")
-        key: object = index if index is not None else piece.get("id") or object()
+        """Merge by index. Servers that give none send whole calls; those that give no id, or the same twice, get one of ours.
+
+        Some give every call the same index, others every piece of a call another id: another call is what has another id and a name.
+        """
+        index, given = piece.get("index"), piece.get("id") or ""
+        key: object = index if index is not None else given or object()
         call = self._calls.get(key)
+        if call is not None and piece.get("name") and given and call.given and given != call.given:
+            self._calls[object()] = self._calls.pop(key)
+            call = None
         if call is None:
-            given = piece.get("id") or ""
             taken = any(known.call_id == given for known in self._calls.values())
-            call = self._calls[key] = _Call(call_id=given if given and not taken else new_id())
+            call = self._calls[key] = _Call(given, given if given and not taken else new_id())
         call.name += piece.get("name") or ""
         call.arguments += piece.get("args") or ""
 
-    def _take_usage(self, usage: Any) -> None:
-        if not usage:
-            return
+    def _take_usage(self, usage: Any) -> UsageChunk:
+        """What has been used so far: told in parts by most, but anew each time by servers that speak like OpenAI."""
+        so_far = UsageChunk() if self._dialect is Dialect.CHAT_COMPLETIONS else self._usage
         given: dict[str, int] = usage.get("input_token_details") or {}
         made: dict[str, int] = usage.get("output_token_details") or {}
         self._usage = UsageChunk(
-            self._usage.input_tokens + usage["input_tokens"],
-            self._usage.output_tokens + usage["output_tokens"],
-            self._usage.total_tokens + usage["total_tokens"],
-            self._usage.thinking_tokens + (made.get("reasoning") or 0),
-            self._usage.cached_tokens + (given.get("cache_read") or 0),
+            so_far.input_tokens + usage["input_tokens"],
+            so_far.output_tokens + usage["output_tokens"],
+            so_far.total_tokens + usage["total_tokens"],
+            so_far.thinking_tokens + (made.get("reasoning") or 0),
+            so_far.cached_tokens + (given.get("cache_read") or 0),
         )
+        return self._usage
 
     def _take_metadata(self, chunk: AIMessageChunk) -> None:
         metadata = chunk.response_metadata
