@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import tomllib
 from typing import Any
 
 import yaml
@@ -64,6 +65,12 @@ def test_what_is_copied_into_the_build_exists_and_is_not_ignored() -> None:
         if "--from=" not in copied:
             *sources, _ = copied.split()
             assert all(source.split("/")[0].rstrip("/") in kept for source in sources), copied
+
+
+def test_the_build_has_everything_that_the_package_is_made_of() -> None:
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    copied = {source.rstrip("/") for value in values("COPY") if "--from=" not in value for source in value.split()[:-1]}
+    assert {place.split("/")[0] for place in (*wheel["packages"], *wheel["force-include"])} <= copied
 
 
 def test_command_health_check_and_data_directory_are_those_of_the_program() -> None:
