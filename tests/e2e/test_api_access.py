@@ -56,11 +56,15 @@ async def test_a_browser_logs_in_once_and_keeps_a_cookie_that_is_not_the_token(d
             forged = await forger.get("/api/v1/sessions")
         await api.client.post("/api/v1/logout")
         after = await api.client.get("/api/v1/sessions")
+        page = {"Origin": "https://tarsy.example.com", "Host": "tarsy.example.com"}
+        over_tls = await api.client.post("/api/v1/login", json={"token": "token-of-alice"}, headers=page)
     assert stranger == {"author": None, "login_required": True, "identified_by": None}
     assert wrong.status_code == 401
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert "token-of-alice" not in cookie
+    assert "Secure" not in cookie
+    assert "Secure" in over_tls.headers["set-cookie"]
     assert me == {"author": "alice", "login_required": True, "identified_by": "cookie"}
     assert author == "alice"
     assert (forged.status_code, after.status_code) == (401, 401)

@@ -194,10 +194,14 @@ async def test_questions_that_cannot_be_asked_say_why(database_url: str) -> None
             (await api.client.post(f"/api/v1/sessions/{silent}/chat/messages", json=body)).status_code
             for body in ({"content": ""}, {"content": " "}, {"content": "x" * 100_001}, {"content": "a\x00"}, {}, {"content": 1})
         ]
+        # Half a surrogate pair in the name of a field, which the answer quotes.
+        headers = {"Content-Type": "application/json"}
+        odd = await api.client.post(f"/api/v1/sessions/{silent}/chat/messages", content='{"content": "x", "\\ud800": 1}', headers=headers)
     assert (early.status_code, without.status_code) == (409, 409)
     assert "wait until it has ended" in early.json()["detail"]
     assert "without chat" in without.json()["detail"]
     assert bad == [400] * 6
+    assert (odd.status_code, odd.headers["content-type"]) == (400, "application/problem+json")
 
 
 async def test_a_score_is_asked_for_and_read(database_url: str) -> None:

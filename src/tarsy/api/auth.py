@@ -1,7 +1,7 @@
 """Who is asking, and whether they may. Pure decisions over a request's headers and its socket's peer address."""
 
-import fnmatch
 import ipaddress
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -110,7 +110,8 @@ def identify(connection: HTTPConnection, settings: AuthSettings) -> Identity | N
     cookie = connection.cookies.get(COOKIE_NAME)
     if cookie and (name := settings.tokens.name_of_cookie(cookie, now=time.time())):
         return Identity(name, IdentityKind.COOKIE)
-    if from_proxy:
+    if from_proxy and not settings.tokens:
+        # The proxy keeps the door, even if it does not say for whom it opened. With tokens, it may let callers through to be asked here.
         return Identity(ANONYMOUS, IdentityKind.PROXY)
     return None if settings.login_required else Identity(ANONYMOUS, IdentityKind.OPEN)
 
@@ -125,7 +126,12 @@ def origin_allowed(origin: str | None, host: str | None, allowed: Sequence[str])
         same = parts.hostname is not None and host is not None and _host_and_port(host, parts.scheme) == (parts.hostname, port)
     except ValueError:
         return False
-    return same or any(fnmatch.fnmatchcase(origin.lower(), pattern.lower().rstrip("/")) for pattern in allowed)
+    return same or any(_origin_pattern(pattern).fullmatch(origin.lower()) for pattern in allowed)
+
+
+def _origin_pattern(pattern: str) -> re.Pattern[str]:
+    """`*` stands for anything; all else, an IPv6 address's brackets too, for itself."""
+    return re.compile(".*".join(map(re.escape, pattern.lower().rstrip("/").split("*"))))
 
 
 def host_allowed(connection: HTTPConnection, settings: AuthSettings) -> bool:
@@ -164,10 +170,18 @@ async def authenticate_websocket(websocket: WebSocket) -> str | None:
 
 def _forwarded_author(connection: HTTPConnection) -> str | None:
     for header in FORWARDED_IDENTITY:
-        author = connection.headers.get(header, "").strip()
+        author = _text(connection.headers.get(header, "")).strip()
         if author and author.isprintable():
             return author[:MAX_AUTHOR_CHARACTERS]
     return None
+
+
+def _text(header: str) -> str:
+    """A header's value as it was meant: proxies send names in UTF-8, and headers are read as Latin-1."""
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return header
 
 
 def _host_and_port(host: str, scheme: str) -> tuple[str | None, int | None]:

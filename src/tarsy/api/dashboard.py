@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from tarsy.api.folder import file_within
 from tarsy.api.middleware import needs_login
 
 FILES = Path(__file__).parent / "static"
@@ -29,7 +30,7 @@ class Dashboard:
     """Answers what no route does."""
 
     def __init__(self, files: Path = FILES) -> None:
-        self._files = files.resolve()
+        self._files = files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -42,7 +43,7 @@ class Dashboard:
         if not index.is_file():
             return HTMLResponse(_NOT_BUILT)
         name = path.lstrip("/")
-        if name and name != "index.html" and (file := self._file(name)):
+        if name and name != "index.html" and (file := file_within(self._files, name)):
             return self._whole_or_compressed(request, name, file)
         if name.startswith(f"{HASHED}/") or Path(name).suffix in {".js", ".css", ".map", ".png", ".svg", ".ico", ".json"}:
             raise HTTPException(404, f"There is no file {path}.")
@@ -50,7 +51,7 @@ class Dashboard:
 
     def _whole_or_compressed(self, request: Request, name: str, file: Path) -> Response:
         headers = dict(_FOR_EVER) if name.startswith(f"{HASHED}/") else {}
-        copy = self._file(f"{name}.gz")
+        copy = file_within(self._files, f"{name}.gz")
         if copy is None:
             return FileResponse(file, headers=headers)
         headers["Vary"] = "Accept-Encoding"
@@ -58,10 +59,3 @@ class Dashboard:
             return FileResponse(file, headers=headers)
         kind, _ = mimetypes.guess_type(file.name)
         return FileResponse(copy, headers={**headers, "Content-Encoding": "gzip"}, media_type=kind)
-
-    def _file(self, name: str) -> Path | None:
-        """The file of that name, if it is really inside our folder."""
-        if "\x00" in name:
-            return None
-        file = (self._files / name).resolve()
-        return file if file.is_relative_to(self._files) and file.is_file() else None

@@ -7,6 +7,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from tarsy.api.folder import file_within
+
 # In an installed package the manual lies beside this module, in a clone where people look for it.
 _INSTALLED = Path(__file__).parent / "manual"
 MANUAL = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[3] / "docs"
@@ -42,12 +44,8 @@ async def page(request: Request, name: str) -> Response:
 
 def find(manual: Path, name: str) -> Path | None:
     """The file of that name, if it is one we show and really in the manual."""
-    if "\x00" in name:
-        return None
-    root = manual.resolve()
-    file = (root / name).resolve()
-    shown = file.suffix == ".md" or file.suffix in _SHOWN
-    return file if shown and file.is_relative_to(root) and file.is_file() else None
+    file = file_within(manual, name)
+    return file if file and (file.suffix == ".md" or file.suffix in _SHOWN) else None
 
 
 def manual_page(text: str, nonce: str) -> str:

@@ -60,8 +60,6 @@ class SecurityHeaders:
                     headers[name] = value
                 headers["Content-Security-Policy"] = content_security_policy(nonce)
                 headers.setdefault("Cache-Control", "no-store")
-                if scope["scheme"] == "https":
-                    headers["Strict-Transport-Security"] = "max-age=31536000"
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

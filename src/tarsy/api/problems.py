@@ -1,5 +1,6 @@
 """The one table from exceptions to HTTP problems (RFC 9457), and the one shape of every error answer."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -165,7 +166,8 @@ def _http_problem(error: HTTPException) -> Problem:
 
 
 def response_of(answer: Answer) -> Response:
-    body = answer.problem.model_dump_json(exclude_none=True)
+    # Not pydantic's JSON: what a caller sent may be quoted, and half a surrogate pair is no UTF-8.
+    body = json.dumps(answer.problem.model_dump(exclude_none=True))
     return Response(body, answer.problem.status, dict(answer.headers), media_type=MEDIA_TYPE)
 
 

@@ -4,6 +4,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +69,8 @@ def read_tokens(setting: str | None) -> ApiTokens:
     text = (setting or "").strip()
     if not text:
         return ApiTokens()
-    if "=" not in text or Path(text).is_file():
+    # Not Path.is_file(): that stumbles over a text too long to be a name, and its complaint would hold the tokens.
+    if "=" not in text or os.path.isfile(text):  # noqa: PTH113 - see above
         text = _file_text(text)
     by_name: dict[str, str] = {}
     for entry in text.replace(",", "\n").splitlines():

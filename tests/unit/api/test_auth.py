@@ -49,6 +49,19 @@ def test_a_token_works_behind_the_proxy_and_the_forwarded_name_comes_first() -> 
     assert identify(_connection("10.1.1.1", authorization="Bearer nonsense"), settings) is None
 
 
+def test_where_there_are_tokens_a_nameless_caller_behind_the_proxy_has_to_log_in() -> None:
+    guarded = auth_settings(host=EVERYWHERE, tokens=TOKENS, trusted_proxies=["10.0.0.0/8"])
+    door = auth_settings(host=EVERYWHERE, tokens=NONE, trusted_proxies=["10.0.0.0/8"])
+    assert identify(_connection("10.1.1.1"), guarded) is None
+    assert identify(_connection("10.1.1.1"), door) == Identity("api-client", IdentityKind.PROXY)
+
+
+def test_a_forwarded_name_may_have_any_letters() -> None:
+    settings = auth_settings(host="127.0.0.1", tokens=NONE, trusted_proxies=["127.0.0.1"])
+    for name in ("Élodie Müller", "山田"):
+        assert identify(_connection("127.0.0.1", x_forwarded_user=name), settings) == Identity(name, IdentityKind.PROXY)
+
+
 def test_a_name_with_control_characters_is_no_name() -> None:
     settings = auth_settings(host="127.0.0.1", tokens=NONE, trusted_proxies=["127.0.0.1"])
     found = identify(_connection("127.0.0.1", x_forwarded_user="ca\trol", x_forwarded_email="c@example.com"), settings)
@@ -78,6 +91,9 @@ def test_insecure_lets_everybody_in_without_a_name() -> None:
         ("https://b.example.com", "tarsy", ("https://*.example.com",), True),
         ("https://example.com.evil", "tarsy", ("https://*.example.com",), False),
         ("http://x:notaport", "x", (), False),
+        ("http://[fd00::1]:3000", "tarsy", ("http://[fd00::1]:3000",), True),
+        ("http://:]:3000", "tarsy", ("http://[fd00::1]:3000",), False),
+        ("https://xexample.com", "tarsy", ("https://*.example.com",), False),
     ],
 )
 def test_origins(origin: str | None, host: str | None, allowed: tuple[str, ...], *, expected: bool) -> None:

@@ -44,7 +44,19 @@ async def test_built_files_may_be_kept_for_ever_and_others_not(client: httpx.Asy
     assert "immutable" not in icon.headers["cache-control"]
 
 
-@pytest.mark.parametrize("path", ["/assets/gone.js", "/../secret.txt", "/..%2fsecret.txt", "/%2e%2e/secret.txt", "/api/v1/x", "/x%00.js"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/gone.js",
+        "/../secret.txt",
+        "/..%2fsecret.txt",
+        "/%2e%2e/secret.txt",
+        "/api/v1/x",
+        "/x%00.js",
+        "/" + 300 * "x",
+        f"/{300 * 'x'}.js",
+    ],
+)
 async def test_nothing_outside_the_folder_is_served(client: httpx.AsyncClient, path: str) -> None:
     answer = await client.get(path)
     assert answer.status_code == 404 or "csp-nonce" in answer.text

@@ -25,7 +25,8 @@ def test_the_start_page_leads_to_every_other_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["../README.md", "../pyproject.toml", "/etc/passwd", "adr", "no-such.md", "a\x00.md", "../src/tarsy/__init__.py"]
+    "name",
+    ["../README.md", "../pyproject.toml", "/etc/passwd", "adr", "no-such.md", "a\x00.md", "a" * 300 + ".md", "../src/tarsy/__init__.py"],
 )
 def test_nothing_beyond_the_manual_is_shown(name: str) -> None:
     assert find(MANUAL, name) is None

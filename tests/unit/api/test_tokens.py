@@ -12,6 +12,11 @@ def test_tokens_are_pairs_separated_by_commas_or_lines() -> None:
     assert tokens.by_name == {"alice": "a-token", "bot": "b=token", "carol": "c-token"}
 
 
+def test_there_may_be_more_tokens_than_a_file_name_has_room_for() -> None:
+    pairs = {f"person{number}": "x" * 40 + str(number) for number in range(200)}
+    assert read_tokens(",".join(f"{name}={token}" for name, token in pairs.items())).by_name == pairs
+
+
 def test_tokens_may_stand_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text("alice=a-token\nbot=b-token\n")

@@ -30,7 +30,8 @@ async def login(credentials: Login, request: Request, response: Response, servic
         max_age=COOKIE_SECONDS,
         httponly=True,
         samesite="strict",
-        secure=request.url.scheme == "https",
+        # TLS ends at a proxy: only the page itself knows how it was reached, and a browser tells with every POST.
+        secure=request.headers.get("origin", "").startswith("https:"),
     )
     return Me(author=name, login_required=services.auth.login_required, identified_by="cookie")
 
