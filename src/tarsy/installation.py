@@ -19,12 +19,13 @@ from tarsy.api.services import (
     WarningSource,
     WorkerState,
 )
-from tarsy.config.configuration import Config
+from tarsy.config.configuration import Config, with_any_model
 from tarsy.config.default_tools import default_tools
 from tarsy.config.loader import LoadedConfig
 from tarsy.config.redaction import redacted
 from tarsy.config.resolved import ResolvedChain, ResolvedMcpServer, ResolvedProvider
 from tarsy.config.resolved_entries import resolved_provider, resolved_server
+from tarsy.config.resolver import resolve_chain
 from tarsy.config.selection import McpSelection
 from tarsy.config.templates import variables
 from tarsy.db.connection import DatabaseUnavailableError, ping
@@ -149,12 +150,9 @@ def missing_variables(loaded: LoadedConfig, name: str) -> frozenset[str]:
 
 def watched_servers(loaded: LoadedConfig) -> Mapping[str, ResolvedMcpServer]:
     """The tool servers that some chain can use and that have all they need."""
-    used = {
-        server
-        for alert_type in loaded.config.chains.alert_types
-        for server in (entry["name"] for entry in default_tools(loaded.config, alert_type)["servers"])
-    }
-    return {name: resolved_server(loaded.config, name) for name in sorted(used) if not missing_variables(loaded, name)}
+    followed = with_any_model(loaded.config)
+    used = {name: server for chain_id in loaded.config.chains for name, server in resolve_chain(followed, chain_id).mcp_servers.items()}
+    return {name: used[name] for name in sorted(used) if not missing_variables(loaded, name)}
 
 
 def server_health(report: ServerReport) -> ServerHealth:

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarsy.api.auth import check_bind
 from tarsy.api.listening import prepare_listener
+from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
 from tarsy.api.tokens import read_tokens
 from tarsy.config.loader import load_config
 from tarsy.settings import CannotServeError, Role, Settings
@@ -47,8 +48,8 @@ class _ProbesOnly:
         if scope["type"] == "lifespan" or scope.get("path") in WORKER_PATHS:
             await self._api(scope, receive, send)
         elif scope["type"] == "http":
-            await send({"type": "http.response.start", "status": 404, "headers": [(b"content-type", b"text/plain")]})
-            await send({"type": "http.response.body", "body": b"This process only works on sessions; it answers /health and /metrics.\n"})
+            detail = "This process only works on sessions; it answers /health and /metrics."
+            await respond(RequestRefusedError(ProblemKind.NOT_FOUND, detail))(scope, receive, send)
         else:
             await send({"type": "websocket.close", "code": 1008})
 
@@ -64,6 +65,8 @@ async def run_server(settings: Settings) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async with application(settings) as running, anyio.create_task_group() as tasks:
                 http = _http(running, settings)
+                for warning in running.services.system.warnings():
+                    log.warning("server.remark", remark=warning.message)
 
                 async def obey() -> None:
                     """First signal: finish what runs. Second: hand it back at once."""
@@ -97,7 +100,8 @@ async def run_server(settings: Settings) -> None:
 @asynccontextmanager
 async def local_server(settings: Settings) -> AsyncGenerator[str]:
     """A server on a free loopback port for as long as the caller needs it; what is still running then is handed back."""
-    own = replace(settings, host="127.0.0.1", port=0)
+    # The caller is its only client, on loopback: the installation's tokens are for people who come from elsewhere.
+    own = replace(settings, host="127.0.0.1", port=0, api_tokens=None)
     listening = _listen(own)
     try:
         async with application(own) as running, anyio.create_task_group() as tasks:

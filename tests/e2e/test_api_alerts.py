@@ -228,3 +228,4 @@ async def test_a_tool_that_its_server_does_not_have_is_refused_at_submission(dat
         assert await status(name="seen", tools=["echo"]) == (202, "")
         # Nobody has seen this one: the agent will be told if it does not have the tool.
         assert await status(name="unseen", tools=["anything"]) == (202, "")
+        assert await status(name="unseen", tools=["a\x00"]) == (400, "mcp.servers[0].tools: a tool name must not hold control characters")

@@ -9,7 +9,7 @@ from tarsy.config.levels import BUILT_IN, Layer, Level, highest
 from tarsy.config.problems import Path
 from tarsy.config.providers import FallbackConfig
 from tarsy.config.resolved import ResolvedAgentConfig, ResolvedFallback
-from tarsy.config.resolved_entries import fitting_backend, resolved_provider
+from tarsy.config.resolved_entries import fitting_backend, reaches, resolved_provider
 from tarsy.config.selection import McpSelection
 from tarsy.domain.agent import AgentType, LLMBackend
 
@@ -64,9 +64,10 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
     provider = config.llm_providers[provider_name]
     native_tools = {**definition.native_tools.as_switches(), **_selected_native_tools(selection)}
     backend = choice.take("llm_backend", lambda layer: layer.llm_backend)
-    if kind is AgentType.EXEC_SUMMARY:
+    if kind is AgentType.EXEC_SUMMARY and not reaches(backend, provider.type, provider.model):
         # The summary's provider has no key for a backend beside it: a mismatch could not be put right in the file.
         backend = fitting_backend(backend, provider)
+        choice.levels["llm_backend"] = choice.levels["provider"]
     resolved = resolved_provider(provider_name, provider, native_tools)
     servers = choice.take("mcp_servers", lambda layer: layer.mcp_servers)
     agent = ResolvedAgentConfig(

@@ -10,6 +10,7 @@ from tarsy.config import builtins
 from tarsy.config.problems import Problem
 from tarsy.config.source import Source
 from tarsy.config.tree import listing_at, mapping, mapping_at
+from tarsy.config.values import as_text
 
 
 def duplicate_alert_types(data: dict[str, Any], source: Source) -> Iterator[Problem]:
@@ -50,5 +51,6 @@ def yield_alert_types(data: dict[str, Any], source: Source) -> None:
 def _claims(data: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
     for chain_id, chain in mapping_at(data, "agent_chains").items():
         for index, alert_type in enumerate(listing_at(chain, "alert_types")):
-            if isinstance(alert_type, str):
-                yield chain_id, index, alert_type
+            # `[503]` is read as a number, and taken as the text it looks like.
+            if isinstance(alert_type, str | int | float):
+                yield chain_id, index, as_text(alert_type)

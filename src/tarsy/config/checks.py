@@ -1,14 +1,14 @@
 """What only shows when all parts are seen together: what a chain reaches, and whether it could be used. Pure module."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
 
 from tarsy.config import builtins
 from tarsy.config.agent_resolver import ExplainedAgent
-from tarsy.config.configuration import Config, NoProviderError, vendor_variables
+from tarsy.config.configuration import Config, NoProviderError, vendor_variables, with_any_model
 from tarsy.config.levels import Level
 from tarsy.config.problems import Path, Problem
 from tarsy.config.registries import UnknownEntryError
@@ -18,6 +18,7 @@ from tarsy.config.source import Source
 from tarsy.config.templates import variables
 from tarsy.config.tree import listing, mapping, mapping_at
 from tarsy.config.values import LATER
+from tarsy.domain.agent import AgentType
 
 _PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})
 
@@ -65,7 +66,7 @@ def reach_of(config: Config) -> Reach:
     """Follow every chain. A chain that names an entry which could not be built is left out."""
     reach = Reach()
     # Any provider will do to see the rest; it is not counted as reached.
-    followed = replace(config, default_provider=config.default_provider or next(iter(builtins.LLM_PROVIDERS)))
+    followed = with_any_model(config)
     # The user's own chains first: a message should name something they wrote.
     for chain_id in sorted(config.chains, key=lambda chain_id: chain_id in builtins.CHAINS):
         try:
@@ -183,6 +184,14 @@ def no_model(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:
     """The remark that alerts will be refused until some model can be reached."""
     if config.default_provider is None and reach.needs_default_provider:
         yield files.providers.problem((), str(NoProviderError(vendor_variables())))
+
+
+def pointless_tools(config: Config, files: Files) -> Iterator[Problem]:
+    """The remark that tool servers were given to an agent which calls no tools."""
+    for name, agent in config.agents.items():
+        if agent.mcp_servers and agent.type is not AgentType.DEFAULT:
+            message = f"an agent of type {agent.type} calls no tools"
+            yield files.tarsy.problem(("agents", name, "mcp_servers"), message, "remove mcp_servers, or type")
 
 
 def later_keys(section: BaseModel, source: Source, path: Path = ()) -> Iterator[Problem]:

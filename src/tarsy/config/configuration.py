@@ -1,7 +1,7 @@
 """The whole configuration as one frozen value, and the model that is taken when none is named."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tarsy.config import builtins
 from tarsy.config.defaults import DefaultsConfig
@@ -29,6 +29,11 @@ class Config:
     llm_providers: LLMProviderRegistry
     # The provider where no level names one; None when no key was in the environment at start.
     default_provider: str | None = None
+
+
+def with_any_model(config: Config) -> Config:
+    """The same with a model where there is none: enough to follow the chains and to look at their tools."""
+    return config if config.default_provider else replace(config, default_provider=next(iter(builtins.LLM_PROVIDERS)))
 
 
 class NoProviderError(Exception):

@@ -1,10 +1,8 @@
 """The tools an alert gets when it asks for none itself. Pure module."""
 
-from dataclasses import replace
 from typing import Any
 
-from tarsy.config import builtins
-from tarsy.config.configuration import Config
+from tarsy.config.configuration import Config, with_any_model
 from tarsy.config.resolver import resolve_chain
 
 
@@ -18,8 +16,7 @@ def default_tools(config: Config, alert_type: str | None = None) -> dict[str, An
     """
     wanted = alert_type or config.defaults.alert_type
     chain_id = config.chains.id_for(wanted)
-    any_model = replace(config, default_provider=config.default_provider or next(iter(builtins.LLM_PROVIDERS)))
-    chain = resolve_chain(any_model, chain_id)
+    chain = resolve_chain(with_any_model(config), chain_id)
     agents = [agent for stage in chain.stages for agent in stage.agents]
     names = list(dict.fromkeys(name for agent in agents for name in agent.mcp_servers))
     return {

@@ -13,13 +13,13 @@ from tarsy.config.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument
 from tarsy.config.environment import find_directory, with_dotenv
 from tarsy.config.masking import GROUPS, PATTERNS
 from tarsy.config.mistakes import validate
-from tarsy.config.problems import ConfigError, Problem, in_order
+from tarsy.config.problems import ConfigError, Problem, dotted, in_order
 from tarsy.config.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
 from tarsy.config.source import Source, read_source
 from tarsy.config.substitution import Filled, fill_in
 from tarsy.config.transport_remarks import transport_remarks
 from tarsy.config.tree import listing_at, mapping, mapping_at
-from tarsy.config.values import KnownNames
+from tarsy.config.values import KnownNames, as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,22 @@ def _check_together(checked: _Checked, config: Config, files: Files, filled: tup
     checks.follow_broken_chains(reach, config, files.tarsy.data)
     mistakes, remarks = checks.unreachable_servers(config, reach, files, env)
     checked.problems += [*checks.unreachable_models(config, reach, files, env), *mistakes, *checks.unfit_backends(config, reach, files)]
-    checked.warnings += [*remarks, *checks.no_model(config, reach, files), *checks.unanswered_default(config, files)]
-    for source, part in zip((files.tarsy, files.providers), filled, strict=True):
-        for path, variable in part.missing:
-            if reach.holds(path):
-                checked.problems.append(source.problem(path, f"the environment variable {variable} is not set", f"set {variable}"))
+    checked.warnings += [
+        *remarks,
+        *checks.no_model(config, reach, files),
+        *checks.unanswered_default(config, files),
+        *checks.pointless_tools(config, files),
+    ]
+    # What else is wrong with such a value is wrong with its template, not with what it will be.
+    mistaken = {(problem.file, problem.path) for problem in checked.problems}
+    wanting = [
+        source.problem(path, f"the environment variable {variable} is not set", f"set {variable}")
+        for source, part in zip((files.tarsy, files.providers), filled, strict=True)
+        for path, variable in part.missing
+        if reach.holds(path) or (source.file, dotted(path)) in mistaken
+    ]
+    places = {(problem.file, problem.path) for problem in wanting}
+    checked.problems = [*wanting, *(problem for problem in checked.problems if (problem.file, problem.path) not in places)]
 
 
 def _misplaced_session_ids(source: Source, filled: Filled) -> list[Problem]:
@@ -124,7 +135,7 @@ def _names(tarsy: dict[str, Any], providers: dict[str, Any]) -> KnownNames:
         providers=_types({**builtins.LLM_PROVIDERS, **mapping_at(providers, "llm_providers")}),
         agents=_types({**builtins.AGENTS, **mapping_at(tarsy, "agents")}),
         servers={*builtins.MCP_SERVERS, *mapping_at(tarsy, "mcp_servers")},
-        alert_types={str(name) for chain in chains.values() for name in listing_at(chain, "alert_types")},
+        alert_types={as_text(name) for chain in chains.values() for name in listing_at(chain, "alert_types")},
         patterns=PATTERNS,
         pattern_groups=GROUPS,
     )

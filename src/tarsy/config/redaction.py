@@ -14,10 +14,12 @@ HIDDEN = "***"
 _SECRET_MAPPINGS = frozenset({"env", "custom_headers"})
 _SECRET_KEYS = frozenset({"bearer_token"})
 # The address itself says where a tool or model is; what stands before the @, and what a query calls a secret, opens the door.
-_URL_USER = re.compile(r"(?<=://)[^/@\s]+@")
+_URL_USER = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET_WORD = r"(?:token|password|passwd|secret|api[-_]?key|access[-_]?key|credential|auth|signature|sig)"  # noqa: S105 - words that announce a secret
 _SECRET_QUERY = re.compile(rf"(?i)([?&][^=&\s]*{_SECRET_WORD}[^=&\s]*=)[^&\s#]+")
-_SECRET_OPTION = re.compile(rf"(?i)(-{{1,2}}[\w-]*{_SECRET_WORD}[\w-]*)(=.*)?")
+# `--token abc`: the secret is the next argument. `--token=abc`, `GITHUB_TOKEN=abc` (docker run -e), `Authorization: Bearer abc` hold it themselves.
+_SECRET_OPTION = re.compile(rf"(?i)-{{1,2}}[\w-]*{_SECRET_WORD}[\w-]*")
+_SECRET_ASSIGNMENT = re.compile(rf"(?is)([\w-]*{_SECRET_WORD}[\w-]*(?:=|:\s*))(.+)")
 _TEMPLATES_ONLY = re.compile(r"(?:\s*\{\{\s*\.\w+\s*\}\}\s*)+")
 
 
@@ -77,12 +79,12 @@ def _arguments(arguments: Sequence[Any]) -> list[Any]:
     hide_next = False
     for argument in arguments:
         text = str(argument)
-        option = _SECRET_OPTION.fullmatch(text)
+        assigned = _SECRET_ASSIGNMENT.fullmatch(text)
         if hide_next and not text.startswith("-"):
             shown.append(_hidden(text))
-        elif option and option.group(2):
-            shown.append(f"{option.group(1)}={_hidden(option.group(2)[1:])}")
+        elif assigned:
+            shown.append(f"{assigned.group(1)}{_hidden(assigned.group(2))}")
         else:
             shown.append(redacted_text(text))
-        hide_next = bool(option) and not (option and option.group(2))
+        hide_next = _SECRET_OPTION.fullmatch(text) is not None
     return shown

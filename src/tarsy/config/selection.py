@@ -74,6 +74,8 @@ def _tool_problems(place: str, wanted: SelectedServer, allowed: tuple[str, ...] 
     for tool in wanted.tools or ():
         if not tool.strip():
             yield f"{place}.tools: a tool name must not be empty"
+        elif not tool.isprintable():
+            yield f"{place}.tools: a tool name must not hold control characters"
         elif allowed is not None and tool not in allowed:
             yield f'{place}.tools: server "{wanted.name}" does not allow the tool "{tool}"; {did_you_mean(tool, allowed)}'
         elif known is not None and tool not in known:

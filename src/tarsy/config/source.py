@@ -123,7 +123,11 @@ class _Reader:
 
         So `010`, `1_000`, `12:30` and `no` stay the texts they look like where a text is wanted.
         """
-        value = self._loader.construct_object(node)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped in the stubs
+        try:
+            value = self._loader.construct_object(node)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped in the stubs
+        except (ValueError, LookupError, AttributeError):
+            # It looks like a date or a number and is none: `2026-13-45`, `0x_`.
+            return node.value
         match value:
             case None:
                 return None

@@ -1,7 +1,7 @@
 """The `system` section: the installation's surroundings."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -15,16 +15,20 @@ class GithubConfig(Section):
 
 
 class RunbooksConfig(Section):
-    repo_url: WebAddress | None = Field(default=None, description="Where the dashboard looks for runbooks to offer.")
+    repo_url: WebAddress | None = later("Where the dashboard looks for runbooks to offer.")
     cache_ttl: Duration = Field(default=60.0, description="How long a fetched runbook is kept.")
     allowed_domains: tuple[Name, ...] = Field(
         default=("github.com", "raw.githubusercontent.com"), description="Runbooks are fetched from these hosts only."
     )
 
 
+# A century: what lies further back than a few thousand years PostgreSQL cannot say.
+Days = Annotated[Count, Field(le=36_500)]
+
+
 class RetentionConfig(Section):
-    session_retention_days: Count = Field(default=90, description="Finished sessions older than this are hidden (soft delete).")
-    hard_delete_after_days: Count | None = Field(
+    session_retention_days: Days = Field(default=90, description="Finished sessions older than this are hidden (soft delete).")
+    hard_delete_after_days: Days | None = Field(
         default=None, description="Hidden sessions are erased after this many more days; unset: only `tarsy sessions purge` erases."
     )
     event_ttl: Duration = Field(default=3600.0, description="How long live events stay available for catch-up.")
@@ -44,9 +48,11 @@ class CostEstimationConfig(Section):
 
 
 class SystemConfig(Section):
-    dashboard_url: WebAddress | None = Field(default=None, description="Address under which people reach the dashboard; used in links.")
+    dashboard_url: WebAddress | None = Field(
+        default=None, description="Address under which people reach the dashboard; its pages are ours, and so is its host name."
+    )
     allowed_ws_origins: tuple[Origin, ...] = Field(
-        default=(), description="Further origins from which a browser may open the live connection."
+        default=(), description="Further origins whose pages may write and open the live connection; `*` stands for anything."
     )
     trusted_proxies: tuple[Network, ...] = Field(
         default=(), description="Addresses or networks whose `X-Forwarded-*` identity headers are believed."

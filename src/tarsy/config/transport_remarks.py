@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from tarsy.config.mcp_servers import MCPServerConfig
 from tarsy.config.problems import Path, Problem
 from tarsy.config.source import Source
-from tarsy.config.templates import variables
+from tarsy.config.templates import names_session, variables
 
 _SECRET_NAME = re.compile(r"(?i)token|passw|secret|api[-_]?key|access[-_]?key|authorization|credential|cookie")
 # A program's own arguments may hold `$NAME` for a reason; with braces it is a variable that nobody will fill in.
-_OTHER_NOTATION = re.compile(r"\$\{[A-Za-z_]\w*\}|\{\{\s*[A-Za-z_]\w*\s*\}\}")
+_OTHER_NOTATION = re.compile(r"\$\{[A-Za-z_]\w*\}|\{\{[^{}]*\}\}")
 _URL_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 
 
@@ -24,9 +24,17 @@ def transport_remarks(servers: Mapping[str, MCPServerConfig], source: Source) ->
                 message = "this looks like a secret, and it would be stored with every session that uses the server"
                 yield source.problem(place, message, "put it into the environment and write {{.NAME}} here")
             for variable in sorted(set(_OTHER_NOTATION.findall(text))):
-                yield source.problem(
-                    place, f"{variable} is taken literally", f"write {{{{.{variable.strip('${} ')}}}}} for the environment variable"
-                )
+                if not variables(variable) and not names_session(variable):
+                    yield source.problem(place, f"{variable} is taken literally", _cure(variable))
+
+
+def _cure(variable: str) -> str:
+    name = variable.strip("${}. ")
+    return (
+        f"write {{{{.{name}}}}} for the environment variable"
+        if name.isidentifier()
+        else "a variable is written {{.NAME}}, and nothing else"
+    )
 
 
 def _looks_secret(path: Path, text: str) -> bool:

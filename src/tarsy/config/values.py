@@ -82,10 +82,13 @@ def parse_duration(value: object) -> float:
     )
 
 
+def as_text(value: str | float) -> str:
+    """A plain value as it was written."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _as_text(value: object) -> object:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else value
+    return as_text(value) if isinstance(value, int | float) else value
 
 
 def _as_switch(value: object) -> object:

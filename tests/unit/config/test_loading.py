@@ -137,7 +137,7 @@ def test_a_provider_that_no_chain_reaches_needs_no_key(directory: ConfigDirector
 def test_keys_for_later_are_accepted_with_a_warning_each(directory: ConfigDirectory) -> None:
     loaded = directory.load(
         """
-system: {slack: {enabled: true, channel: C1}, holidays: [2026-12-25], cost_estimation: {model_rates: {m: {input: 1.50}}}}
+system: {slack: {enabled: true, channel: C1}, holidays: [2026-12-25], cost_estimation: {model_rates: {m: {input: 1.50}}}, runbooks: {repo_url: "https://h/r"}}
 defaults: {memory: {enabled: true}, orchestrator: {x: 1}}
 agents: {A: {skills: [s], required_skills: [r], orchestrator: {}, sub_agents: [B]}}
 agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents: [{name: A}]}]}}
@@ -146,6 +146,7 @@ agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents:
     assert [warning.path for warning in loaded.warnings] == [
         "system.cost_estimation",
         "system.holidays",
+        "system.runbooks.repo_url",
         "system.slack",
         "defaults.memory",
         "defaults.orchestrator",
@@ -181,17 +182,23 @@ mcp_servers:
 
 def test_a_variable_in_another_notation_is_warned_of(directory: ConfigDirectory) -> None:
     loaded = directory.load(
-        'mcp_servers: {m: {transport: {type: stdio, command: c, args: ["${HOME}", "{{ HOME }}", "$HOME", "{{.HOME}}"]}}}'
+        'mcp_servers: {m: {transport: {type: stdio, command: c, args: ["${HOME}", "{{ HOME }}", "$HOME", "{{.HOME}}", "{{.A-B}}"]}}}'
     )
     assert [(warning.message, warning.cure) for warning in loaded.warnings] == [
         ("${HOME} is taken literally", "write {{.HOME}} for the environment variable"),
         ("{{ HOME }} is taken literally", "write {{.HOME}} for the environment variable"),
+        ("{{.A-B}} is taken literally", "a variable is written {{.NAME}}, and nothing else"),
     ]
 
 
 def test_a_default_alert_type_that_no_chain_answers_is_warned_of(directory: ConfigDirectory) -> None:
     (warning,) = directory.load("agent_chains: {kubernetes: {alert_types: [pods]}}").warnings
     assert (warning.message, warning.cure) == ('no chain answers the default alert type "kubernetes"', "set defaults.alert_type")
+
+
+def test_tool_servers_of_an_agent_that_calls_no_tools_are_warned_of(directory: ConfigDirectory) -> None:
+    (warning,) = directory.load("agents: {S: {type: synthesis, mcp_servers: [kubernetes-server]}}").warnings
+    assert (warning.path, warning.message) == ("agents.S.mcp_servers", "an agent of type synthesis calls no tools")
 
 
 def test_a_dotenv_file_that_cannot_be_read_is_a_problem(directory: ConfigDirectory) -> None:

@@ -30,6 +30,8 @@ agent_chains:
     stages: [{name: one, agents: [{name: Analyst}]}]
 """
 
+STAGES = "stages: [{name: a, agents: [{name: KubernetesAgent}]}]"
+
 
 def one(directory: ConfigDirectory, tarsy: str, providers: str | None = None) -> Problem:
     """The only problem there is."""
@@ -137,6 +139,15 @@ def test_a_file_with_many_different_mistakes_yields_a_line_for_each(directory: C
             "write https://h",
         ),
         ("[]", "this file is not a mapping of keys to values", ""),
+        ("system: {retention: {session_retention_days: 9999999}}", "9999999 is too large", "the most is 36500"),
+        ("defaults: {llm_provider: '{{.NOWHERE}}'}", "the environment variable NOWHERE is not set", "set NOWHERE"),
+        ("system: {allowed_ws_origins: ['{{.NOWHERE}}']}", "the environment variable NOWHERE is not set", "set NOWHERE"),
+        ("agents: {A: {max_iterations: '{{.NOWHERE}}'}}", "the environment variable NOWHERE is not set", "set NOWHERE"),
+        (
+            f"agent_chains:\n  a: {{alert_types: [503], {STAGES}}}\n  b: {{alert_types: ['503'], {STAGES}}}\n",
+            'alert type "503" already belongs to chain "a"',
+            "keep it in one chain",
+        ),
     ],
 )
 def test_a_mistake_is_named_and_cured(directory: ConfigDirectory, tarsy: str, message: str, cure: str) -> None:
@@ -152,6 +163,7 @@ def test_a_mistake_is_named_and_cured(directory: ConfigDirectory, tarsy: str, me
         ("llm_providers: {m: {type: openai, model: x, recording: f}}", "recording has no meaning for type openai"),
         ("llm_providers: {m: {type: openai, model: x, base_url: 'http://[::1'}}", "this is not a web address"),
         ("llm_providers: {m: {type: openai, model: ' '}}", "this must not be empty"),
+        ("llm_providers: {m: {type: '{{.NOWHERE}}', model: x}}", "the environment variable NOWHERE is not set"),
     ],
 )
 def test_a_mistake_about_a_provider_is_named(directory: ConfigDirectory, providers: str, message: str) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarsy.config.configuration import NoProviderError
+from tarsy.config.levels import Level
 from tarsy.config.loader import load_config
 from tarsy.config.registries import UnknownEntryError
 from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain
@@ -182,6 +183,13 @@ def test_the_summary_falls_back_to_a_backend_that_its_provider_has(parallel: Res
     assert parallel.executive_summary.provider.name == "openai-default"
     assert parallel.executive_summary.llm_backend is LLMBackend.LANGCHAIN
     assert parallel.executive_summary.type is AgentType.EXEC_SUMMARY
+
+
+def test_such_a_backend_is_told_to_come_from_where_the_provider_comes_from(directory: ConfigDirectory) -> None:
+    tarsy = "defaults: {llm_provider: gemini-2.5-pro, llm_backend: native-gemini}\nagent_chains: {kubernetes: {executive_summary_provider: openai-default}}"
+    explained = explain_chain(directory.load(tarsy).config, "kubernetes")
+    (summary,) = (agent for agent in explained.agents if agent.title == "executive summary")
+    assert (summary.agent.llm_backend, summary.levels["llm_backend"]) == (LLMBackend.LANGCHAIN, Level.EXECUTIVE_SUMMARY)
 
 
 def test_chat_has_the_servers_of_all_stages(parallel: ResolvedChain) -> None:

@@ -43,6 +43,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"servers": [{"name": "logs", "tools": []}]}, "mcp.servers[0].tools: name at least one tool, or leave tools out for all"),
     ({"servers": [{"name": "kubernetes-server", "tools": [" "]}]}, "mcp.servers[0].tools: a tool name must not be empty"),
+    (
+        {"servers": [{"name": "kubernetes-server", "tools": ["a\x00b"]}]},
+        "mcp.servers[0].tools: a tool name must not hold control characters",
+    ),
     ({"servers": [{"name": "logs"}, {"name": "logs"}]}, 'mcp.servers[1]: server "logs" is named twice'),
 ]
 

@@ -32,6 +32,9 @@ def parse(text: str) -> Source:
         ("on", "on"),
         ("True", "True"),
         ("2026-01-02", "2026-01-02"),
+        ("2026-13-45", "2026-13-45"),
+        ("0x_", "0x_"),
+        ("!!bool maybe", "maybe"),
         ("text", "text"),
     ],
 )
