@@ -1,5 +1,6 @@
 """What the environment says about this process; read once, here."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -56,11 +57,12 @@ def settings_from(env: Mapping[str, str], **overrides: object) -> Settings:
 
 def _speed(text: str) -> float:
     try:
-        return float(text)
-    except ValueError as error:
-        raise CannotServeError(
-            f'TARSY_REPLAY_SPEED is "{text}"; write a number: 1 for the pace of a real model, 0 for no pauses.'
-        ) from error
+        speed = float(text)
+    except ValueError:
+        speed = math.nan
+    if not 0 <= speed < math.inf:
+        raise CannotServeError(f'TARSY_REPLAY_SPEED is "{text}"; write a number: 1 for the pace of a real model, 0 for no pauses.')
+    return speed
 
 
 def _path(text: str | None) -> Path | None:

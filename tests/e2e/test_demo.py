@@ -33,7 +33,9 @@ def _beyond_directories(errors: str) -> list[str]:
 
 
 def test_demo_shows_an_investigation_and_answers_its_questions(tmp_path: Path) -> None:
-    run = cold_tarsy("demo", "crashloop", "--fast", "--ask", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")})
+    # Neither the installation's tokens nor a proxy for the way out concern a program that talks to itself.
+    env = {"TARSY_DATA_DIR": str(tmp_path / "data"), "TARSY_API_TOKENS": "alice=wonderland", "HTTP_PROXY": "http://127.0.0.1:1"}
+    run = cold_tarsy("demo", "crashloop", "--fast", "--ask", cwd=tmp_path, env=env)
     assert run.returncode == 0, run.stderr
     assert "The model is recorded; the cluster is simulated." in run.stdout
     for part in ("→ cluster.pods_list", "Summary", "Analysis", "completed after"):

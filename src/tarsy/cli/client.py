@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import httpx
@@ -48,7 +48,7 @@ class TarsyClient:
     async def _stream(self, session_id: str, last: int) -> AsyncGenerator[dict[str, Any]]:
         headers = {"Last-Event-ID": str(last)}
         async with self._http.stream("GET", f"/api/v1/sessions/{session_id}/events", headers=headers) as response:
-            if response.is_error:
+            if not response.is_success:
                 await response.aread()
                 raise ServerRefusedError(_problem(response))
             async for line in response.aiter_lines():
@@ -60,21 +60,49 @@ class TarsyClient:
             response = await self._http.request(method, path, **options)
         except httpx.TransportError as error:
             raise ServerRefusedError(f"No TARSy answers at {self._http.base_url}: {error}") from error
-        if response.is_error:
+        if not response.is_success:
             raise ServerRefusedError(_problem(response))
-        return response.json()
+        answer = _object(response)
+        if answer is None:
+            raise ServerRefusedError(f"What answers at {self._http.base_url} is not TARSy: {response.text[:200]}")
+        return answer
 
 
 @asynccontextmanager
 async def connect(url: str, token: str | None = None) -> AsyncGenerator[TarsyClient]:
+    """A client of the server at `url`.
+
+    Raises:
+        ServerRefusedError: that is not an address.
+    """
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=httpx.Timeout(30.0, read=SILENCE_SECONDS)) as http:
+    # A proxy for the way out knows nothing of this machine's own addresses.
+    by_proxy = _address(url).host not in {"localhost", "127.0.0.1", "::1"}
+    patience = httpx.Timeout(30.0, read=SILENCE_SECONDS)
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=patience, trust_env=by_proxy) as http:
         yield TarsyClient(http)
 
 
+def _address(url: str) -> httpx.URL:
+    try:
+        address = httpx.URL(url)
+    except httpx.InvalidURL:
+        address = httpx.URL()
+    if address.scheme not in {"http", "https"}:
+        raise ServerRefusedError(f"{url} is not a web address: write http://… or https://…")
+    return address
+
+
 def _problem(response: httpx.Response) -> str:
+    problem = _object(response) or {}
+    told = problem.get("detail") or problem.get("title")
+    return str(told) if told else f"The server answered {response.status_code}: {response.text[:500]}"
+
+
+def _object(response: httpx.Response) -> dict[str, Any] | None:
+    """The JSON object that was answered, if it is one."""
     try:
         body = response.json()
     except ValueError:
-        return f"The server answered {response.status_code}: {response.text[:500]}"
-    return str(body.get("detail") or body.get("title") or f"The server answered {response.status_code}")
+        return None
+    return cast("dict[str, Any]", body) if isinstance(body, dict) else None

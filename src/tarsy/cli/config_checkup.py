@@ -3,13 +3,13 @@
 import shutil
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import replace
 
 import anyio
 
+from tarsy.api.auth import check_bind
+from tarsy.api.tokens import TokenSettingError, read_tokens
 from tarsy.cli.finding import Finding, fail, ok, warn
-from tarsy.config import builtins
-from tarsy.config.configuration import Config, NoProviderError, vendor_variables
+from tarsy.config.configuration import Config, NoProviderError, vendor_variables, with_any_model
 from tarsy.config.loader import LoadedConfig
 from tarsy.config.problems import ConfigError
 from tarsy.config.providers import LLMProviderConfig
@@ -20,6 +20,7 @@ from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.tool import ToolCatalog
 from tarsy.llm.client import ErrorChunk, ErrorCode, GenerateInput, LLMClient, TextChunk, ThinkingChunk
+from tarsy.settings import Settings
 from tarsy.tools.servers import McpToolServers
 
 # A first start of a server by npx downloads it; longer than that helps nobody who waits.
@@ -37,6 +38,19 @@ def check_configuration(loaded: LoadedConfig | ConfigError) -> Iterator[Finding]
     yield ok("configuration", f"{loaded.directory or 'built-in, there is no config/tarsy.yaml'}; {sizes}")
     told_elsewhere = ("no model is configured", "is used by chain")
     yield from (warn("configuration", str(w)) for w in loaded.warnings if not any(part in w.message for part in told_elsewhere))
+
+
+def check_login(host: str, settings: Settings, config: Config) -> Finding | None:
+    """Whether a server at `host` would let the right people in; None where nobody has to log in."""
+    try:
+        tokens = read_tokens(settings.api_tokens)
+    except TokenSettingError as error:
+        return fail("login", str(error))
+    refusal = check_bind(host, tokens, config.system.trusted_proxies, insecure=False)
+    if refusal:
+        first, *cures = refusal.splitlines()
+        return fail("login", first, "\n".join(cure.strip(" -") for cure in cures))
+    return ok("login", f"tokens of {', '.join(tokens.by_name)}") if tokens else None
 
 
 def check_keys(loaded: LoadedConfig) -> Iterator[Finding]:
@@ -59,7 +73,7 @@ def _described(provider: LLMProviderConfig) -> str:
 
 def chains_in_use(config: Config) -> tuple[ResolvedChain, ...]:
     """Every chain, with any model where there is none: tools can be looked at all the same."""
-    followed = replace(config, default_provider=config.default_provider or next(iter(builtins.LLM_PROVIDERS)))
+    followed = with_any_model(config)
     return tuple(resolve_chain(followed, chain_id) for chain_id in config.chains)
 
 

@@ -28,7 +28,7 @@ def upgrade(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
     """Bring the database to the newest schema."""
     from tarsy.db import migrate  # noqa: PLC0415 - heavy, imported on first use
 
-    typer.echo(f"The database is at revision {_with_engine(migrate.upgrade, database_url, data_dir)}, the newest.")
+    typer.echo(f"The database is at revision {with_engine(migrate.upgrade, database_url, data_dir)}, the newest.")
 
 
 @app.command()
@@ -36,7 +36,7 @@ def current(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
     """Say which schema revision the database is at."""
     from tarsy.db import migrate  # noqa: PLC0415 - heavy, imported on first use
 
-    revision, newest = _with_engine(migrate.current, database_url, data_dir), migrate.head()
+    revision, newest = with_engine(migrate.current, database_url, data_dir), migrate.head()
     if revision == newest:
         typer.echo(f"The database is at revision {revision}, the newest.")
     else:
@@ -46,7 +46,7 @@ def current(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
 Result = TypeVar("Result")
 
 
-def _with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: Path | None) -> Result:
+def with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: Path | None) -> Result:
     """Run `work` on the database and let go of it again."""
     from tarsy.db.connection import create_engine  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.db.embedded import open_database  # noqa: PLC0415 - heavy, imported on first use

@@ -61,11 +61,11 @@ async def _findings(config: Path | None, host: str, port: int, *, call: bool) ->
         yield disk
     yield await machine.check_database(settings)
     yield await machine.check_port(host, port)
-    async for finding in _configured(settings, call=call):
+    async for finding in _configured(settings, host, call=call):
         yield finding
 
 
-async def _configured(settings: "Settings", *, call: bool) -> "AsyncGenerator[Finding]":
+async def _configured(settings: "Settings", host: str, *, call: bool) -> "AsyncGenerator[Finding]":
     from tarsy.cli import config_checkup as checkup  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.cli.machine_checkup import check_dotenv  # noqa: PLC0415 - with the rest
     from tarsy.config.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
@@ -78,8 +78,8 @@ async def _configured(settings: "Settings", *, call: bool) -> "AsyncGenerator[Fi
         for finding in checkup.check_configuration(error):
             yield finding
         return
-    dotenv = check_dotenv(loaded.directory)
-    for finding in (*checkup.check_configuration(loaded), *([dotenv] if dotenv else []), *checkup.check_keys(loaded)):
+    found = (check_dotenv(loaded.directory), checkup.check_login(host, settings, loaded.config))
+    for finding in (*checkup.check_configuration(loaded), *filter(None, found), *checkup.check_keys(loaded)):
         yield finding
     client = llm_client(settings, loaded)
     try:

@@ -25,7 +25,7 @@ def investigate(
     from tarsy.cli.live_view import investigate_here, investigate_there  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
 
-    text = sys.stdin.read() if alert == "-" else _read(alert)
+    text = _read(alert)
     if url:
         succeeded = anyio.run(investigate_there, url, token, text, alert_type, runbook)
     else:
@@ -37,7 +37,8 @@ def investigate(
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        # Standard input too is UTF-8, whatever the terminal's language is.
+        return sys.stdin.buffer.read().decode() if path == "-" else Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         typer.echo(f"Cannot read the alert from {path}: {error}", err=True)
         raise typer.Exit(2) from error

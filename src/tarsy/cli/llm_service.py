@@ -27,6 +27,8 @@ def llm_service(
     """Serve language models over gRPC, for orchestrators that set TARSY_LLM_SERVICE_ADDR."""
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("--tls-cert and --tls-key belong together")
+    if tls_client_ca and not tls_cert:
+        raise typer.BadParameter("--tls-client-ca needs --tls-cert and --tls-key: in the clear nobody shows a certificate")
     try:
         anyio.run(_serve, host, port, tls_cert, tls_key, tls_client_ca, grace)
     except OSError as error:

@@ -73,17 +73,18 @@ async def check_port(host: str, port: int) -> Finding:
             reason = error.strerror
         else:
             return ok("port", f"{host}:{port} is free")
-    if await _is_tarsy(host, port):
-        return ok("port", f"TARSy already runs at http://{host}:{port}/")
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    if await _is_tarsy(address):
+        return ok("port", f"TARSy already runs at {address}")
     return fail("port", f"{host}:{port} cannot be used: {reason}", "choose another one: tarsy serve --port 8081")
 
 
-async def _is_tarsy(host: str, port: int) -> bool:
+async def _is_tarsy(address: str) -> bool:
     try:
         async with httpx.AsyncClient(timeout=PROBE_SECONDS, trust_env=False) as http:
-            answer = await http.get(f"http://{host}:{port}/health")
+            answer = await http.get(f"{address}health")
             return "checks" in answer.json()
-    except (httpx.HTTPError, ValueError):
+    except (httpx.HTTPError, httpx.InvalidURL, TypeError, ValueError):
         return False
 
 

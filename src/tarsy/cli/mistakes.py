@@ -27,13 +27,17 @@ def explained() -> Generator[None]:
 
 
 def _explanation(error: BaseException) -> str | None:
-    from tarsy.config.problems import ConfigError  # noqa: PLC0415 - imported only when something went wrong
+    from tarsy.api.tokens import TokenSettingError  # noqa: PLC0415 - imported only when something went wrong
+    from tarsy.config.problems import ConfigError  # noqa: PLC0415 - same
     from tarsy.db.connection import DatabaseUnavailableError  # noqa: PLC0415 - same
     from tarsy.llm.providers.replay import RecordingUnreadableError  # noqa: PLC0415 - same
     from tarsy.session.playback import NotReplayableError  # noqa: PLC0415 - same
     from tarsy.settings import CannotServeError  # noqa: PLC0415 - same
 
     told = ConfigError | DatabaseUnavailableError | CannotServeError | ServerRefusedError | NotReplayableError | RecordingUnreadableError
-    if isinstance(error, told):
+    if isinstance(error, told | TokenSettingError):
         return str(error)
+    if isinstance(error, OSError) and error.filename:
+        # A file that cannot be read or written.
+        return f"{error.filename}: {error.strerror}"
     return None

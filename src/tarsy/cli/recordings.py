@@ -56,6 +56,8 @@ def replay(
     files = [
         file for path in recordings for file in (sorted(path.glob("*.json")) + sorted(path.glob("*.yaml")) if path.is_dir() else [path])
     ]
+    if not files:
+        raise typer.BadParameter(f"no recording (*.json, *.yaml) in {', '.join(str(path) for path in recordings)}")
     options = ReplayOptions(live_model=live_model, live_tools=live_tools, from_step=from_step or 0)
     same = True
     for outcome in anyio.run(replay_all, process_settings(), files, options):

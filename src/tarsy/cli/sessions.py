@@ -3,11 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-import anyio
 import typer
 
-from tarsy.cli.db import DatabaseUrl, DataDir
-from tarsy.cli.process import process_settings
+from tarsy.cli.db import DatabaseUrl, DataDir, with_engine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +15,8 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Look at stored sessions, and erase them.")
 
 ACTOR = "command line"
+# A century.
+MAX_DAYS = 36_500
 
 Result = TypeVar("Result")
 
@@ -48,7 +48,7 @@ def list_sessions(
 def purge(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Sessions to erase.", show_default=False)] = None,
     older_than: Annotated[
-        int | None, typer.Option(min=0, metavar="DAYS", help="Erase all that ended more than this many days ago.")
+        int | None, typer.Option(min=0, max=MAX_DAYS, metavar="DAYS", help="Erase all that ended more than this many days ago.")
     ] = None,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -103,20 +103,11 @@ def _purge_by_id(ids: list[str], *, yes: bool, url: str | None, data_dir: "Path 
 
 
 def _with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: "Path | None") -> Result:
-    """Run `work` on the database and let go of it again."""
-    from tarsy.db.connection import create_engine  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.db.embedded import open_database  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.db.migrate import upgrade  # noqa: PLC0415 - with the rest
+    """Run `work` on the database, brought up to date, and let go of it again."""
+    from tarsy.db.migrate import upgrade  # noqa: PLC0415 - heavy, imported on first use
 
-    settings = process_settings(database_url=url, data_dir=data_dir)
+    async def upgraded(engine: "AsyncEngine") -> Result:
+        await upgrade(engine)
+        return await work(engine)
 
-    async def run() -> Result:
-        async with open_database(settings.database_url, settings.data_dir) as address:
-            engine = create_engine(address)
-            try:
-                await upgrade(engine)
-                return await work(engine)
-            finally:
-                await engine.dispose()
-
-    return anyio.run(run)
+    return with_engine(upgraded, url, data_dir)

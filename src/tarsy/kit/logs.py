@@ -1,6 +1,7 @@
 """One line per event, with its fields: for people on a terminal, as JSON elsewhere."""
 
 import logging
+import os
 import sys
 
 import structlog
@@ -10,7 +11,7 @@ def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO) ->
     """Send structured logs to standard error. Tracebacks come without the values of variables: those can be secret."""
     to_terminal = sys.stderr.isatty() if as_json is None else not as_json
     renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        structlog.dev.ConsoleRenderer(colors=not os.environ.get("NO_COLOR"), exception_formatter=structlog.dev.plain_traceback)
         if to_terminal
         else structlog.processors.JSONRenderer()
     )
