@@ -58,6 +58,7 @@ WORLD = World.model_validate(
         (lambda: nodes.nodes_describe(WORLD, "worker-z9"), "Nodes: worker-a1"),
         (lambda: metrics.metrics_query(WORLD, "rate(load[5m])", 60), "write a plain selector"),
         (lambda: metrics.metrics_query(WORLD, "lode", 60), "Metrics: load"),
+        (lambda: metrics.metrics_query(WORLD, 'load{node=~"["}', 60), '"[" is not a regular expression'),
         (lambda: events.events_list(WORLD, "nowhere", "", ""), "not found"),
         (lambda: network.flows_list(WORLD, "shop", "ghost"), 'no pod matches "ghost"'),
         (lambda: access.rbac_get(WORLD, "shop", "default"), "There are none in this namespace."),

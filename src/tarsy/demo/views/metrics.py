@@ -47,7 +47,13 @@ def _parse(query: str) -> tuple[str, list[tuple[str, str, str]]]:
             f'cannot read "{query}": write a plain selector such as up{{namespace="shop"}}. '
             "Functions, ranges and arithmetic are not supported; rates are stored as series of their own (see metrics_list)."
         )
-    return selector["metric"], [(found["label"], found["sign"], found["value"]) for found in matchers if found]
+    found = [(matcher["label"], matcher["sign"], matcher["value"]) for matcher in matchers if matcher]
+    for _, _, value in (entry for entry in found if "~" in entry[1]):
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise NotThereError(f'"{value}" is not a regular expression: {error}') from error
+    return selector["metric"], found
 
 
 def _fits(actual: str, sign: str, wanted: str) -> bool:
