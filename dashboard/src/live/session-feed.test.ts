@@ -39,7 +39,9 @@ const overflow: LiveMessage = { type: "catchup.overflow", channel: "session:s", 
 function setUp(...answers: (LoadedTimeline | Error)[]) {
   let listener: Listener = () => undefined;
   const watched: (number | null)[] = [];
+  const retell = vi.fn<(channel: string) => void>();
   const socket = {
+    retell,
     watch: (_: string, heard: Listener, from: number | null) => {
       listener = heard;
       watched.push(from);
@@ -52,7 +54,7 @@ function setUp(...answers: (LoadedTimeline | Error)[]) {
   });
   const feed = new SessionFeed(socket, "s", load);
   const texts = () => feed.snapshot().buffer.events.map(({ content }) => content);
-  return { feed, load, watched, texts, say: (...messages: LiveMessage[]) => messages.forEach((message) => listener(message)) };
+  return { feed, load, watched, retell, texts, say: (...messages: LiveMessage[]) => messages.forEach((message) => listener(message)) };
 }
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
@@ -92,6 +94,45 @@ test("an overflow loads again, and what comes meanwhile is applied on top", asyn
   expect(load).toHaveBeenCalledTimes(2);
   expect(texts()).toEqual(["missed", "tail"]);
   expect(watched).toEqual([1]);
+});
+
+test("a text that begins among what was missed is asked for from its beginning", async () => {
+  const { feed, say, texts, load, retell } = setUp({ events: [], lastEventId: 1 }, { events: [event("a")], lastEventId: 300 });
+  feed.start(() => undefined);
+  await settled();
+  // In one frame: nobody knows the event yet that the text belongs to.
+  say(overflow, chunk(0, "so far"));
+  frame();
+  await settled();
+  expect(retell).toHaveBeenCalledExactlyOnceWith("session:s");
+  say(chunk(0, "so far"), chunk(6, ", so good"));
+  frame();
+  expect(texts()).toEqual(["so far, so good"]);
+  expect(load).toHaveBeenCalledTimes(2);
+});
+
+test("a reload that fails is not repeated with every frame", async () => {
+  const { feed, say, load } = setUp({ events: [event("a")], lastEventId: 1 }, new Error("503"));
+  const stop = feed.start(() => undefined);
+  await settled();
+  say(overflow);
+  frame();
+  await settled();
+  say(chunk(0, "a"));
+  frame();
+  say(chunk(1, "b"));
+  frame();
+  expect(load).toHaveBeenCalledTimes(2);
+  stop();
+});
+
+test("a page that is hidden before its next frame hears all the same", async () => {
+  const { feed, say, texts } = setUp({ events: [event("a")], lastEventId: 1 });
+  feed.start(() => undefined);
+  await settled();
+  say(chunk(0, "unseen"));
+  // No frame comes.
+  await vi.waitFor(() => expect(texts()).toEqual(["unseen"]));
 });
 
 test("others are told of every message", async () => {

@@ -18,8 +18,8 @@ export interface FeedState {
 }
 
 const RELOAD_AFTER_FAILURE_MS = 3_000;
-// A hidden page gets no animation frames.
-const HIDDEN_FRAME_MS = 250;
+// A hidden page gets no animation frames, not even the one that it asked for before it was hidden.
+const LATEST_FRAME_MS = 250;
 
 export class SessionFeed {
   private state: FeedState = { buffer: EMPTY_TIMELINE, phase: "loading", error: null };
@@ -58,6 +58,7 @@ export class SessionFeed {
     this.frame = null;
     this.pending = [];
     clearTimeout(this.retry);
+    this.retry = undefined;
   }
 
   readonly snapshot = (): FeedState => this.state;
@@ -83,13 +84,18 @@ export class SessionFeed {
   private arrived(timeline: LoadedTimeline): void {
     if (this.stopped) return;
     this.become({ buffer: loaded(timeline.events, this.state.buffer), phase: "ready", error: null });
-    this.unwatch ??= this.socket.watch(this.channel, (message) => this.received(message), timeline.lastEventId);
+    // Texts that are being written are not stored: those of events that we did not know of were told in vain.
+    if (this.unwatch) this.socket.retell(this.channel);
+    else this.unwatch = this.socket.watch(this.channel, (message) => this.received(message), timeline.lastEventId);
   }
 
   private failed(error: unknown): void {
     if (this.stopped) return;
     this.become({ ...this.state, phase: this.state.phase === "ready" ? "ready" : "failed", error });
-    this.retry = setTimeout(() => void this.reload(), RELOAD_AFTER_FAILURE_MS);
+    this.retry = setTimeout(() => {
+      this.retry = undefined;
+      void this.reload();
+    }, RELOAD_AFTER_FAILURE_MS);
   }
 
   private received(message: LiveMessage): void {
@@ -101,16 +107,16 @@ export class SessionFeed {
   private schedule(): void {
     if (this.frame || this.stopped) return;
     const flush = () => {
+      this.frame?.();
       this.frame = null;
       this.flush();
     };
-    if (document.hidden) {
-      const timer = setTimeout(flush, HIDDEN_FRAME_MS);
-      this.frame = () => clearTimeout(timer);
-    } else {
-      const request = requestAnimationFrame(flush);
-      this.frame = () => cancelAnimationFrame(request);
-    }
+    const request = requestAnimationFrame(flush);
+    const timer = setTimeout(flush, LATEST_FRAME_MS);
+    this.frame = () => {
+      cancelAnimationFrame(request);
+      clearTimeout(timer);
+    };
   }
 
   private flush(): void {
@@ -120,7 +126,7 @@ export class SessionFeed {
     const buffer = applyMessages(this.state.buffer, batch);
     if (buffer !== this.state.buffer) this.become({ ...this.state, buffer });
     this.heard(batch);
-    if (buffer.incomplete) void this.reload();
+    if (buffer.incomplete && this.retry === undefined) void this.reload();
   }
 
   private become(state: FeedState): void {

@@ -124,6 +124,43 @@ test("a connection that no longer answers is given up and opened anew", () => {
   expect(HandSocket.made).toHaveLength(2);
 });
 
+test("a connection that does not come about is given up and tried anew", () => {
+  const socket = makeSocket();
+  socket.watch("sessions", () => undefined);
+  const hanging = latest();
+  vi.advanceTimersByTime(15_000);
+  expect(socket.state()).toBe("lost");
+  // The browser's own word about it comes when it comes.
+  hanging.drop();
+  vi.advanceTimersByTime(500);
+  expect(HandSocket.made).toHaveLength(2);
+  latest().open();
+  vi.advanceTimersByTime(10_000);
+  expect(HandSocket.made).toHaveLength(2);
+});
+
+test("connections that are closed before anything is said are not tried ever faster", () => {
+  makeSocket().watch("sessions", () => undefined);
+  for (let attempt = 0; attempt < 6; attempt += 1) {
+    latest().open();
+    latest().drop();
+    vi.advanceTimersByTime(10_000);
+  }
+  const tried = HandSocket.made.length;
+  latest().open();
+  latest().drop();
+  vi.advanceTimersByTime(4_000);
+  expect(HandSocket.made).toHaveLength(tried);
+});
+
+test("what is being written is told again from its beginning", () => {
+  const socket = makeSocket();
+  socket.watch("session:s", () => undefined, 10);
+  latest().open();
+  socket.retell("session:s");
+  expect(latest().sent.at(-1)).toEqual({ action: "catchup", channel: "session:s", last_event_id: 10 });
+});
+
 test("attempts become rarer, never rarer than every ten seconds, and are spread", () => {
   expect(reconnectDelay(0, 0)).toBe(200);
   expect(reconnectDelay(0, 0.999)).toBe(400);

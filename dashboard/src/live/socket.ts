@@ -15,6 +15,8 @@ interface Channel {
 // The server closes silent connections after a minute; proxies often do after less.
 const PING_EVERY_MS = 20_000;
 const PONG_WITHIN_MS = 8_000;
+// A network that swallows packets lets an attempt hang for minutes, long after it has come back.
+const OPEN_WITHIN_MS = 15_000;
 
 export class LiveSocket {
   private readonly url: string;
@@ -52,6 +54,12 @@ export class LiveSocket {
     return () => this.unwatch(name, channel, listener);
   }
 
+  /** Hear again what follows the newest event that was seen, and the whole of each text that is being written. */
+  retell(name: string): void {
+    const lastEventId = this.channels.get(name)?.lastEventId ?? null;
+    if (lastEventId !== null) this.send({ action: "catchup", channel: name, last_event_id: lastEventId });
+  }
+
   /** Do not wait for the next attempt: the network is back, or somebody looks at the page again. */
   readonly hurry = (): void => {
     if (this.current === "open") this.ping();
@@ -73,10 +81,11 @@ export class LiveSocket {
     socket.onopen = () => this.opened();
     socket.onmessage = (frame: MessageEvent<string>) => this.received(frame.data);
     socket.onclose = () => this.closed(socket);
+    this.giveUpAfter(OPEN_WITHIN_MS, socket);
   }
 
   private opened(): void {
-    this.failures = 0;
+    clearTimeout(this.deadline);
     for (const [name, channel] of this.channels) this.subscribe(name, channel);
     this.heartbeat = setInterval(() => this.ping(), PING_EVERY_MS);
     this.become("open");
@@ -84,6 +93,7 @@ export class LiveSocket {
 
   private closed(socket: WebSocket): void {
     if (socket !== this.socket) return;
+    this.socket = null;
     clearInterval(this.heartbeat);
     clearTimeout(this.deadline);
     this.become("lost");
@@ -92,17 +102,22 @@ export class LiveSocket {
   }
 
   private ping(): void {
-    const socket = this.socket;
     this.send({ action: "ping" });
+    if (this.socket) this.giveUpAfter(PONG_WITHIN_MS, this.socket);
+  }
+
+  private giveUpAfter(ms: number, socket: WebSocket): void {
     clearTimeout(this.deadline);
     this.deadline = setTimeout(() => {
-      socket?.close();
-      if (socket) this.closed(socket);
-    }, PONG_WITHIN_MS);
+      socket.close();
+      this.closed(socket);
+    }, ms);
   }
 
   private received(text: string): void {
     clearTimeout(this.deadline);
+    // Not when it opens: a proxy may take the connection of a server that is not there.
+    this.failures = 0;
     const message = parseLiveMessage(text);
     const name = message && channelOf(message);
     const channel = name ? this.channels.get(name) : undefined;
