@@ -5,36 +5,17 @@ import ToggleButton from "@mui/material/ToggleButton";
 import Typography from "@mui/material/Typography";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { WrapText } from "lucide-react";
-import { memo, useMemo, useRef, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { CopyIcon } from "./copy-button";
+import { DataLine, LINE_COLORS } from "./data-line";
 import { MONO } from "./fonts";
 import { formatBytes, plural } from "./format";
-import type { DataFormat, TokenKind } from "./structured-text";
-import { readable, tokensOf } from "./structured-text";
+import type { DataFormat } from "./structured-text";
+import { readable } from "./structured-text";
 
 const LINE_PX = 19;
 // Below this many lines it is cheaper to have them all.
 const VIRTUAL_FROM = 300;
-
-const TOKEN_COLOR = {
-  name: "code.name",
-  string: "code.string",
-  number: "code.number",
-  keyword: "code.keyword",
-  comment: "text.secondary",
-  plain: "text.primary",
-} satisfies Record<TokenKind, string>;
-
-const COLORS = Object.fromEntries(Object.entries(TOKEN_COLOR).map(([kind, color]) => [`& .t-${kind}`, { color }]));
-
-const Line = memo(function Line({ text, format }: { text: string; format: DataFormat }) {
-  if (format === "text") return <>{text === "" ? " " : text}</>;
-  return tokensOf(text === "" ? " " : text, format).map((token, index) => (
-    <span key={index} className={`t-${token.kind}`}>
-      {token.text}
-    </span>
-  ));
-});
 
 interface DataViewProps {
   text: string;
@@ -77,14 +58,14 @@ interface LinesProps {
   format: DataFormat;
 }
 
-const BODY = { fontFamily: MONO, fontSize: "0.78rem", lineHeight: `${LINE_PX}px`, overflow: "auto", m: 0, py: 1, ...COLORS };
+const BODY = { fontFamily: MONO, fontSize: "0.78rem", lineHeight: `${LINE_PX}px`, overflow: "auto", m: 0, py: 1, ...LINE_COLORS };
 
 function FewLines({ lines, label, maxHeight, format, wrap }: LinesProps & { wrap: boolean }) {
   return (
     <Box component="pre" tabIndex={0} role="region" aria-label={label} sx={{ ...BODY, maxHeight, px: 1.25, whiteSpace: wrap ? "pre-wrap" : "pre", overflowWrap: "anywhere" }}>
       {lines.map((line, index) => (
         <div key={index}>
-          <Line text={line} format={format} />
+          <DataLine text={line} format={format} />
         </div>
       ))}
     </Box>
@@ -99,7 +80,7 @@ function ManyLines({ lines, label, maxHeight, format }: LinesProps) {
       <Box sx={{ position: "relative" }} style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map((item) => (
           <Box key={item.key} sx={{ position: "absolute", left: 0, px: 1.25, whiteSpace: "pre" }} style={{ transform: `translateY(${item.start}px)` }}>
-            <Line text={lines[item.index] ?? ""} format={format} />
+            <DataLine text={lines[item.index] ?? ""} format={format} />
           </Box>
         ))}
       </Box>

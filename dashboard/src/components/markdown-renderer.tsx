@@ -19,6 +19,20 @@ const LANGUAGES = { bash, sh: bash, shell: bash, console: bash, diff, go, ini, t
 const REHYPE: Options["rehypePlugins"] = [rehypeSanitize, [rehypeHighlight, { languages: LANGUAGES, detect: false }]];
 const REMARK: Options["remarkPlugins"] = [remarkGfm];
 
+const LINE_BREAK = /^<br\s*\/?>$/i;
+const HOLDS_BLOCKS: ReadonlySet<string> = new Set(["root", "blockquote", "listItem", "footnoteDefinition"]);
+
+/** Tags are shown, not obeyed and not left out: what looks like one is mostly a word to fill in, such as `<pod-name>`. */
+const AS_TEXT: Options["remarkRehypeOptions"] = {
+  handlers: {
+    html(_, { value }: { value: string }, parent: { type: string } | undefined) {
+      if (LINE_BREAK.test(value)) return { type: "element", tagName: "br", properties: {}, children: [] };
+      const text = { type: "text" as const, value };
+      return parent && HOLDS_BLOCKS.has(parent.type) ? { type: "element", tagName: "p", properties: {}, children: [text] } : text;
+    },
+  },
+};
+
 const COMPONENTS: Options["components"] = {
   a: ({ href, children }) => (
     <a href={href} target="_blank" rel="noreferrer noopener nofollow">
@@ -40,7 +54,7 @@ const COMPONENTS: Options["components"] = {
 
 export default function MarkdownRenderer({ text }: { text: string }) {
   return (
-    <ReactMarkdown remarkPlugins={REMARK} rehypePlugins={REHYPE} components={COMPONENTS}>
+    <ReactMarkdown remarkPlugins={REMARK} remarkRehypeOptions={AS_TEXT} rehypePlugins={REHYPE} components={COMPONENTS}>
       {text}
     </ReactMarkdown>
   );

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { cleanup, render, screen } from "@testing-library/react";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Markdown } from "./markdown";
 import { markdownBlocks } from "./markdown-blocks";
 import MarkdownRenderer from "./markdown-renderer";
@@ -20,10 +20,30 @@ describe("what a model writes cannot do harm", () => {
     expect(container.querySelector("script, iframe, img, [onerror], [style], [href^='javascript']")).toBeNull();
   });
 
+  test("nesting without end is shown as it is", async () => {
+    const quiet = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const text = `${">".repeat(6_000)} deep`;
+    const { container } = render(<Markdown text={text} />);
+    await vi.waitFor(() => expect(quiet).toHaveBeenCalled(), 20_000);
+    expect(container.textContent).toBe(text);
+  }, 30_000);
+
   test("a picture from elsewhere is a link: loading it would tell elsewhere who reads", () => {
     const { container } = render(<MarkdownRenderer text="before ![chart](https://elsewhere.example/pixel.png)" />);
     expect(container.querySelector("img")).toBeNull();
     expect(screen.getByRole("link", { name: "chart" }).getAttribute("href")).toBe("https://elsewhere.example/pixel.png");
+  });
+});
+
+describe("what looks like a tag is read, not lost", () => {
+  test.each([
+    ["a word to fill in", "kubectl logs <pod-name> -n <namespace>", "kubectl logs <pod-name> -n <namespace>"],
+    ["a block", "<details>\nThe disk is full.\n</details>\n\nAfter", "<details>\nThe disk is full.\n</details>\nAfter"],
+    ["a line break", "one<br>two", "onetwo"],
+  ])("%s", (_, text, shown) => {
+    const { container } = render(<MarkdownRenderer text={text} />);
+    expect(container.textContent).toBe(shown);
+    expect(container.querySelectorAll("br")).toHaveLength(text.includes("<br>") ? 1 : 0);
   });
 });
 

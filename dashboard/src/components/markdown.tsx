@@ -1,24 +1,41 @@
 /** Markdown from models and tools: untrusted, therefore sanitised. The renderer is loaded when it is first needed. */
 import Box from "@mui/material/Box";
-import { lazy, memo, Suspense } from "react";
+import type { ReactNode } from "react";
+import { Component, lazy, memo, Suspense } from "react";
 import { markdownBlocks } from "./markdown-blocks";
 import { PROSE_CLASS } from "./prose";
 
 const Rendered = lazy(() => import("./markdown-renderer"));
 
 const Block = memo(function Block({ text }: { text: string }) {
+  const plain = <Box sx={{ whiteSpace: "pre-wrap" }}>{text}</Box>;
   return (
-    <Suspense fallback={<Box sx={{ whiteSpace: "pre-wrap" }}>{text}</Box>}>
-      <Rendered text={text} />
-    </Suspense>
+    <Otherwise show={plain}>
+      <Suspense fallback={plain}>
+        <Rendered text={text} />
+      </Suspense>
+    </Otherwise>
   );
 });
+
+/** Text that is nested too deeply to be rendered, or whose renderer cannot be loaded, must not take the page with it. */
+class Otherwise extends Component<{ show: ReactNode; children: ReactNode }, { failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError() {
+    return { failed: true };
+  }
+
+  override render() {
+    return this.state.failed ? this.props.show : this.props.children;
+  }
+}
 
 /** While `growing`, finished paragraphs are not rendered again: the cost of a token does not grow with the text. */
 export function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
   const blocks = growing ? markdownBlocks(text) : [text];
   return (
-    <div className={PROSE_CLASS}>
+    <div className={PROSE_CLASS} dir="auto">
       {blocks.map((block, index) => (
         <Block key={index} text={block} />
       ))}

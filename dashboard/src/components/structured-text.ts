@@ -26,10 +26,34 @@ export function prettyJson(text: string): string | null {
   const start = text.trimStart()[0];
   if (start !== "{" && start !== "[") return null;
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    JSON.parse(text);
   } catch {
     return null;
   }
+  return laidOut(text);
+}
+
+const STRING = /"(?:[^"\\]+|\\.)*"/.source;
+const JSON_PART = new RegExp(`${STRING}|[{}[\\],:]|[^\\s{}[\\],:"]+`, "g");
+// Deeper than this nobody counts levels, and the indentation would outgrow the text.
+const DEEPEST = 40;
+
+/** Only white space changes: a number written anew would lose the digits beyond the sixteenth. */
+function laidOut(json: string): string {
+  const parts: string[] = [];
+  let depth = 0;
+  let opened = false;
+  const line = () => parts.push("\n", "  ".repeat(Math.min(depth, DEEPEST)));
+  for (const [part] of json.matchAll(JSON_PART)) {
+    const closes = part === "}" || part === "]";
+    if (closes) depth -= 1;
+    if (opened !== closes) line();
+    parts.push(part === ":" ? ": " : part);
+    if (part === ",") line();
+    opened = part === "{" || part === "[";
+    if (opened) depth += 1;
+  }
+  return parts.join("");
 }
 
 export function looksLikeYaml(text: string): boolean {
@@ -39,7 +63,7 @@ export function looksLikeYaml(text: string): boolean {
   return matching / lines.length > 0.8;
 }
 
-const JSON_TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
+const JSON_TOKEN = new RegExp(`(${STRING})(\\s*:)?|(-?\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?)|\\b(true|false|null)\\b`, "g");
 const YAML_NAME = /^(\s*(?:- )*)([\w."'/-]+(?: [\w."'/-]+)*)(:)(?= |$)(.*)$/;
 const YAML_VALUE = /^(\s*)(?:("(?:[^"\\]|\\.)*"|'[^']*')|(-?\d+(?:\.\d+)?)|(true|false|null|yes|no|~))(\s*)$/;
 

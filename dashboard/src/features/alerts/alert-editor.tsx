@@ -4,9 +4,10 @@ import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
+import { DataLine, LINE_COLORS } from "@/components/data-line";
 import { MONO } from "@/components/fonts";
 import { formatBytes } from "@/components/format";
-import { prettyJson, tokensOf } from "@/components/structured-text";
+import { prettyJson } from "@/components/structured-text";
 import type { TextCheck } from "./text-check";
 import { checkText } from "./text-check";
 
@@ -34,8 +35,10 @@ export function AlertEditor({ value, onChange, invalid }: { value: string; onCha
         />
       </Box>
       <Stack direction="row" sx={{ alignItems: "center", gap: 1, minHeight: 34 }}>
-        <Typography id="alert-check" variant="caption" sx={{ flex: 1, color: check.problem ? "warning.main" : "text.secondary" }} role="status">
-          {describe(check, value)}
+        <Typography id="alert-check" variant="caption" component="div" sx={{ flex: 1, color: check.problem ? "warning.main" : "text.secondary" }}>
+          <span role="status">{describe(check, value)}</span>
+          {/* Outside of what is read aloud when it changes: it does with every key. */}
+          {value.trim() !== "" && ` · ${formatBytes(value.length)}`}
         </Typography>
         {check.format === "json" && !check.problem && (
           <Button size="small" onClick={() => onChange(prettyJson(value) ?? value)}>
@@ -50,24 +53,19 @@ export function AlertEditor({ value, onChange, invalid }: { value: string; onCha
 function describe(check: TextCheck, value: string): string {
   if (value.trim() === "") return "Anything your monitoring sends. It is passed on as it is.";
   const name = { json: "JSON", yaml: "YAML", text: "Plain text" }[check.format];
-  return check.problem ? `Looks like ${name}, but ${check.problem}. It can be submitted all the same.` : `${name} · ${formatBytes(value.length)}`;
+  return check.problem ? `Looks like ${name}, but ${check.problem}. It can be submitted all the same.` : name;
 }
 
 function Coloured({ text, check }: { text: string; check: TextCheck }) {
   const shown = useDeferredValue(text);
-  const lines = useMemo(() => (shown.length > COLOURED_UP_TO ? null : shown.split("\n").map((line) => tokensOf(line, check.format))), [shown, check.format]);
-  const colors = Object.fromEntries(["name", "string", "number", "keyword"].map((kind) => [`& .t-${kind}`, { color: `code.${kind}` }]));
+  const lines = useMemo(() => (shown.length > COLOURED_UP_TO ? null : shown.split("\n")), [shown]);
   return (
-    <Box component="pre" aria-hidden sx={{ ...SHARED, minHeight: 260, pointerEvents: "none", ...colors, "& .t-comment": { color: "text.secondary" } }}>
+    <Box component="pre" aria-hidden sx={{ ...SHARED, minHeight: 260, pointerEvents: "none", ...LINE_COLORS }}>
       {lines === null
         ? text
-        : lines.map((tokens, index) => (
+        : lines.map((line, index) => (
             <span key={index}>
-              {tokens.map((token, at) => (
-                <span key={at} className={`t-${token.kind}`}>
-                  {token.text}
-                </span>
-              ))}
+              <DataLine text={line} format={check.format} />
               {"\n"}
             </span>
           ))}
