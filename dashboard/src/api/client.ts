@@ -1,9 +1,16 @@
 /** The HTTP client, and what an answer that is not a success becomes. */
 import createClient from "openapi-fetch";
+import { serverTimeIs } from "@/components/now";
 import type { paths } from "@/wire/schema";
 import type { Problem } from "@/wire/types";
 
 export const api = createClient<paths>({ baseUrl: window.location.origin });
+
+api.use({
+  onResponse: ({ response }) => serverTimeIs(Date.parse(response.headers.get("date") ?? "")),
+  // That is what browsers throw when they get no answer.
+  onError: ({ error }) => (error instanceof TypeError ? new Error("The server cannot be reached.", { cause: error }) : undefined),
+});
 
 /** The server refused, and says why in words for a person. */
 export class ApiError extends Error {

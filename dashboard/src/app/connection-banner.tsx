@@ -1,15 +1,20 @@
 /** Says so when what the page shows may be out of date. */
 import Alert from "@mui/material/Alert";
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { me } from "@/api/account";
 import { useConnectionState } from "@/live/connection";
 
 // A blink of the connection is nobody's business.
 const PATIENCE_MS = 1_200;
+// A handshake that is refused looks like a server that is gone; this tells whether we have to log in again.
+const ASK_WHO_EVERY_MS = 5_000;
 
 export function ConnectionBanner() {
   const state = useConnectionState();
   const [shown, setShown] = useState(false);
   if (state === "open" && shown) setShown(false);
+  useQuery({ ...me, refetchInterval: shown ? ASK_WHO_EVERY_MS : false, refetchIntervalInBackground: true });
   useEffect(() => {
     if (state === "open") return;
     const timer = setTimeout(() => setShown(true), PATIENCE_MS);

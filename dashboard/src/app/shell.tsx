@@ -4,7 +4,7 @@ import Button from "@mui/material/Button";
 import IconButton from "@mui/material/IconButton";
 import { useColorScheme } from "@mui/material/styles";
 import Tooltip from "@mui/material/Tooltip";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
 import { Activity, BookOpen, LogOut, Moon, Plus, Sun } from "lucide-react";
 import { logout, me } from "@/api/account";
@@ -23,12 +23,18 @@ const NAV = {
   "&[data-status=active]": { color: "text.primary", bgcolor: "action.selected" },
 } as const;
 
+/** Not by the address: the page would be another one to go back to. */
+function skip(event: React.MouseEvent): void {
+  event.preventDefault();
+  document.getElementById("content")?.focus();
+}
+
 export function Shell() {
   return (
     <>
-      <BareLink to="." hash="content" sx={{ position: "absolute", left: -9999, "&:focus": { left: 8, top: 8, zIndex: 10, bgcolor: "background.paper", p: 1 } }}>
+      <Box component="a" href="#content" onClick={skip} sx={{ position: "absolute", left: -9999, "&:focus": { left: 8, top: 8, zIndex: 10, bgcolor: "background.paper", p: 1 } }}>
         Skip to the content
-      </BareLink>
+      </Box>
       <Box component="header" sx={{ borderBottom: 1, borderColor: "divider", bgcolor: "background.paper" }}>
         <Box component="nav" aria-label="Main" sx={{ display: "flex", alignItems: "center", gap: { xs: 0.5, sm: 1 }, px: { xs: 1.5, sm: 3 }, height: 52, maxWidth: 1680, mx: "auto" }}>
           <BareLink to="/" search={{}} aria-label="TARSy" sx={{ display: "inline-flex", alignItems: "center", gap: 0.75, fontWeight: 700, fontSize: "1.05rem", color: "text.primary", textDecoration: "none", mr: { xs: 0.5, sm: 2 } }}>
@@ -87,9 +93,9 @@ function ThemeToggle() {
 }
 
 function Account() {
-  const client = useQueryClient();
   const { data } = useQuery(me);
-  const leave = useMutation({ mutationFn: logout, onSuccess: () => client.invalidateQueries() });
+  // Nothing of what was shown stays behind, nor the live connection, which was let in as somebody.
+  const leave = useMutation({ mutationFn: logout, onSuccess: () => window.location.reload() });
   if (data?.identified_by !== "cookie") return null;
   return (
     <Button size="small" color="inherit" startIcon={<LogOut size={15} />} onClick={() => leave.mutate()}>

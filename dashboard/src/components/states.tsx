@@ -29,16 +29,12 @@ export function Nothing({ title, children, action }: { title: string; children?:
   );
 }
 
-export function messageOf(error: unknown): string {
-  if (error instanceof TypeError) return "The server cannot be reached.";
-  return error instanceof Error ? error.message : String(error);
-}
-
 export function Failure({ what, error, onRetry }: { what: string; error: unknown; onRetry?: () => void }) {
   return (
     <Alert
       severity="error"
       variant="outlined"
+      sx={{ overflowWrap: "anywhere" }}
       action={
         onRetry && (
           <Button color="inherit" size="small" onClick={onRetry}>
@@ -47,7 +43,7 @@ export function Failure({ what, error, onRetry }: { what: string; error: unknown
         )
       }
     >
-      <strong>{what}</strong> {messageOf(error)}
+      <strong>{what}</strong> {error instanceof Error ? error.message : String(error)}
     </Alert>
   );
 }

@@ -4,11 +4,12 @@ import re
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, WebSocketRoute, expect
 
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
@@ -66,6 +67,37 @@ def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP, da
         assert hosts <= {urlsplit(url).netloc, ""}, hosts
     finally:
         context.close()
+
+
+@dataclass(slots=True)
+class Network:
+    """The live connection of a page, which the test can cut and mend."""
+
+    broken: bool = False
+    open: list[WebSocketRoute] = field(default_factory=list[WebSocketRoute])
+
+    @classmethod
+    def of(cls, page: Page) -> "Network":
+        network = cls()
+
+        # A function: Playwright wants to leave a note on it, for which the slots of a value have no room.
+        def accept(connection: WebSocketRoute) -> None:
+            network.accept(connection)
+
+        page.route_web_socket("**/ws", accept)
+        return network
+
+    def accept(self, connection: WebSocketRoute) -> None:
+        if self.broken:
+            connection.close(code=1012)
+            return
+        connection.connect_to_server()
+        self.open.append(connection)
+
+    def cut(self) -> None:
+        self.broken = True
+        for connection in self.open:
+            connection.close(code=1012)
 
 
 def use_theme(page: Page, *, dark: bool) -> None:

@@ -1,13 +1,14 @@
 """What the network does to a page, and what the page does about it."""
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
-from e2e.dashboard.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture
+from e2e.dashboard.browser import PATIENCE_MS, Network, assert_accessible, expect_status, open_page, picture
 from e2e.dashboard.conftest import SPEED, submit
 from e2e.tarsy_process import Served, served
 
@@ -40,10 +41,23 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
             expect_status(page, "Completed")
 
 
-def test_a_server_that_wants_a_login_shows_nothing_before(browser: Browser, server: Served, tmp_path: Path) -> None:
-    # A second process on the same database.
+@pytest.fixture(scope="module")
+def guarded(server: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A second process on the same database."""
     env = {"TARSY_DATA_DIR": server.env["TARSY_DATA_DIR"], "TARSY_API_TOKENS": f"ada={TOKEN}"}
-    with served(tmp_path, "--role", "api", env=env) as guarded, open_page(browser, guarded.url) as page:
+    with served(tmp_path_factory.mktemp("guarded"), "--role", "api", env=env) as running:
+        yield running
+
+
+def log_in(page: Page) -> None:
+    expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+    page.get_by_label("API token").fill(TOKEN)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Log in to TARSy")).to_have_count(0)
+
+
+def test_a_server_that_wants_a_login_shows_nothing_before(browser: Browser, guarded: Served) -> None:
+    with open_page(browser, guarded.url) as page:
         page.goto("/")
         expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
         assert_accessible(page)
@@ -51,8 +65,29 @@ def test_a_server_that_wants_a_login_shows_nothing_before(browser: Browser, serv
         page.get_by_label("API token").fill("wrong")
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_text("You were not let in.")).to_be_visible()
-        page.get_by_label("API token").fill(TOKEN)
-        page.get_by_role("button", name="Log in").click()
+        log_in(page)
         expect(page.get_by_role("link", name="New alert")).to_be_visible()
         page.get_by_role("button", name="Log out").click()
         expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+        expect(page.get_by_role("link", name="New alert", include_hidden=True)).to_have_count(0)
+
+
+def test_a_login_that_runs_out_is_asked_for_again_and_takes_nothing_along(browser: Browser, guarded: Served) -> None:
+    with open_page(browser, guarded.url) as page:
+        network = Network.of(page)
+        page.goto("/alerts/new")
+        log_in(page)
+        page.get_by_label("Alert text").fill("Written with care.")
+        page.context.clear_cookies()
+        page.get_by_role("button", name="Submit alert").click()
+        log_in(page)
+        expect(page.get_by_label("Alert text")).to_have_value("Written with care.")
+
+        # Nobody does anything: the live connection is lost, and nobody is let in again without a login.
+        page.get_by_role("link", name="Sessions").click()
+        expect(page.get_by_role("region", name="Ended sessions").or_(page.get_by_text("No investigations yet"))).to_be_visible()
+        page.context.clear_cookies()
+        network.cut()
+        network.broken = False
+        log_in(page)
+        expect(page.get_by_text("Connection lost")).to_have_count(0)

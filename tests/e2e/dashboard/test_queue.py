@@ -2,49 +2,17 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+from playwright.sync_api import Browser, expect
 
-from e2e.dashboard.browser import PATIENCE_MS, expect_status, open_page, picture
+from e2e.dashboard.browser import PATIENCE_MS, Network, expect_status, open_page, picture
 from e2e.dashboard.conftest import wait_for_end
 from e2e.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
 Silent = Callable[..., str]
-
-
-@dataclass(slots=True)
-class Network:
-    """The live connection of a page, which the test can cut and mend."""
-
-    broken: bool = False
-    open: list[WebSocketRoute] = field(default_factory=list[WebSocketRoute])
-
-    @classmethod
-    def of(cls, page: Page) -> "Network":
-        network = cls()
-
-        # A function: Playwright wants to leave a note on it, for which the slots of a value have no room.
-        def accept(connection: WebSocketRoute) -> None:
-            network.accept(connection)
-
-        page.route_web_socket("**/ws", accept)
-        return network
-
-    def accept(self, connection: WebSocketRoute) -> None:
-        if self.broken:
-            connection.close(code=1012)
-            return
-        connection.connect_to_server()
-        self.open.append(connection)
-
-    def cut(self) -> None:
-        self.broken = True
-        for connection in self.open:
-            connection.close(code=1012)
 
 
 def test_sessions_that_wait_show_their_place_and_move_up(browser: Browser, configured: Served, silent: Silent) -> None:
@@ -75,6 +43,17 @@ def test_sessions_that_wait_show_their_place_and_move_up(browser: Browser, confi
         page.get_by_role("button", name="Cancel", exact=True).click()
         page.get_by_role("button", name="Cancel the session").click()
         expect_status(page, "Cancelled")
+
+
+def test_what_is_being_worked_on_stands_above_a_queue_of_any_length(browser: Browser, configured: Served, silent: Silent) -> None:
+    silent("The one that runs.")
+    for number in range(105):
+        silent(f"In line {number}.")
+    with open_page(browser, configured.url) as page:
+        page.goto("/")
+        active = page.get_by_role("region", name="Active sessions")
+        expect(active.get_by_role("listitem").first).to_contain_text("The one that runs.")
+        expect(active.get_by_text("the newest 100 are shown")).to_be_visible()
 
 
 @pytest.mark.parametrize("address", ["/sessions/{session}", "/"])

@@ -61,6 +61,19 @@ def test_a_list_that_cannot_be_loaded_says_why(browser: Browser, server: Served,
         expect(page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first).to_be_visible()
 
 
+def test_the_content_is_one_key_away_and_the_filters_stay(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto("/?type=sample-dns-outage")
+        expect(page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first).to_be_visible()
+        expect(page).to_have_title("Sessions · TARSy")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("main")).to_be_focused()
+        page.keyboard.press("Tab")
+        expect(page.get_by_label("Search alerts and analyses")).to_be_focused()
+        assert page.url.endswith("/?type=sample-dns-outage")
+
+
 def test_the_keyboard_is_enough(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with open_page(browser, server.url) as page:
         page.goto("/")

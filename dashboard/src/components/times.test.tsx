@@ -1,0 +1,25 @@
+// @vitest-environment jsdom
+import { act, cleanup, render } from "@testing-library/react";
+import { afterEach, expect, test } from "vitest";
+import { serverTimeIs } from "./now";
+import { Elapsed, RelativeTime } from "./times";
+
+afterEach(cleanup);
+
+const MINUTE = 60_000;
+const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+
+test("a machine whose clock goes wrong shows times by the server's", () => {
+  const { container } = render(
+    <>
+      <RelativeTime at={ago(-10 * MINUTE)} /> <Elapsed since={ago(-9 * MINUTE)} until={null} />
+    </>,
+  );
+  act(() => serverTimeIs(Date.now() + 11 * MINUTE));
+  expect(container.textContent).toMatch(/^(59 s|1 m) ago (1 m 5\d s|2 m 0 s)$/);
+  // A moment on the way is no difference.
+  act(() => serverTimeIs(Date.now() + 11 * MINUTE - 1_900));
+  expect(container.textContent).toMatch(/^(59 s|1 m) ago/);
+  act(() => serverTimeIs(Date.now() - 900));
+  expect(container.textContent).toMatch(/^in (9|10) m 0 s$/);
+});
