@@ -1,7 +1,7 @@
 /** Sessions: lists, details, timelines, and what can be done to them. */
 import type { QueryClient } from "@tanstack/react-query";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import type { SessionStatus, TimelineEvent } from "@/wire/types";
+import type { SessionList, SessionStatus, TimelineEvent } from "@/wire/types";
 import { askAnew } from "./ask-anew";
 import { api, expectData } from "./client";
 
@@ -11,13 +11,12 @@ export interface SessionFilter {
   chain_id?: string | undefined;
   text?: string | undefined;
   from?: string | undefined;
-  to?: string | undefined;
 }
 
 export const ACTIVE: SessionStatus[] = ["pending", "in_progress", "cancelling"];
 export const ENDED: SessionStatus[] = ["completed", "failed", "timed_out", "cancelled"];
 const PAGE = 50;
-// More than can run at once anywhere; the queue behind them is counted, not listed.
+// More than can run at once anywhere; of a longer queue the newest are listed.
 const ACTIVE_LIMIT = 100;
 
 export const sessionKeys = {
@@ -30,10 +29,14 @@ export const sessionKeys = {
 export function activeSessions(filter: SessionFilter) {
   return queryOptions({
     queryKey: sessionKeys.active(filter),
-    queryFn: ({ signal }) =>
-      expectData(
-        api.GET("/api/v1/sessions", { params: { query: { ...filter, status: ACTIVE, limit: ACTIVE_LIMIT } }, signal }),
-      ),
+    queryFn: async ({ signal }): Promise<SessionList> => {
+      const page = (status: SessionStatus[]) =>
+        expectData(api.GET("/api/v1/sessions", { params: { query: { ...filter, status, limit: ACTIVE_LIMIT } }, signal }));
+      // Each on its own: the newest come first, and a long queue would leave no room for what is being worked on.
+      const [working, waiting] = await Promise.all([page(["in_progress", "cancelling"]), page(["pending"])]);
+      const begun = new Set(working.sessions.map(({ id }) => id));
+      return { sessions: [...working.sessions, ...waiting.sessions.filter(({ id }) => !begun.has(id))], next_cursor: waiting.next_cursor };
+    },
   });
 }
 

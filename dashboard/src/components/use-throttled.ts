@@ -5,15 +5,16 @@ export function useThrottled(action: () => void, everyMs: number): () => void {
   const act = useEffectEvent(action);
   const request = useRef<() => void>(() => undefined);
   useEffect(() => {
-    let last = 0;
+    // Not by the time of day, which may be set back.
+    let last = -everyMs;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const run = () => {
       timer = undefined;
-      last = Date.now();
+      last = performance.now();
       act();
     };
     request.current = () => {
-      timer ??= setTimeout(run, Math.max(0, last + everyMs - Date.now()));
+      timer ??= setTimeout(run, Math.max(0, last + everyMs - performance.now()));
     };
     return () => clearTimeout(timer);
   }, [everyMs]);

@@ -50,7 +50,7 @@ interface LookProps {
   onLink: (() => void) | undefined;
 }
 
-export function stateNote(event: TimelineEvent): ReactNode {
+function stateNote(event: TimelineEvent): ReactNode {
   switch (event.status) {
     case "streaming":
       return <Elapsed since={event.created_at} until={null} />;
@@ -75,7 +75,7 @@ function Thinking({ event, highlighted, onLink }: LookProps) {
   const note = growing ? stateNote(event) : (stateNote(event) ?? thinkingNote(event));
   return (
     <EntryFrame face={faceOf(event)} title="Thinking" note={note} at={event.created_at} onLink={onLink} highlighted={highlighted} folding={folding}>
-      <Box sx={{ color: "text.secondary", fontSize: "0.85rem", borderLeft: 2, borderColor: "divider", pl: 1.5, mt: 0.5, whiteSpace: "pre-wrap", overflowWrap: "anywhere", lineHeight: 1.55 }}>{event.content}</Box>
+      <Box dir="auto" sx={{ color: "text.secondary", fontSize: "0.85rem", borderLeft: 2, borderColor: "divider", pl: 1.5, mt: 0.5, whiteSpace: "pre-wrap", overflowWrap: "anywhere", lineHeight: 1.55 }}>{event.content}</Box>
     </EntryFrame>
   );
 }

@@ -9,6 +9,7 @@ import type { ReactNode } from "react";
 import { useId, useState } from "react";
 import type { Face } from "@/components/badge";
 import { FaceIcon } from "@/components/badge";
+import { ONE_LINE } from "@/components/clamped";
 import { formatClock, formatExact } from "@/components/format";
 
 interface EntryFrameProps {
@@ -39,7 +40,7 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
   const moment = new Date(at);
   const head = (
     <Box component="span" sx={{ display: "flex", alignItems: "baseline", gap: 1, minWidth: 0 }}>
-      <Box component="span" sx={{ fontWeight: 600, minWidth: 0, overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap", textAlign: "left" }}>
+      <Box component="span" sx={{ ...ONE_LINE, fontWeight: 600, textAlign: "left" }}>
         {title}
       </Box>
       {note && (

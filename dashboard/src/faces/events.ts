@@ -1,7 +1,7 @@
 /** Every kind of timeline event has a face, or this does not compile. */
 import { Binary, Brain, CircleHelp, FileText, Globe, ListTree, MessageSquareText, Microscope, Repeat2, Search, TriangleAlert, Wrench, CircleX } from "lucide-react";
 import type { Face } from "@/components/badge";
-import type { StageType, TimelineEventType } from "@/wire/types";
+import type { TimelineEventType } from "@/wire/types";
 
 export const EVENT_FACES = {
   llm_thinking: { label: "Thinking", tone: "neutral", icon: Brain },
@@ -19,12 +19,3 @@ export const EVENT_FACES = {
   url_context_result: { label: "Web page", tone: "neutral", icon: Globe },
   provider_fallback: { label: "Switched to another model", tone: "warning", icon: Repeat2 },
 } satisfies Record<TimelineEventType, Face>;
-
-export const STAGE_LABELS = {
-  investigation: "Investigation",
-  synthesis: "Synthesis",
-  exec_summary: "Executive summary",
-  chat: "Chat",
-  scoring: "Scoring",
-  action: "Action",
-} satisfies Record<StageType, string>;

@@ -11,7 +11,7 @@ test.each(Object.keys(schema.discriminator.mapping))("%s is understood", (type) 
   expect(parseLiveMessage(JSON.stringify({ type }))).toEqual({ type });
 });
 
-test.each(['{"type": "from.the.future"}', '{"no": "type"}', '"text"', "null", '{"type": 7}'])("%s is left alone", (text) => {
+test.each(['{"type": "from.the.future"}', '{"type": "constructor"}', '{"no": "type"}', '"text"', "null", '{"type": 7}'])("%s is left alone", (text) => {
   expect(parseLiveMessage(text)).toBeNull();
 });
 

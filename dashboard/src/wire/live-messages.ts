@@ -89,7 +89,7 @@ export function parseLiveMessage(text: string): LiveMessage | null {
   const message: unknown = JSON.parse(text);
   if (typeof message !== "object" || message === null || !("type" in message)) return null;
   const { type } = message;
-  return typeof type === "string" && type in TYPES ? (message as LiveMessage) : null;
+  return typeof type === "string" && Object.hasOwn(TYPES, type) ? (message as LiveMessage) : null;
 }
 
 export function channelOf(message: LiveMessage): string | null {

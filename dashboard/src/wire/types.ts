@@ -19,20 +19,16 @@ export type SessionDetail = Schemas["SessionDetail"];
 export type StageView = Schemas["StageView"];
 export type ExecutionView = Schemas["ExecutionView"];
 export type PlannedStage = Schemas["PlannedStage"];
-export type Usage = Schemas["Usage"];
 
 /** A live event is not told its position: events are appended in the order in which they are told. */
 export type TimelineEvent = Omit<Schemas["TimelineEventView"], "position">;
 
 export type ChatMessage = Schemas["ChatMessage"];
 export type Sample = Schemas["Sample"];
-export type AlertTypeItem = Schemas["AlertTypeItem"];
 export type AlertRequest = Schemas["AlertRequest"];
 export type McpSelection = Schemas["McpSelection"];
-export type DefaultTools = Schemas["DefaultTools"];
 export type MCPServerItem = Schemas["MCPServerItem"];
 export type SystemWarningItem = Schemas["SystemWarningItem"];
-export type QueueReport = Schemas["QueueReport"];
 export type LLMCallItem = Schemas["LLMCallItem"];
 export type MCPCallItem = Schemas["MCPCallItem"];
 export type LLMCallDetail = Schemas["LLMCallDetail"];
@@ -40,6 +36,4 @@ export type MCPCallDetail = Schemas["MCPCallDetail"];
 export type SentMessage = Schemas["SentMessageView"];
 export type TraceList = Schemas["TraceList"];
 export type HealthReport = Schemas["HealthReport"];
-export type Score = Schemas["Score"];
 export type Problem = Schemas["Problem"];
-export type Me = Schemas["Me"];

@@ -61,12 +61,20 @@ function withCurrent(names: string[], current: string | undefined): [string, str
 function SearchBox({ text, onText, box }: { text: string; onText: (text: string) => void; box: RefObject<HTMLInputElement | null> }) {
   const [typed, setTyped] = useState(text);
   const [shown, setShown] = useState(text);
+  const [sent, setSent] = useState(text);
   if (text !== shown) {
     setShown(text);
-    setTyped(text);
+    // What we sent comes back later and trimmed: meanwhile somebody may have typed on.
+    if (text !== sent) {
+      setSent(text);
+      setTyped(text);
+    }
   }
   const settle = useEffectEvent(() => {
-    if (typed.trim() !== text) onText(typed.trim());
+    const wanted = typed.trim();
+    if (wanted === text) return;
+    setSent(wanted);
+    onText(wanted);
   });
   useEffect(() => {
     const timer = setTimeout(() => settle(), TYPING_PAUSE_MS);

@@ -30,7 +30,7 @@ export function readSearch(raw: Record<string, unknown>): SessionSearch {
     ...given("status", status.length > 0 ? status.join(",") : undefined),
     ...given("type", word(raw["type"])),
     ...given("chain", word(raw["chain"])),
-    ...(since !== undefined && since in PERIODS ? { since: since as Period } : {}),
+    ...(since !== undefined && Object.hasOwn(PERIODS, since) ? { since: since as Period } : {}),
   };
 }
 
@@ -38,7 +38,9 @@ export function statusesOf(joined: string | undefined): SessionStatus[] {
   return (joined ?? "").split(",").filter((status): status is SessionStatus => STATUSES.has(status));
 }
 
-/** `now` is rounded by the caller: a filter that changes by itself would be asked anew all the time. */
+// A period slides in so many steps: with every second it would be another question to the server every second.
+const STEPS = 12;
+
 export function filterOf(search: SessionSearch, now: number): SessionFilter {
   const status = statusesOf(search.status);
   return {
@@ -46,8 +48,13 @@ export function filterOf(search: SessionSearch, now: number): SessionFilter {
     ...given("alert_type", search.type),
     ...given("chain_id", search.chain),
     ...given("text", search.text),
-    ...given("from", search.since && new Date(now - PERIODS[search.since].ms).toISOString()),
+    ...given("from", search.since && beginOf(PERIODS[search.since].ms, now)),
   };
+}
+
+function beginOf(period: number, now: number): string {
+  const step = period / STEPS;
+  return new Date(Math.floor(now / step) * step - period).toISOString();
 }
 
 export function isFiltered(search: SessionSearch): boolean {

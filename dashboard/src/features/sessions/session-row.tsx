@@ -3,6 +3,7 @@ import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
 import { memo } from "react";
 import { Badge } from "@/components/badge";
+import { ONE_LINE } from "@/components/clamped";
 import { MONO } from "@/components/fonts";
 import { BareLink } from "@/components/links";
 import { formatCount } from "@/components/format";
@@ -38,8 +39,6 @@ const STRETCHED = {
   "&:focus-visible::after": { outline: "2px solid", outlineColor: "primary.main", outlineOffset: -2 },
 } as const;
 
-const ONE_LINE = { overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap" } as const;
-
 export const SessionRow = memo(function SessionRow({ session }: { session: SessionListItem }) {
   return (
     <Box component="li" sx={ROW}>
@@ -54,7 +53,7 @@ export const SessionRow = memo(function SessionRow({ session }: { session: Sessi
             </Box>
           </BareLink>
           {session.title !== session.alert_type && (
-            <Box component="span" sx={{ display: { xs: "none", sm: "inline" }, whiteSpace: "nowrap", fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
+            <Box component="span" sx={{ ...ONE_LINE, display: { xs: "none", sm: "block" }, flexShrink: 0, maxWidth: "40%", fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
               {session.alert_type}
             </Box>
           )}
@@ -64,7 +63,7 @@ export const SessionRow = memo(function SessionRow({ session }: { session: Sessi
         </Typography>
       </Box>
       <Typography variant="body2" component="div" color="textSecondary" sx={{ minWidth: 0, display: { xs: hasEnded(session.status) ? "none" : "block", md: "block" }, gridColumn: { xs: "1 / -1", md: "auto" } }}>
-        {hasEnded(session.status) ? session.author : <Progress session={session} />}
+        {hasEnded(session.status) ? <Box sx={ONE_LINE}>{session.author}</Box> : <Progress session={session} />}
       </Typography>
       <Figure>{session.total_tokens > 0 && <span title={`${session.total_tokens.toLocaleString()} tokens`}>{formatCount(session.total_tokens)}</span>}</Figure>
       <Figure>{session.started_at && <Elapsed since={session.started_at} until={session.completed_at} />}</Figure>

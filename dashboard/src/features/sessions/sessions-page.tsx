@@ -5,11 +5,13 @@ import Paper from "@mui/material/Paper";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { useRef } from "react";
 import { ACTIVE, activeSessions, ENDED, sessionPages } from "@/api/sessions";
 import { useShortcuts } from "@/components/keyboard";
 import { LinkButton } from "@/components/links";
+import { useMinute } from "@/components/now";
 import { Failure, Loading, Nothing } from "@/components/states";
+import { useTitle } from "@/components/title";
 import type { SessionListItem, SessionStatus } from "@/wire/types";
 import { Filters } from "./filters";
 import { inOrderOfWork } from "./live-list";
@@ -21,6 +23,7 @@ import { useLiveList } from "./use-live-list";
 
 export function SessionsPage({ search, onSearch }: { search: SessionSearch; onSearch: (search: SessionSearch) => void }) {
   useLiveList();
+  useTitle("Sessions");
   const list = useRef<HTMLDivElement>(null);
   const searchBox = useRef<HTMLInputElement>(null);
   useShortcuts({
@@ -42,9 +45,7 @@ export function SessionsPage({ search, onSearch }: { search: SessionSearch; onSe
 }
 
 function Lists({ search }: { search: SessionSearch }) {
-  // Fixed while the page is open: a period that slides would be another query every time it is looked at.
-  const [openedAt] = useState(() => Math.floor(Date.now() / 60_000) * 60_000);
-  const filter = filterOf(search, openedAt);
+  const filter = filterOf(search, useMinute());
   const chosen = statusesOf(search.status);
   const pick = (all: SessionStatus[]) => (chosen.length === 0 ? all : all.filter((status) => chosen.includes(status)));
   const wantsActive = pick(ACTIVE).length > 0;
@@ -52,9 +53,9 @@ function Lists({ search }: { search: SessionSearch }) {
   const active = useQuery({ ...activeSessions(filter), enabled: wantsActive, placeholderData: keepPreviousData });
   const pages = useInfiniteQuery({ ...sessionPages({ ...filter, status: ended }), enabled: ended.length > 0, placeholderData: keepPreviousData });
 
-  const failed = active.error ?? pages.error;
-  if (failed && !active.data && !pages.data) {
-    return <Failure what="The sessions could not be loaded." error={failed} onRetry={() => void Promise.all([active.refetch(), pages.refetch()])} />;
+  const failed = [active, pages].find((query) => query.isLoadingError)?.error;
+  if (failed) {
+    return <Failure what="The sessions could not be loaded." error={failed} onRetry={() => void Promise.all([wantsActive && active.refetch(), ended.length > 0 && pages.refetch()])} />;
   }
   if ((wantsActive && active.isPending) || (ended.length > 0 && pages.isPending)) return <Loading what="sessions" />;
 
@@ -64,8 +65,9 @@ function Lists({ search }: { search: SessionSearch }) {
   if (running.length + past.length === 0) return <Emptiness filtered={isFiltered(search)} />;
   return (
     <Stack spacing={2.5}>
-      {running.length > 0 && <List title="Active" sessions={running} />}
+      {running.length > 0 && <List title="Active" sessions={running} note={active.data?.next_cursor ? `Of the sessions that wait, the newest ${running.filter((session) => session.status === "pending").length} are shown.` : undefined} />}
       {past.length > 0 && <List title="Ended" sessions={past} />}
+      {pages.isFetchNextPageError && <Failure what="Older sessions could not be loaded." error={pages.error} />}
       {pages.hasNextPage && ended.length > 0 && (
         <Button onClick={() => void pages.fetchNextPage()} loading={pages.isFetchingNextPage} sx={{ alignSelf: "center" }}>
           Show older sessions
@@ -75,7 +77,7 @@ function Lists({ search }: { search: SessionSearch }) {
   );
 }
 
-function List({ title, sessions }: { title: string; sessions: SessionListItem[] }) {
+function List({ title, sessions, note }: { title: string; sessions: SessionListItem[]; note?: string | undefined }) {
   return (
     <Paper component="section" aria-label={`${title} sessions`} variant="outlined" sx={{ overflow: "hidden" }}>
       <Box sx={{ display: "grid", gridTemplateColumns: COLUMNS, columnGap: 2, px: 2, py: 0.9, alignItems: "baseline" }}>
@@ -96,6 +98,11 @@ function List({ title, sessions }: { title: string; sessions: SessionListItem[] 
           <SessionRow key={session.id} session={session} />
         ))}
       </Box>
+      {note && (
+        <Typography variant="body2" color="textSecondary" sx={{ px: 2, py: 1, borderTop: 1, borderColor: "divider" }}>
+          {note}
+        </Typography>
+      )}
     </Paper>
   );
 }

@@ -20,7 +20,7 @@ describe("the address", () => {
   });
 
   test("becomes what the API wants", () => {
-    const now = Date.parse("2026-03-10T09:00:00Z");
+    const now = Date.parse("2026-03-10T09:03:20Z");
     expect(filterOf({ text: "dns", status: "failed", type: "k8s", chain: "c", since: "1h" }, now)).toEqual({
       text: "dns",
       status: ["failed"],
@@ -28,6 +28,19 @@ describe("the address", () => {
       chain_id: "c",
       from: "2026-03-10T08:00:00.000Z",
     });
+  });
+});
+
+describe("a period", () => {
+  const from = (time: string) => filterOf({ since: "1h" }, Date.parse(`2026-03-10T${time}Z`)).from;
+
+  test("slides on while the page is open, but not with every look at it", () => {
+    expect(from("09:03:20")).toBe(from("09:04:59"));
+    expect(from("21:06:00")).toBe("2026-03-10T20:05:00.000Z");
+  });
+
+  test("with the name of something else is none", () => {
+    expect(readSearch({ since: "constructor" })).toEqual({});
   });
 });
 

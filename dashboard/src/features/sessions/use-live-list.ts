@@ -5,11 +5,18 @@ import { askAnew } from "@/api/ask-anew";
 import { sessionKeys } from "@/api/sessions";
 import { useThrottled } from "@/components/use-throttled";
 import { useChannel } from "@/live/use-channel";
+import type { LiveMessage } from "@/wire/live-messages";
 import type { SessionList } from "@/wire/types";
 import { changesList, withMessage } from "./live-list";
 
 // An alert storm must not become a storm of requests.
 const REFRESH_EVERY_MS = 1_000;
+
+/** The same object where nothing changed: most of what is told in an alert storm is not on the page. */
+function inPages(data: InfiniteData<SessionList>, message: LiveMessage): InfiniteData<SessionList> {
+  const pages = data.pages.map((page) => withMessage(page, message));
+  return pages.some((page, index) => page !== data.pages[index]) ? { ...data, pages } : data;
+}
 
 export function useLiveList(): void {
   const client = useQueryClient();
@@ -18,7 +25,7 @@ export function useLiveList(): void {
     client.setQueriesData<SessionList>({ queryKey: ["sessions", "active"] }, (list) => list && withMessage(list, message));
     client.setQueriesData<InfiniteData<SessionList>>(
       { queryKey: ["sessions", "list"] },
-      (data) => data && { ...data, pages: data.pages.map((page) => withMessage(page, message)) },
+      (data) => data && inPages(data, message),
     );
     if (changesList(message)) refresh();
   });
