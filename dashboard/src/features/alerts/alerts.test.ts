@@ -26,7 +26,9 @@ describe("a draft", () => {
   });
 
   test("leaves to the server what was not said", () => {
-    expect(requestOf({ ...EMPTY_DRAFT, text: "x" })).toEqual({ data: "x", alert_type: null, runbook: null, mcp: null });
+    const unsaid = { data: "x", alert_type: null, runbook: null, mcp: null };
+    expect(requestOf({ ...EMPTY_DRAFT, text: "x" })).toEqual(unsaid);
+    expect(requestOf({ ...EMPTY_DRAFT, text: "x", alertType: " " })).toEqual(unsaid);
   });
 });
 

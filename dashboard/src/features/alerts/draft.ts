@@ -4,13 +4,14 @@ import { selectionProblem } from "./selection";
 
 export interface Draft {
   text: string;
-  alertType: string;
+  /** Null: the one that is taken by default. */
+  alertType: string | null;
   runbook: string;
   /** Null: the chain's own tools. */
   servers: McpSelection | null;
 }
 
-export const EMPTY_DRAFT: Draft = { text: "", alertType: "", runbook: "", servers: null };
+export const EMPTY_DRAFT: Draft = { text: "", alertType: null, runbook: "", servers: null };
 
 export function draftOf(session: SessionDetail): Draft {
   return {
@@ -33,9 +34,10 @@ export function problemsOf(draft: Draft): { text?: string; runbook?: string; too
 
 export function requestOf(draft: Draft): AlertRequest {
   const runbook = draft.runbook.trim();
+  const alertType = draft.alertType?.trim() ?? "";
   return {
     data: draft.text,
-    alert_type: draft.alertType === "" ? null : draft.alertType,
+    alert_type: alertType === "" ? null : alertType,
     runbook: runbook === "" ? null : runbook,
     mcp: draft.servers,
   };

@@ -8,11 +8,13 @@ import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Send } from "lucide-react";
+import type { ReactNode } from "react";
 import { useState } from "react";
 import { alertTypes, submitAlert } from "@/api/alerts";
 import { sessionDetail } from "@/api/sessions";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
+import { useTitle } from "@/components/title";
 import { AlertEditor } from "./alert-editor";
 import type { Draft } from "./draft";
 import { draftOf, EMPTY_DRAFT, problemsOf, requestOf } from "./draft";
@@ -22,8 +24,10 @@ import { ToolSelection } from "./tool-selection";
 /** `from` is a session to submit again. */
 export function NewAlertPage({ from, onSubmitted }: { from: string | undefined; onSubmitted: (sessionId: string) => void }) {
   const original = useQuery({ ...sessionDetail(from ?? ""), enabled: from !== undefined });
+  useTitle("New alert");
   if (from !== undefined && original.isPending) return <Loading what="the session to submit again" />;
-  if (original.error) return <Failure what="The session to submit again could not be loaded." error={original.error} />;
+  // Only then: whoever is writing already must not lose what they wrote because it could not be loaded once more.
+  if (original.isLoadingError) return <Failure what="The session to submit again could not be loaded." error={original.error} onRetry={() => void original.refetch()} />;
   return <Form key={from} start={original.data ? draftOf(original.data) : EMPTY_DRAFT} again={from !== undefined} onSubmitted={onSubmitted} />;
 }
 
@@ -33,16 +37,26 @@ function Form({ start, again, onSubmitted }: { start: Draft; again: boolean; onS
   const submit = useMutation({
     mutationFn: (alert: Draft) => submitAlert(requestOf(alert)),
     onSuccess: (accepted) => onSubmitted(accepted.session_id),
-    onError: () => setSample(null),
   });
+  // Beside the button that was pressed: the form is longer than a screen.
+  const failure = submit.error && <Failure what="The alert was not accepted." error={submit.error} />;
   return (
     <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 380px" }, gap: 2.5, alignItems: "start" }}>
       <Stack spacing={2}>
         <Typography variant="h1">{again ? "Submit again" : "New alert"}</Typography>
-        {submit.error && <Failure what="The alert was not accepted." error={submit.error} />}
-        <Fields draft={draft} onDraft={setDraft} onSubmit={() => submit.mutate(draft)} busy={submit.isPending} />
+        <Fields
+          draft={draft}
+          onDraft={setDraft}
+          onSubmit={(written) => {
+            setSample(null);
+            submit.mutate(written);
+          }}
+          busy={submit.isPending}
+          failure={sample === null && failure}
+        />
       </Stack>
       <Section title="Try a sample incident">
+        {sample !== null && failure}
         <Samples
           busy={submit.isPending ? sample : null}
           onRun={(chosen) => {
@@ -62,21 +76,24 @@ function Form({ start, again, onSubmitted }: { start: Draft; again: boolean; onS
 interface FieldsProps {
   draft: Draft;
   onDraft: (draft: Draft) => void;
-  onSubmit: () => void;
+  onSubmit: (draft: Draft) => void;
   busy: boolean;
+  failure: ReactNode;
 }
 
-function Fields({ draft, onDraft, onSubmit, busy }: FieldsProps) {
+function Fields({ draft, onDraft, onSubmit, busy, failure }: FieldsProps) {
   const [tried, setTried] = useState(false);
   const types = useQuery(alertTypes);
   const known = types.data?.alert_types ?? [];
-  const type = draft.alertType === "" ? (types.data?.default_alert_type ?? "") : draft.alertType;
+  const type = draft.alertType ?? types.data?.default_alert_type ?? "";
   const chosen = known.find((item) => item.name === type);
-  const problems = tried ? problemsOf(draft) : {};
+  // A sample has tools of its own; what was chosen for another type is kept for it, unseen and unsaid.
+  const written = chosen?.is_sample ? { ...draft, servers: null } : draft;
+  const problems = tried ? problemsOf(written) : {};
   const send = (event: React.SyntheticEvent) => {
     event.preventDefault();
     setTried(true);
-    if (Object.keys(problemsOf(draft)).length === 0) onSubmit();
+    if (Object.keys(problemsOf(written)).length === 0) onSubmit(written);
   };
   return (
     <Stack component="form" spacing={2} onSubmit={send} noValidate>
@@ -107,6 +124,8 @@ function Fields({ draft, onDraft, onSubmit, busy }: FieldsProps) {
       ) : (
         <ToolSelection alertType={type} value={draft.servers} problem={problems.tools} onChange={(servers) => onDraft({ ...draft, servers })} />
       )}
+      {types.error && <Failure what="The alert types could not be loaded." error={types.error} onRetry={() => void types.refetch()} />}
+      {failure}
       <Button type="submit" variant="contained" startIcon={<Send size={16} />} loading={busy} sx={{ alignSelf: "flex-start" }}>
         Submit alert
       </Button>

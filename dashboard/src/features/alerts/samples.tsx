@@ -17,9 +17,9 @@ interface SamplesProps {
 }
 
 export function Samples({ onRun, onEdit, busy }: SamplesProps) {
-  const { data, error, isPending } = useQuery(samples);
+  const { data, error, isPending, refetch } = useQuery(samples);
   if (isPending) return <Loading what="sample incidents" />;
-  if (error) return <Failure what="The samples could not be loaded." error={error} />;
+  if (error) return <Failure what="The samples could not be loaded." error={error} onRetry={() => void refetch()} />;
   return (
     <Box sx={{ display: "grid", gap: 1.5 }}>
       <Typography variant="body2" component="div" color="textSecondary">

@@ -1,0 +1,47 @@
+// @vitest-environment jsdom
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act, cleanup, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, expect, test, vi } from "vitest";
+import { alertTypes, defaultTools, samples } from "@/api/alerts";
+import { sessionDetail } from "@/api/sessions";
+import { mcpServers } from "@/api/system";
+import type { SessionDetail } from "@/wire/types";
+import { NewAlertPage } from "./new-alert-page";
+
+afterEach(cleanup);
+
+function show(from?: string) {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  const known = { name: "pods", chain_id: "pods", description: "", is_sample: false };
+  client.setQueryData(alertTypes.queryKey, { alert_types: [known], default_alert_type: "pods" });
+  client.setQueryData(samples.queryKey, { samples: [] });
+  client.setQueryData(defaultTools.queryKey, { defaults: [] });
+  client.setQueryData(mcpServers.queryKey, { servers: [] });
+  client.setQueryData(sessionDetail("s").queryKey, { alert_data: "The disk is full", alert_type: "pods", runbook_url: null, mcp_selection: null } as SessionDetail);
+  render(
+    <QueryClientProvider client={client}>
+      <NewAlertPage from={from} onSubmitted={vi.fn()} />
+    </QueryClientProvider>,
+  );
+  return client;
+}
+const written = () => screen.getByLabelText<HTMLTextAreaElement>("Alert text").value;
+const type = () => screen.getByRole<HTMLInputElement>("combobox", { name: "Alert type" });
+
+test("what was written stays when the old session cannot be loaded once more", async () => {
+  const client = show("s");
+  await userEvent.type(screen.getByLabelText("Alert text"), " again");
+  const query = client.getQueryCache().find({ queryKey: sessionDetail("s").queryKey });
+  act(() => query?.setState({ status: "error", error: new Error("The server cannot be reached.") }));
+  expect(written()).toBe("The disk is full again");
+});
+
+test("the alert type can be emptied and written anew", async () => {
+  show();
+  expect(type().value).toBe("pods");
+  await userEvent.type(type(), "{Backspace>4/}");
+  expect(type().value).toBe("");
+  await userEvent.type(type(), "disk");
+  expect(type().value).toBe("disk");
+});
