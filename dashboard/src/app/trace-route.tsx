@@ -1,4 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
+import { useCallback } from "react";
 import { TracePage } from "@/features/trace/trace-page";
 
 const route = getRouteApi("/sessions/$sessionId/trace");
@@ -7,5 +8,6 @@ export function TraceRoute() {
   const { sessionId } = route.useParams();
   const { call } = route.useSearch();
   const navigate = route.useNavigate();
-  return <TracePage sessionId={sessionId} selected={call} onSelect={(next) => void navigate({ search: next === undefined ? {} : { call: next }, replace: true, resetScroll: false })} />;
+  const onSelect = useCallback((next: string | undefined) => void navigate({ search: next === undefined ? {} : { call: next }, replace: true, resetScroll: false }), [navigate]);
+  return <TracePage sessionId={sessionId} selected={call} onSelect={onSelect} />;
 }

@@ -24,20 +24,20 @@ export function CallDetail({ sessionId, call, onClose }: { sessionId: string; ca
   );
   return (
     <Section title={call.label} actions={close}>
-      {call.kind === "llm" ? <ModelCall sessionId={sessionId} id={call.id} /> : <ToolCall sessionId={sessionId} id={call.id} />}
+      {call.kind === "llm" ? <ModelCall key={call.id} sessionId={sessionId} id={call.id} /> : <ToolCall sessionId={sessionId} id={call.id} />}
     </Section>
   );
 }
 
 function ModelCall({ sessionId, id }: { sessionId: string; id: string }) {
-  const { data, error } = useQuery(llmCall(sessionId, id));
-  if (error) return <Failure what="The call could not be loaded." error={error} />;
+  const { data, error, refetch } = useQuery(llmCall(sessionId, id));
+  if (error) return <Failure what="The call could not be loaded." error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="the call" />;
   return (
     <Stack spacing={2}>
       <ModelFacts call={data} />
       {data.error_message && (
-        <Alert severity="error" variant="outlined">
+        <Alert severity="error" variant="outlined" sx={{ overflowWrap: "anywhere" }}>
           {data.error_code && <strong>{data.error_code}: </strong>}
           {data.error_message}
         </Alert>
@@ -72,8 +72,8 @@ function ModelFacts({ call }: { call: LLMCallDetail }) {
 }
 
 function ToolCall({ sessionId, id }: { sessionId: string; id: string }) {
-  const { data, error } = useQuery(mcpCall(sessionId, id));
-  if (error) return <Failure what="The call could not be loaded." error={error} />;
+  const { data, error, refetch } = useQuery(mcpCall(sessionId, id));
+  if (error) return <Failure what="The call could not be loaded." error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="the call" />;
   return (
     <Stack spacing={2}>

@@ -3,6 +3,7 @@ import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { Bot, ScrollText, User, Wrench } from "lucide-react";
+import { useState } from "react";
 import type { Face } from "@/components/badge";
 import { Badge } from "@/components/badge";
 import { DataView } from "@/components/data-view";
@@ -35,21 +36,25 @@ export function Conversation({ messages }: { messages: readonly SentMessage[] })
 }
 
 function Message({ message, last }: { message: SentMessage; last: boolean }) {
+  // A conversation may have hundreds of messages of hundreds of lines: what is folded is not in the page.
+  const [open, setOpen] = useState(last);
   const notes = [message.tool_name, formatBytes(message.content.length), message.compacted_later ? "shortened in later calls" : null];
   return (
-    <Box component="details" open={last} sx={{ border: 1, borderColor: "divider", borderRadius: 1, px: 1.25, py: 0.75, "&[open] summary": { mb: 1 } }}>
+    <Box component="details" open={open} onToggle={(event: React.ToggleEvent<HTMLDetailsElement>) => setOpen(event.currentTarget.open)} sx={{ border: 1, borderColor: "divider", borderRadius: 1, px: 1.25, py: 0.75, "&[open] summary": { mb: 1 } }}>
       <Box component="summary" sx={{ cursor: "pointer", fontSize: "0.85rem" }}>
         <Badge face={ROLES[message.role]} />
         <Typography component="span" variant="caption" color="textSecondary" sx={{ ml: 1 }}>
           {notes.filter((note) => note !== null).join(" · ")}
         </Typography>
       </Box>
-      <Stack spacing={1}>
-        {message.content !== "" && <DataView text={message.content} label={ROLES[message.role].label} raw maxHeight={360} />}
-        {message.tool_calls.map((call) => (
-          <DataView key={call.id} text={call.arguments} label={`Calls ${call.name}`} maxHeight={200} />
-        ))}
-      </Stack>
+      {open && (
+        <Stack spacing={1}>
+          {message.content !== "" && <DataView text={message.content} label={ROLES[message.role].label} raw maxHeight={360} />}
+          {message.tool_calls.map((call) => (
+            <DataView key={call.id} text={call.arguments} label={`Calls ${call.name}`} maxHeight={200} />
+          ))}
+        </Stack>
+      )}
     </Box>
   );
 }

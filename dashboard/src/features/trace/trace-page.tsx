@@ -4,9 +4,9 @@ import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ArrowLeft } from "lucide-react";
-import { useMemo } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { askAnew } from "@/api/ask-anew";
-import { sessionDetail } from "@/api/sessions";
+import { refreshSession, sessionDetail } from "@/api/sessions";
 import { traceKey, traceList } from "@/api/trace";
 import { clamped } from "@/components/clamped";
 import { formatCount, formatDuration } from "@/components/format";
@@ -14,6 +14,7 @@ import { useShortcuts } from "@/components/keyboard";
 import { LinkButton } from "@/components/links";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
+import { useTitle } from "@/components/title";
 import { useThrottled } from "@/components/use-throttled";
 import { useChannel } from "@/live/use-channel";
 import { CallDetail } from "./call-detail";
@@ -31,6 +32,7 @@ export function TracePage({ sessionId, selected, onSelect }: TracePageProps) {
   const session = useQuery(sessionDetail(sessionId));
   const trace = useQuery(traceList(sessionId));
   useLiveTrace(sessionId);
+  useTitle(session.data ? `Trace: ${session.data.title}` : "Trace");
   const flow = useMemo(() => trace.data && waterfall(trace.data, session.data), [trace.data, session.data]);
   return (
     <Stack spacing={2}>
@@ -52,9 +54,10 @@ export function TracePage({ sessionId, selected, onSelect }: TracePageProps) {
 
 function useLiveTrace(sessionId: string): void {
   const client = useQueryClient();
-  const refresh = useThrottled(() => void askAnew(client, traceKey(sessionId)), 1_000);
+  // The session too: it knows the agents that make the calls.
+  const refresh = useThrottled(() => void Promise.all([askAnew(client, traceKey(sessionId)), refreshSession(client, sessionId)]), 1_000);
   useChannel(`session:${sessionId}`, (message) => {
-    if (message.type === "interaction.created" || message.type === "subscription.confirmed") refresh();
+    if (message.type === "interaction.created" || message.type === "subscription.confirmed" || message.type === "catchup.overflow") refresh();
   });
 }
 
@@ -66,6 +69,12 @@ function Calls({ sessionId, flow, selected, onSelect, tokens }: TracePageProps &
     if (next) onSelect(next.key);
   };
   useShortcuts({ j: () => move(1), k: () => move(-1), Escape: () => onSelect(undefined) });
+  const detail = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const box = detail.current;
+    // Beside the calls it is in view anyway; on a narrow screen it stands below all of them.
+    if (box && box.getBoundingClientRect().top > window.innerHeight / 2) box.scrollIntoView({ block: "start" });
+  }, [call?.key]);
   return (
     <>
       <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1, m: 0 }}>
@@ -83,7 +92,7 @@ function Calls({ sessionId, flow, selected, onSelect, tokens }: TracePageProps &
           <WaterfallView flow={flow} selected={selected} onSelect={onSelect} />
         </Section>
         {call && (
-          <Box sx={{ position: { lg: "sticky" }, top: 12, maxHeight: { lg: "calc(100vh - 24px)" }, overflow: { lg: "auto" } }}>
+          <Box ref={detail} sx={{ position: { lg: "sticky" }, top: 12, maxHeight: { lg: "calc(100vh - 24px)" }, overflow: { lg: "auto" } }}>
             <CallDetail sessionId={sessionId} call={call} onClose={() => onSelect(undefined)} />
           </Box>
         )}

@@ -3,8 +3,10 @@ import Box from "@mui/material/Box";
 import ButtonBase from "@mui/material/ButtonBase";
 import Typography from "@mui/material/Typography";
 import { Brain, CircleX, Wrench } from "lucide-react";
+import { memo, useEffect, useRef } from "react";
 import { FaceIcon } from "@/components/badge";
 import type { Face } from "@/components/badge";
+import { ONE_LINE } from "@/components/clamped";
 import { MONO } from "@/components/fonts";
 import { formatCount, formatDuration } from "@/components/format";
 import { Spoken } from "@/components/spoken";
@@ -29,25 +31,31 @@ export function WaterfallView({ flow, selected, onSelect }: { flow: Waterfall; s
               {call.agent}
             </Typography>
           )}
-          <Row call={call} span={flow.span} selected={call.key === selected} onSelect={() => onSelect(call.key)} />
+          <Row call={call} span={flow.span} selected={call.key === selected} onSelect={onSelect} />
         </Box>
       ))}
     </Box>
   );
 }
 
-function Row({ call, span, selected, onSelect }: { call: Call; span: number; selected: boolean; onSelect: () => void }) {
+// There may be thousands, of which a choice changes two.
+const Row = memo(function Row({ call, span, selected, onSelect }: { call: Call; span: number; selected: boolean; onSelect: (call: string) => void }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (selected) button.current?.scrollIntoView({ block: "nearest" });
+  }, [selected]);
   const face = call.failed ? FAILED : FACES[call.kind];
   const color = call.failed ? "error.main" : call.kind === "llm" ? "info.main" : "success.main";
   const percent = (ms: number) => `${(100 * ms) / span}%`;
   return (
     <ButtonBase
-      onClick={onSelect}
+      ref={button}
+      onClick={() => onSelect(call.key)}
       aria-pressed={selected}
       sx={{ display: "grid", gridTemplateColumns: COLUMNS, columnGap: 1, width: "100%", textAlign: "left", alignItems: "center", px: 1.5, py: 0.6, bgcolor: selected ? "action.selected" : "transparent", "&:hover": { bgcolor: "action.hover" } }}
     >
       <FaceIcon face={face} size={14} />
-      <Box component="span" sx={{ overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap", fontSize: "0.8rem", fontFamily: call.kind === "mcp" ? MONO : "inherit" }}>
+      <Box component="span" sx={{ ...ONE_LINE, fontSize: "0.8rem", fontFamily: call.kind === "mcp" ? MONO : "inherit" }}>
         <Spoken>{face.label}</Spoken>
         {call.label}
         {call.tokens !== null && (
@@ -66,4 +74,4 @@ function Row({ call, span, selected, onSelect }: { call: Call; span: number; sel
       </Typography>
     </ButtonBase>
   );
-}
+});
