@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useCallback } from "react";
+import { copyText } from "@/components/clipboard";
 import { ChatPanel } from "@/features/chat/chat-panel";
 import { SessionPage } from "@/features/session-detail/session-page";
 
@@ -12,7 +13,7 @@ export function SessionRoute() {
   const onLink = useCallback(
     (eventId: string) => {
       const address = new URL(`/sessions/${sessionId}?event=${eventId}`, window.location.origin);
-      void navigator.clipboard.writeText(address.href);
+      void copyText(address.href);
       void navigate({ search: { event: eventId }, replace: true, resetScroll: false });
     },
     [navigate, sessionId],

@@ -4,38 +4,40 @@ import IconButton from "@mui/material/IconButton";
 import Tooltip from "@mui/material/Tooltip";
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
+import { copyText } from "./clipboard";
 
 const SHOWN_MS = 1_500;
 
-function useCopied(): [boolean, (text: string) => void] {
-  const [copied, setCopied] = useState(false);
+/** What became of the last copy, for a moment. */
+function useCopied(): ["Copied" | "Not copied" | null, (text: string) => void] {
+  const [outcome, setOutcome] = useState<"Copied" | "Not copied" | null>(null);
   useEffect(() => {
-    if (!copied) return;
-    const timer = setTimeout(() => setCopied(false), SHOWN_MS);
+    if (outcome === null) return;
+    const timer = setTimeout(() => setOutcome(null), SHOWN_MS);
     return () => clearTimeout(timer);
-  }, [copied]);
+  }, [outcome]);
   const copy = (text: string) => {
-    void navigator.clipboard.writeText(text).then(() => setCopied(true));
+    void copyText(text).then((copied) => setOutcome(copied ? "Copied" : "Not copied"));
   };
-  return [copied, copy];
+  return [outcome, copy];
 }
 
 export function CopyIcon({ text, label }: { text: () => string; label: string }) {
-  const [copied, copy] = useCopied();
+  const [outcome, copy] = useCopied();
   return (
-    <Tooltip title={copied ? "Copied" : label}>
-      <IconButton size="small" aria-label={label} onClick={() => copy(text())}>
-        {copied ? <Check size={15} /> : <Copy size={15} />}
+    <Tooltip title={outcome ?? label}>
+      <IconButton size="small" aria-label={outcome ?? label} onClick={() => copy(text())}>
+        {outcome === "Copied" ? <Check size={15} /> : <Copy size={15} />}
       </IconButton>
     </Tooltip>
   );
 }
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [copied, copy] = useCopied();
+  const [outcome, copy] = useCopied();
   return (
-    <Button size="small" startIcon={copied ? <Check size={15} /> : <Copy size={15} />} onClick={() => copy(text)}>
-      {copied ? "Copied" : label}
+    <Button size="small" startIcon={outcome === "Copied" ? <Check size={15} /> : <Copy size={15} />} onClick={() => copy(text)}>
+      {outcome ?? label}
     </Button>
   );
 }

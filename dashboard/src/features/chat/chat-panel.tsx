@@ -24,7 +24,7 @@ export function ChatPanel({ session, events }: { session: SessionDetail; events:
 
 function Chat({ session, events }: { session: SessionDetail; events: readonly TimelineEvent[] }) {
   const client = useQueryClient();
-  const { data, error } = useQuery(chatMessages(session.id));
+  const { data, error, refetch } = useQuery(chatMessages(session.id));
   const refresh = () => askAnew(client, chatKey(session.id));
   const send = useMutation({ mutationFn: (question: string) => ask(session.id, question), onSettled: refresh });
   const stop = useMutation({ mutationFn: (messageId: string) => stopAnswer(session.id, messageId), onSettled: refresh });
@@ -37,9 +37,10 @@ function Chat({ session, events }: { session: SessionDetail; events: readonly Ti
         {messages.map((message) => (
           <Exchange key={message.id} message={message} events={byStage.get(message.stage_id ?? "") ?? []} />
         ))}
-        {error && <Failure what="The chat could not be loaded." error={error} />}
+        {error && <Failure what="The chat could not be loaded." error={error} onRetry={() => void refetch()} />}
         {send.error && <Failure what="The question was not accepted." error={send.error} />}
-        {messages.length === 0 && <Suggestions session={session} onPick={(question) => send.mutate(question)} />}
+        {stop.error && <Failure what="The answer could not be stopped." error={stop.error} />}
+        {data && messages.length === 0 && <Suggestions session={session} busy={send.isPending} onPick={(question) => send.mutate(question)} />}
         <Question busy={send.isPending} onAsk={(question) => send.mutateAsync(question)} onStop={answering ? () => stop.mutate(answering.id) : undefined} stopping={stop.isPending} />
       </Stack>
     </Section>
@@ -47,7 +48,7 @@ function Chat({ session, events }: { session: SessionDetail; events: readonly Ti
 }
 
 /** Recorded models can answer only what was recorded, so a sample says what to ask. */
-function Suggestions({ session, onPick }: { session: SessionDetail; onPick: (question: string) => void }) {
+function Suggestions({ session, busy, onPick }: { session: SessionDetail; busy: boolean; onPick: (question: string) => void }) {
   const { data } = useQuery(samples);
   const questions = data?.samples.find((sample) => sample.alert_type === session.alert_type)?.questions ?? [];
   if (questions.length === 0) {
@@ -64,7 +65,7 @@ function Suggestions({ session, onPick }: { session: SessionDetail; onPick: (que
       </Typography>
       <Stack direction="row" sx={{ flexWrap: "wrap", gap: 1 }}>
         {questions.map((question) => (
-          <Button key={question} size="small" variant="outlined" onClick={() => onPick(question)} sx={{ textAlign: "left" }}>
+          <Button key={question} size="small" variant="outlined" disabled={busy} onClick={() => onPick(question)} sx={{ textAlign: "left" }}>
             {question}
           </Button>
         ))}

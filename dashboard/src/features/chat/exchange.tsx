@@ -24,12 +24,12 @@ export function isAnswering(status: RunStatus): boolean {
 export function Exchange({ message, events }: { message: ChatMessage; events: readonly TimelineEvent[] }) {
   const rows = entryRows(events.filter((event) => event.event_type !== "user_question"));
   return (
-    <Box component="article" aria-label={`Question: ${message.content}`} aria-busy={isAnswering(message.status)}>
+    <Box component="article" aria-label={`Question: ${message.content}`}>
       <Box sx={{ bgcolor: "code.inline", borderRadius: 1, px: 1.5, py: 1, mb: 1 }}>
         <Typography variant="caption" color="textSecondary">
           {message.author} · <RelativeTime at={message.created_at} />
         </Typography>
-        <Typography sx={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>{message.content}</Typography>
+        <Typography dir="auto" sx={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>{message.content}</Typography>
       </Box>
       <Box sx={{ mx: { xs: -1, sm: -2 } }}>
         {rows.map((row) => (

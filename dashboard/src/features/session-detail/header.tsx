@@ -24,7 +24,7 @@ export const Header = memo(function Header({ session, onCancel }: { session: Ses
   return (
     <>
       <Box sx={{ position: { sm: "sticky" }, top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
-        <Typography component="div" data-testid="session-status">
+        <Typography component="div" role="status" data-testid="session-status">
           <Badge face={SESSION_FACES[session.status]} />
         </Typography>
         <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={session.title}>

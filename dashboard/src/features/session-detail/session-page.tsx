@@ -8,6 +8,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { cancelExecution, cancelSession, refreshSession } from "@/api/sessions";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
+import { useTitle } from "@/components/title";
 import { hasEnded, reasonBeside, SESSION_FACES } from "@/faces/statuses";
 import { eventById } from "@/live/timeline-buffer";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
@@ -30,6 +31,7 @@ interface SessionPageProps {
 
 export function SessionPage({ sessionId, target, onLink, chat }: SessionPageProps) {
   const { session, feed } = useLiveSession(sessionId);
+  useTitle(session.data ? `${SESSION_FACES[session.data.status].label}: ${session.data.title}` : "Session");
   if (session.isPending) return <Loading what="the session" />;
   if (!session.data) return <Failure what="The session could not be loaded." error={session.error} onRetry={() => void session.refetch()} />;
   return <Loaded session={session.data} {...{ feed, target, onLink, chat }} />;
@@ -48,7 +50,6 @@ function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
   const [stageTarget, setStageTarget] = useState<{ id: string } | null>(null);
   const ended = hasEnded(session.status);
   const reason = reasonBeside(SESSION_FACES[session.status], session.error_message);
-  useTitle(session);
   useShowResult(ended && session.final_analysis !== null);
 
   const { buffer } = feed;
@@ -103,16 +104,6 @@ function TimelineBody({ feed, ended, ...rest }: TimelineBodyProps) {
   if (feed.phase === "loading") return <Loading what="the timeline" />;
   if (feed.phase === "failed") return <Failure what="The timeline could not be loaded; trying again." error={feed.error} />;
   return <Timeline {...rest} growing={!ended} />;
-}
-
-function useTitle(session: SessionDetail): void {
-  const label = SESSION_FACES[session.status].label;
-  useEffect(() => {
-    document.title = `${label}: ${session.title} · TARSy`;
-    return () => {
-      document.title = "TARSy";
-    };
-  }, [label, session.title]);
 }
 
 /** When the analysis arrives while somebody watches, it is what they have been waiting for. */

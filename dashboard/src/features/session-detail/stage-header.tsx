@@ -32,7 +32,7 @@ export function StageHeader({ stage }: { stage: StageView }) {
         )}
       </Typography>
       {reason && (
-        <Typography variant="body2" color="error" sx={{ width: "100%" }}>
+        <Typography variant="body2" color="error" sx={{ width: "100%", overflowWrap: "anywhere" }}>
           {reason}
         </Typography>
       )}

@@ -40,7 +40,7 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
   const list = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
-  const { following, grew, follow, stop } = useFollowEnd(end, growing && target === undefined);
+  const { following, grew, follow, stop } = useFollowEnd(end, growing, target === undefined);
 
   const virtual = useWindowVirtualizer({
     count: rows.length,
@@ -103,7 +103,7 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
   }
   return (
     <Box sx={{ position: "relative" }}>
-      <Box ref={list} role="feed" aria-label="Timeline" aria-busy={growing} sx={{ position: "relative" }} style={{ height: virtual.getTotalSize() }}>
+      <Box ref={list} role="feed" aria-label="Timeline" sx={{ position: "relative" }} style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index];
           if (!row) return null;

@@ -6,9 +6,10 @@ import { useCallback, useEffect, useRef, useState } from "react";
 const NEAR_PX = 120;
 const MARGIN_PX = 24;
 
-export function useFollowEnd(end: RefObject<HTMLElement | null>, wanted: boolean) {
-  const [following, setFollowing] = useState(wanted);
-  const follows = useRef(wanted);
+/** `atFirst`: begin with following; a reader who came for something else asks for it. */
+export function useFollowEnd(end: RefObject<HTMLElement | null>, growing: boolean, atFirst: boolean) {
+  const [following, setFollowing] = useState(atFirst);
+  const follows = useRef(atFirst);
   const lastY = useRef(0);
 
   const become = useCallback((value: boolean) => {
@@ -43,8 +44,8 @@ export function useFollowEnd(end: RefObject<HTMLElement | null>, wanted: boolean
 
   /** Call after the content has changed. */
   const grew = useCallback(() => {
-    if (wanted && follows.current) toEnd();
-  }, [wanted, toEnd]);
+    if (growing && follows.current) toEnd();
+  }, [growing, toEnd]);
   const follow = useCallback(() => {
     become(true);
     toEnd();

@@ -11,8 +11,8 @@ import { Failure, Loading } from "@/components/states";
 import { Elapsed, RelativeTime } from "@/components/times";
 
 export function Queue() {
-  const { data, error } = useQuery(queue);
-  if (error) return <Failure what="The queue could not be loaded." error={error} />;
+  const { data, error, refetch } = useQuery(queue);
+  if (error) return <Failure what="The queue could not be loaded." error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="the queue" />;
   const pods = Object.entries(data.running_by_pod);
   return (

@@ -11,6 +11,7 @@ import { Badge } from "@/components/badge";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { RelativeTime } from "@/components/times";
+import { useTitle } from "@/components/title";
 import type { HealthReport, SystemWarningItem, WarningSource } from "@/wire/types";
 import { Queue } from "./queue";
 import { Servers } from "./servers";
@@ -18,6 +19,7 @@ import { Servers } from "./servers";
 const YamlView = lazy(() => import("./yaml-view"));
 
 export function SystemPage() {
+  useTitle("System");
   return (
     <Stack spacing={2}>
       <Typography variant="h1">System</Typography>
@@ -45,9 +47,9 @@ const HEALTH = {
 } satisfies Record<HealthReport["status"], Face>;
 
 function Health() {
-  const { data, error } = useQuery(health);
+  const { data, error, refetch } = useQuery(health);
   const release = useQuery(version).data?.version;
-  if (error) return <Failure what="The server's health is unknown." error={error} />;
+  if (error) return <Failure what="The server's health is unknown." error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="the server's health" />;
   return (
     <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1, m: 0 }}>
@@ -72,7 +74,8 @@ const SOURCES = {
 const WARNING: Face = { label: "Warning", tone: "warning", icon: TriangleAlert };
 
 function Warnings() {
-  const { data } = useQuery(warnings);
+  const { data, error, refetch } = useQuery(warnings);
+  if (error) return <Failure what="The warnings could not be loaded." error={error} onRetry={() => void refetch()} />;
   if (!data || data.warnings.length === 0) return null;
   return (
     <Section title={`Warnings (${data.warnings.length})`} flush>
@@ -102,8 +105,8 @@ function Warning({ warning }: { warning: SystemWarningItem }) {
 }
 
 function Configuration() {
-  const { data, error } = useQuery(config);
-  if (error) return <Failure what="The configuration could not be loaded." error={error} />;
+  const { data, error, refetch } = useQuery(config);
+  if (error) return <Failure what="The configuration could not be loaded." error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="the configuration" />;
   return (
     <Suspense fallback={<Loading what="the configuration" />}>
