@@ -82,6 +82,16 @@ async def test_a_model_that_paces_itself_goes_on_thinking_where_its_thinking_was
     assert asking.server.bodies[0]["thinking"] == {"type": "adaptive", "display": "summarized"}
 
 
+async def test_a_conversation_with_calls_still_names_its_tools_when_none_may_be_called_any_more(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    assert await asking.hear(asking.request(*QUESTION, *ELSEWHERE)) == [TextChunk("Done."), USAGE]
+
+    (body,) = asking.server.bodies
+    assert [tool["name"] for tool in body["tools"]] == ["k8s__pods_list"]
+    assert body["tool_choice"] == {"type": "none"}
+
+
 async def test_an_overloaded_vendor_that_says_so_inside_the_stream_is_asked_again(asking: Asking) -> None:
     overloaded = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     asking.server.replies.append(Reply((sse(overloaded, "error"),)))

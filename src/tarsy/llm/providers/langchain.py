@@ -60,8 +60,12 @@ class LangChainProvider:
     def _question(self, key: ModelKey, model: ChatModel, request: GenerateInput) -> Question:
         """Put the call together, so that each attempt only has to send it."""
         built = langchain_request.messages(request, model.dialect, self._memory)
-        tools = langchain_request.tools(request.tools)
-        chat: Any = model.chat.bind_tools(tools) if tools else model.chat  # pyright: ignore[reportUnknownMemberType] - untyped in the library
+        chat: Any = model.chat
+        if tools := langchain_request.tools(request.tools):
+            chat = chat.bind_tools(tools)
+        elif model.dialect is Dialect.ANTHROPIC and (used := langchain_request.used_tools(request.messages)):
+            # Refuses a conversation with calls in it that offers no tools at all, and a last word is asked for without any.
+            chat = chat.bind_tools(used, tool_choice={"type": "none"})
 
         def send() -> AsyncGenerator[Any]:
             summaries = key not in self._without_summaries

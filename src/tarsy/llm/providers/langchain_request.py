@@ -117,6 +117,12 @@ def tools(definitions: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
     ]
 
 
+def used_tools(conversation: Sequence[ConversationMessage]) -> list[dict[str, Any]]:
+    """The tools that a conversation has called, as far as it tells of them."""
+    names = dict.fromkeys(call.name for message in conversation for call in message.tool_calls)
+    return tools([ToolDefinition(name, "") for name in names])
+
+
 def options(
     request: GenerateInput, dialect: Dialect, chat: BaseChatModel, memory: TurnMemory[Remembered], *, summaries: bool = True
 ) -> dict[str, Any]:
