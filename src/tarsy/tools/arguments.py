@@ -11,11 +11,15 @@ from typing import Any, cast
 
 import yaml
 
-from tarsy.tools.coercion import Schema, coerce, expected, loose_json, only_property, properties, violations
+from tarsy.kit.characters import whole_characters
+from tarsy.tools.coercion import Schema, coerce, expected, loose_json, only_property, properties
+from tarsy.tools.violations import violations
 
 _FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _PAIR = re.compile(r"([A-Za-z_][\w.-]{0,80})[ \t]{0,8}[=:][ \t]{0,8}")
 _PLAIN_KEY = re.compile(r"[\w.-]+")
+# JSON can spell half of a character, and no server's transport can send it.
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 # An alias can blow up, and tags have no place in arguments.
 _YAML_MAGIC = re.compile(r"(?:^|[\s\[{,])[&*!]\w")
 # YAML is slow; no tool needs arguments of that size in it.
@@ -34,8 +38,11 @@ def parse_arguments(text: str, schema: Schema) -> dict[str, Any] | ArgumentProbl
     read = _read(_unfenced(text), schema)
     if read is None:
         return ArgumentProblem(f"The call was not made: its arguments could not be read. Write a JSON object with {expected(schema)}.")
-    arguments = cast("dict[str, Any]", coerce(read, dict(schema), schema))
-    problems = list(violations(arguments, schema))
+    try:
+        arguments = cast("dict[str, Any]", coerce(read, dict(schema), schema))
+    except RecursionError:
+        return ArgumentProblem("The call was not made: its arguments are nested too deeply.")
+    problems = violations(arguments, schema)
     if problems:
         return ArgumentProblem(
             f"The call was not made: its arguments do not fit the tool. {'; '.join(problems)}. It takes {expected(schema)}."
@@ -55,9 +62,9 @@ def _read(text: str, schema: Schema) -> dict[str, Any] | None:
         read = reader(text, schema)
         if read is not None:
             return read
-    # The whole text as the one value the tool needs.
+    # The whole text as the one value the tool needs, unless it is an object that names it and breaks off.
     only = only_property(schema)
-    return {only: _unquoted(text)} if only else None
+    return {only: _unquoted(text)} if only and not re.match(rf"""\{{\s*["']?{re.escape(only)}["']?\s*:""", text) else None
 
 
 def _from_json(text: str, schema: Schema) -> dict[str, Any] | None:
@@ -68,6 +75,8 @@ def _from_json(text: str, schema: Schema) -> dict[str, Any] | None:
     if isinstance(value, str) and value.strip().startswith("{"):
         # JSON wrapped in JSON: some models quote their arguments twice.
         return _from_json(value, schema)
+    if _HALF_CHARACTER.search(text):
+        value = json.loads(whole_characters(json.dumps(value, ensure_ascii=False)))
     if isinstance(value, dict):
         return cast("dict[str, Any]", value)
     only = only_property(schema)

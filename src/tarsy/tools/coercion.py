@@ -1,16 +1,16 @@
-"""A tool's input schema: what it admits, how values are bent towards it, what is wrong with them. Pure module."""
+"""A tool's input schema: what it admits, and how values are bent towards it. Pure module."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any, cast
 
 Schema = Mapping[str, Any]
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
-_MAX_PROBLEMS = 5
+# Longer ones are no numbers that a tool could mean.
+_LONGEST_NUMBER = 400
 
 
 def properties(schema: Schema) -> Mapping[str, Any]:
@@ -18,9 +18,14 @@ def properties(schema: Schema) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
 
 
+def _listed(value: Any) -> list[Any]:
+    """What stands where a list should: servers write null for an empty one, and worse."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
 def only_property(schema: Schema) -> str | None:
     """The property a bare value must mean: the only required one, or the only one there is."""
-    required = cast("list[Any]", schema.get("required") or [])
+    required = _listed(schema.get("required"))
     if len(required) == 1:
         return str(required[0])
     known = properties(schema)
@@ -65,7 +70,7 @@ def _coerce_text(text: str, kinds: frozenset[str], schema: Schema, root: Schema)
         return _BOOLEANS[word.lower()]
     if "null" in kinds and word.lower() in {"null", "none", ""}:
         return None
-    if kinds & {"integer", "number"} and _NUMBER.fullmatch(word):
+    if kinds & {"integer", "number"} and len(word) <= _LONGEST_NUMBER and _NUMBER.fullmatch(word):
         return _coerce_scalar(json.loads(word), kinds, schema, root)
     return _coerce_structure(text, kinds, schema, root)
 
@@ -91,16 +96,27 @@ def loose_json(text: str) -> Any:
 
 def _kinds(schema: Schema, root: Schema) -> frozenset[str]:
     """The JSON types a schema admits; empty when it does not say."""
-    named = schema.get("type")
-    if isinstance(named, str):
-        return frozenset({named})
-    if isinstance(named, list):
-        return frozenset(str(each) for each in cast("list[Any]", named))
-    alternatives = [
-        _resolved(cast("Schema", each), root) for each in (*schema.get("anyOf", ()), *schema.get("oneOf", ())) if isinstance(each, dict)
-    ]
-    inner = [_kinds(each, root) for each in alternatives]
-    return frozenset[str]().union(*inner) if all(inner) else frozenset()
+    found: set[str] = set()
+    # Each is looked at once, however often and in whatever circles it is referred to.
+    seen: set[int] = set()
+    ahead = [schema]
+    while ahead:
+        each = _resolved(ahead.pop(), root)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        named = each.get("type")
+        if isinstance(named, str):
+            found.add(named)
+        elif isinstance(named, list):
+            found.update(str(name) for name in cast("list[Any]", named))
+        else:
+            alternatives = (*_listed(each.get("anyOf")), *_listed(each.get("oneOf")))
+            inner = [cast("Schema", one) for one in alternatives if isinstance(one, dict)]
+            if not inner:
+                return frozenset()
+            ahead += inner
+    return frozenset(found)
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:
@@ -114,40 +130,10 @@ def _resolved(schema: Schema, root: Schema) -> Schema:
     return cast("Schema", target) if isinstance(target, dict) and "$ref" not in target else schema
 
 
-def violations(arguments: Mapping[str, Any], schema: Schema) -> Iterator[str]:
-    """What is wrong, by field; a handful at most."""
-    from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - heavy, imported on first use
-
-    try:
-        validator = _validator(json.dumps(schema, sort_keys=True))
-    except (SchemaError, TypeError, ValueError):
-        # A schema that is none cannot be violated; the server will have its own opinion.
-        return
-    for count, error in enumerate(validator.iter_errors(arguments)):
-        if count == _MAX_PROBLEMS:
-            yield "and more"
-            return
-        field = ".".join(str(part) for part in error.absolute_path) or "arguments"
-        message = str(error.message)
-        yield f"{field}: {message if len(message) <= 300 else f'{message[:150]} … {message[-120:]}'}"
-
-
-@lru_cache(maxsize=512)
-def _validator(schema: str) -> Any:
-    from jsonschema.validators import validator_for  # noqa: PLC0415 - heavy, imported on first use
-    from referencing import Registry  # noqa: PLC0415 - heavy, imported on first use
-
-    parsed = json.loads(schema)
-    kind = validator_for(parsed)
-    kind.check_schema(parsed)
-    # An empty registry: a schema must not make us fetch anything.
-    return kind(parsed, registry=Registry())
-
-
 def expected(schema: Schema) -> str:
     """The properties with their types, required ones first: what a model needs to write it right."""
     known = properties(schema)
-    required = [str(each) for each in schema.get("required", ())]
+    required = [str(each) for each in _listed(schema.get("required"))]
     parts = [
         f"{name} ({'/'.join(sorted(_kinds(_resolved(known[name], schema), schema))) or 'any'}{', required' if name in required else ''})"
         for name in sorted(known, key=lambda name: (name not in required, name))

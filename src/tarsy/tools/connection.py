@@ -49,6 +49,7 @@ MAX_TOOL_PAGES = 100
 # What a server last said outside the protocol is often why it died.
 KEPT_LINES = 5
 LINE_EXCERPT = 300
+MASKED_EXCERPT = 16 * 1024
 
 Mask = Callable[[str], str]
 OnOutput = Callable[[str], None]
@@ -244,14 +245,16 @@ class Connection:
             listener(f"{params.level}: {text}\n")
 
     def _on_stderr(self, line: str) -> None:
-        shown = clip(self._mask_line(line), LINE_EXCERPT)
-        self._last_words.append(shown)
-        log.info("tool_server.stderr", server=self.server, line=shown)
+        log.info("tool_server.stderr", server=self.server, line=self._last_said(line))
 
     def _on_noise(self, line: str) -> None:
-        shown = clip(self._mask_line(line), LINE_EXCERPT)
+        log.warning("tool_server.noise", server=self.server, line=self._last_said(line))
+
+    def _last_said(self, line: str) -> str:
+        # A line can be as long as a message may be: masking all of it would hold up everybody.
+        shown = clip(self._mask_line(line[:MASKED_EXCERPT]), LINE_EXCERPT)
         self._last_words.append(shown)
-        log.warning("tool_server.noise", server=self.server, line=shown)
+        return shown
 
     async def _clean_up(self) -> None:
         """Tell the server that the execution is over, if it wants to know."""

@@ -1,13 +1,14 @@
 """Where a tool server is, with every template filled in. Pure module."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tarsy.config.resolved import ResolvedTransport
+from tarsy.config.templates import variables
 
 # Values under such names are credentials, whatever they look like.
-_CREDENTIAL_NAME = re.compile(r"token|secret|passw|credential|api_?key|access_?key|authorization|cookie", re.IGNORECASE)
+_CREDENTIAL_NAME = re.compile(r"token|secret|passw|credential|(?:api|access|auth|private)[_-]?key|authorization|cookie", re.IGNORECASE)
 
 # Shorter values are words, and masking words would eat the text.
 _MIN_CREDENTIAL = 8
@@ -52,12 +53,12 @@ def endpoint_of(transport: ResolvedTransport, expand: Expand, expand_for_session
         case "http" | "sse":
             if not transport.url:
                 raise ValueError("transport.url is not set")
-            headers = {name: expand_for_session(value) for name, value in transport.custom_headers.items()}
+            headers = {name: expand_for_session(value).strip() for name, value in transport.custom_headers.items()}
             if transport.bearer_token:
-                headers["Authorization"] = f"Bearer {expand(transport.bearer_token)}"
+                headers["Authorization"] = f"Bearer {expand(transport.bearer_token).strip()}"
             return HttpEndpoint(
                 url=expand(transport.url),
-                headers=headers,
+                headers=_sendable(headers),
                 verify_ssl=transport.verify_ssl,
                 timeout=transport.timeout,
                 cleanup_url=expand_for_session(transport.session_cleanup_url) if transport.session_cleanup_url else None,
@@ -67,14 +68,30 @@ def endpoint_of(transport: ResolvedTransport, expand: Expand, expand_for_session
             raise ValueError(f"transport.type '{other}' is not one of stdio, http, sse")
 
 
-def credentials_in(endpoint: Endpoint) -> frozenset[str]:
-    """The secrets we hand to a server: whatever it says, it must not say these."""
+def _sendable(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """What cannot be sent is refused here: whoever refuses it later quotes it."""
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            raise ValueError(f"the header {name} holds a line break or another character that no header can hold")
+    return headers
+
+
+def credentials(transport: ResolvedTransport, endpoint: Endpoint, env: Mapping[str, str]) -> frozenset[str]:
+    """The secrets we hand to a server: whatever it says, it must not say these. `env` has filled in the templates of `transport`."""
     match endpoint:
         case StdioEndpoint():
-            found = {value for name, value in endpoint.env.items() if _CREDENTIAL_NAME.search(name)}
+            found = [value for name, value in endpoint.env.items() if _CREDENTIAL_NAME.search(name)]
         case HttpEndpoint():
-            found = {value.removeprefix("Bearer ") for name, value in endpoint.headers.items() if _CREDENTIAL_NAME.search(name)}
-    return frozenset(value for value in found if len(value) >= _MIN_CREDENTIAL)
+            named = [value for name, value in endpoint.headers.items() if _CREDENTIAL_NAME.search(name)]
+            # With and without what comes before it, as in `Bearer x`.
+            found = [*named, *(value.partition(" ")[2] for value in named)]
+    found += [env[name] for text in _templates(transport) for name in variables(text) if _CREDENTIAL_NAME.search(name)]
+    return frozenset(value for value in map(str.strip, found) if len(value) >= _MIN_CREDENTIAL)
+
+
+def _templates(transport: ResolvedTransport) -> Iterator[str]:
+    yield from (text for text in (transport.command, transport.url, transport.bearer_token, transport.session_cleanup_url) if text)
+    yield from (*transport.args, *transport.env.values(), *transport.custom_headers.values())
 
 
 def uses_session_id(transport: ResolvedTransport) -> bool:

@@ -23,6 +23,9 @@ log = structlog.get_logger(__name__)
 
 OnOutput = Callable[[str], None]
 
+# What a tool may say while it runs, in characters.
+MAX_OUTPUT = 256 * 1024
+
 # As many as a model reads, and as a wrong name needs.
 MAX_SUGGESTIONS = 5
 
@@ -35,6 +38,25 @@ class Outcome:
     is_error: bool = False
     is_timeout: bool = False
     refused: bool = False
+
+
+class Output:
+    """What a tool says while it runs, masked, and no more of it than anybody would watch: the result has the last word."""
+
+    def __init__(self, masker: Masker, on_output: OnOutput) -> None:
+        self._masker = LineMasker(masker)
+        self._on_output = on_output
+        self._left = MAX_OUTPUT
+
+    def say(self, text: str) -> None:
+        if self._left <= 0:
+            return
+        if len(text) > self._left:
+            # Cut between words, so that no secret is cut in two and slips past its pattern.
+            text = f"{text[: self._left].rsplit(None, 1)[0]}\n… [more output is not shown]\n"
+            self._left = 0
+        self._left -= len(text)
+        self._on_output(self._masker.mask(text))
 
 
 def refusal(text: str) -> Outcome:
@@ -96,11 +118,11 @@ class McpToolExecutor:
         if isinstance(arguments, ArgumentProblem):
             return refusal(arguments.message)
         timeout = min(self._call_timeout, server.call_timeout or self._call_timeout)
-        masked = LineMasker(server.masker)
+        output = Output(server.masker, on_output)
         result: types.CallToolResult | Lost | None = None
         try:
             with anyio.move_on_after(timeout):
-                result = await server.call(tool, arguments, lambda text: on_output(masked.mask(text)))
+                result = await server.call(tool, arguments, output.say)
         except ToolServerError as error:
             log.warning("tool.failed", tool=tool.name, kind=type(error).__name__)
             return Outcome(str(error), is_error=True)
@@ -112,8 +134,7 @@ def _outcome(tool: ToolDefinition, result: "types.CallToolResult | Lost | None",
         text = f"{tool.name} did not finish within {timeout:g} s and was abandoned. {_fate(tool)} Ask for less, or use another tool."
         return Outcome(text, is_error=True, is_timeout=True)
     if isinstance(result, Lost):
-        again = "The server is back." if result.reconnected else "It could not be re-established."
-        return Outcome(f"{result.error}. {again} {_fate(tool)}", is_error=True)
+        return Outcome(f"{result.error}. {result.sequel} {_fate(tool)}", is_error=True)
     from tarsy.tools.content import clip_content, render  # noqa: PLC0415 - heavy, imported on first use
 
     return Outcome(clip_content(render(result)), is_error=bool(result.is_error))

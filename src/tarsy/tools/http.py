@@ -5,9 +5,11 @@ Imported on first use only: the HTTP library and the SDK are heavy.
 
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache
 
+import anyio
 import httpx2
 
 from tarsy.kit.text import clip
@@ -21,6 +23,12 @@ MAX_BODY_BYTES = 64 * 1024 * 1024
 # A server may think for minutes before it says something; the call's own timeout decides, not the socket's.
 READ_TIMEOUT = 600.0
 CONNECT_TIMEOUT = 30.0
+# How much of an error's body is read, and how long it is waited for.
+MAX_ERROR_BYTES = 64 * 1024
+ERROR_SECONDS = 5.0
+
+# A shared connection carries the calls of all agents at once: how many that are is not decided here.
+_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
 
 # The SDK sends a request in the context of whoever asked for it, so failures find their call even when several are under way.
 failures: ContextVar[list[HttpFailure] | None] = ContextVar("failures", default=None)
@@ -33,7 +41,7 @@ def http_client(
     return httpx2.AsyncClient(
         headers=dict(headers),
         timeout=httpx2.Timeout(timeout or CONNECT_TIMEOUT, read=READ_TIMEOUT),
-        transport=ObservedTransport(httpx2.AsyncHTTPTransport(verify=_ssl_context(verify_ssl=verify_ssl)), on_failure),
+        transport=ObservedTransport(httpx2.AsyncHTTPTransport(verify=_ssl_context(verify_ssl=verify_ssl), limits=_LIMITS), on_failure),
     )
 
 
@@ -58,9 +66,11 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
             self._note(request, None, f"{type(error).__name__} {error}".strip(), unsent=unsent)
             raise
         if response.status_code >= 400 and not _is_declined_option(request, response.status_code):
-            body = (await response.aread()).decode(errors="replace").strip()
-            self._note(request, response.status_code, clip(body, BODY_EXCERPT))
-        elif response.headers.get("content-type", "").startswith("application/json") and isinstance(
+            body = await _beginning(response)
+            self._note(request, response.status_code, clip(body.decode(errors="replace").strip(), BODY_EXCERPT))
+            kind = {"content-type": response.headers.get("content-type", "text/plain")}
+            return httpx2.Response(response.status_code, headers=kind, content=body, request=request)
+        if response.headers.get("content-type", "").lower().startswith("application/json") and isinstance(
             response.stream, httpx2.AsyncByteStream
         ):
             response.stream = BoundedStream(response.stream)
@@ -95,6 +105,20 @@ class BoundedStream(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+async def _beginning(response: httpx2.Response) -> bytes:
+    """As much of an error's body as there is soon: some have no end."""
+    body = b""
+    try:
+        with anyio.move_on_after(ERROR_SECONDS), suppress(httpx2.HTTPError):
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) >= MAX_ERROR_BYTES:
+                    break
+    finally:
+        await response.aclose()
+    return body[:MAX_ERROR_BYTES]
 
 
 def _is_declined_option(request: httpx2.Request, status: int) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import structlog
@@ -12,7 +12,7 @@ from tarsy.config.resolved import ResolvedMcpServer
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName
 from tarsy.kit.clock import Clock, milliseconds_since
-from tarsy.tools.endpoint import Endpoint, credentials_in, endpoint_of
+from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
 from tarsy.tools.masking import LineMasker, Masker
 from tarsy.tools.pool import ConnectionPool, may_share
@@ -26,14 +26,16 @@ log = structlog.get_logger(__name__)
 
 # As long as a server may take to come up.
 LIST_SECONDS = 30.0
+# Most texts of a schema are names of types, of which nothing is to be feared.
+_SHORTEST_SECRET = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A call whose connection broke and that was not made again."""
+    """A call whose connection broke, and what came of it."""
 
     error: ConnectionLost
-    reconnected: bool
+    sequel: str
 
 
 class ToolServer:
@@ -64,7 +66,8 @@ class ToolServer:
         # The connection that last told its tools, and how often it had said before that they changed.
         self._listed_on: tuple[Connection, int] | None = None
         self._endpoint, self._misconfigured = _endpoint(config, env, execution_id)
-        self.masker = Masker.for_server(config.masking, literals=credentials_in(self._endpoint) if self._endpoint else ())
+        known = credentials(config.transport, self._endpoint, env) if self._endpoint else ()
+        self.masker = Masker.for_server(config.masking, literals=known)
 
     @property
     def call_timeout(self) -> float | None:
@@ -106,10 +109,13 @@ class ToolServer:
             try:
                 connection = await self._alive()
             except ToolServerError:
-                return Lost(error, reconnected=False)
+                return Lost(error, "It could not be re-established.")
             if not (error.never_ran or tool.safe_to_repeat):
-                return Lost(error, reconnected=True)
-        return await connection.call(bare.tool, arguments, on_output)
+                return Lost(error, "The server is back.")
+        try:
+            return await connection.call(bare.tool, arguments, on_output)
+        except ConnectionLost as error:
+            return Lost(error, "The call was made a second time, with the same end.")
 
     async def ping(self) -> None:
         """See whether the server answers.
@@ -154,7 +160,9 @@ class ToolServer:
         except ConnectionLost:
             # Asking does no harm: a connection that others have worn out, or that has gone stale, is made again.
             tools = await self._asked()
-        return tuple(_definition(self.name, tool, self.masker) for tool in tools if self._offers(tool.name))
+        # Each name once: a vendor refuses a call that offers the same twice.
+        offered = {tool.name: tool for tool in tools if self._offers(tool.name)}
+        return tuple(_definition(self.name, tool, self.masker) for tool in offered.values())
 
     async def _asked(self) -> "tuple[types.Tool, ...]":
         connection = await self._connect()
@@ -218,7 +226,20 @@ def _definition(server: str, tool: "types.Tool", masker: Masker) -> ToolDefiniti
     return ToolDefinition(
         name=str(ToolName(server, tool.name)),
         description=masker.mask(tool.description or tool.title or ""),
-        parameters_schema=dict(tool.input_schema),
+        parameters_schema={name: _masked(value, masker) for name, value in tool.input_schema.items()},
         read_only=bool(hints and hints.read_only_hint),
         idempotent=bool(hints and hints.idempotent_hint),
     )
+
+
+def _masked(value: Any, masker: Masker) -> Any:
+    """A part of a schema: its descriptions, defaults and examples can hold a secret like any text."""
+    match value:
+        case str():
+            return masker.mask(value) if len(value) >= _SHORTEST_SECRET else value
+        case dict():
+            return {name: _masked(inner, masker) for name, inner in cast("dict[str, Any]", value).items()}
+        case list():
+            return [_masked(inner, masker) for inner in cast("list[Any]", value)]
+        case _:
+            return value

@@ -4,6 +4,7 @@ The SDK's own transport hands the child more of our environment than its configu
 cannot parse, and leaves processes behind when we are killed; hence this one. Imported on first use only: the SDK is heavy.
 """
 
+import json
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -18,7 +19,9 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+
+from tarsy.kit.characters import whole_characters
 
 # What every program may expect to find; all else is the configuration's to name.
 INHERITED = ("PATH", "HOME", "LANG")
@@ -149,19 +152,27 @@ async def _lines(stream: ByteReceiveStream, limit: int) -> AsyncGenerator[bytes]
                 raise OverflowError(f"a line of more than {limit} bytes")
 
 
+def _message(line: bytes) -> JSONRPCMessage | None:
+    """The message in a line, if there is one. A text that was cut inside a character, as JavaScript does, is read all the same."""
+    with suppress(ValueError):
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    with suppress(ValueError, RecursionError):
+        whole = whole_characters(json.dumps(json.loads(line), ensure_ascii=False))
+        return jsonrpc_message_adapter.validate_json(whole, by_name=False)
+    return None
+
+
 async def _receive_messages(
     stdout: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception], observer: Observer
 ) -> None:
     async with incoming:
         try:
             async for line in _lines(stdout, MAX_MESSAGE_BYTES):
-                try:
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError:
-                    if line.strip():
-                        observer.on_noise(line.decode(errors="replace"))
-                    continue
-                await incoming.send(SessionMessage(message))
+                message = _message(line)
+                if message is not None:
+                    await incoming.send(SessionMessage(message))
+                elif line.strip():
+                    observer.on_noise(line.decode(errors="replace"))
         except OverflowError as error:
             observer.on_noise(f"{error}; the connection was given up")
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):

@@ -38,6 +38,21 @@ TOOLS = [
     tool("grow"),
     tool("leak_stderr"),
     tool("log_and_progress"),
+    tool("cut_character"),
+    tool("babble"),
+    tool("mumble"),
+    tool(
+        "keeper",
+        {
+            "type": "object",
+            "properties": {
+                "key": {"type": "string", "default": os.environ.get("API_TOKEN", "")},
+                "t": {"description": "e.g. password=hunter2"},
+            },
+        },
+    ),
+    tool("twin", NOTHING),
+    tool("twin", NOTHING),
     tool("spawn", {"type": "object", "properties": {"pids": {"type": "string"}}, "required": ["pids"]}),
 ]
 
@@ -103,6 +118,16 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             answer(request_id, "after the garbage")
         case "wrong_shape":
             send({"id": request_id, "result": {"content": "not a list"}})
+        case "cut_character":
+            answer(request_id, "cut off \ud83d")
+        case "babble":
+            for _ in range(100):
+                send({"method": "notifications/message", "params": {"level": "info", "data": "password=hunter2 " * 2000}})
+            time.sleep(0.1)
+            answer(request_id, "done")
+        case "mumble":
+            sys.stdout.write("password=hunter2 " * (2 * 1024 * 1024) + "\n")
+            answer(request_id, "done")
         case "say_error":
             answer(request_id, "pod not found; token=abc123def456ghi", isError=True)
         case "rpc_error":

@@ -27,6 +27,8 @@ TOOLS = [
     "forget_session",
     "wrong_type",
     "half_stream",
+    "endless_error",
+    "stalled_error",
 ]
 READ_ONLY = {"echo", "forget_session"}
 
@@ -101,6 +103,8 @@ class HttpFault:
                 return StreamingResponse(_broken(), media_type="application/json", headers={"content-length": "1000"})
             case "half_stream":
                 return StreamingResponse(_half_an_event(), media_type="text/event-stream")
+            case "endless_error" | "stalled_error":
+                return StreamingResponse(_error(endless=name == "endless_error"), status_code=502, media_type="text/html")
             case "garbage":
                 return Response("<html>not JSON</html>", media_type="application/json")
             case "wrong_type":
@@ -119,6 +123,13 @@ def _result(message: dict[str, Any], result: dict[str, Any], headers: dict[str, 
 async def _broken() -> AsyncIterator[bytes]:
     yield b'{"jsonrpc"'
     raise ConnectionResetError
+
+
+async def _error(*, endless: bool) -> AsyncIterator[bytes]:
+    yield b"bad gateway"
+    while endless:
+        yield b" bad gateway" * 1024
+    await anyio.sleep_forever()
 
 
 async def _half_an_event() -> AsyncIterator[bytes]:

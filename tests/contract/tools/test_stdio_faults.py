@@ -1,6 +1,7 @@
 """A stdio server that misbehaves: every fault is a result with words, and the next call works."""
 
 import json
+import time
 from pathlib import Path
 
 import anyio
@@ -9,6 +10,7 @@ from structlog.testing import capture_logs
 
 from contract.tools.opening import fault, opened, stdio
 from tarsy.domain.tool import ToolResult
+from tarsy.tools.executor import MAX_OUTPUT
 
 
 async def test_a_server_gets_only_the_environment_its_configuration_names() -> None:
@@ -69,6 +71,7 @@ async def test_a_call_that_is_lost_twice_is_not_made_a_third_time() -> None:
         lost = await tools.call("fault.crash_always")
         assert lost.is_error
         assert "connection to tool server 'fault' was lost" in lost.content
+        assert "made a second time, with the same end" in lost.content
         assert (await tools.call("fault.echo", "again")).content == "again"
 
 
@@ -118,6 +121,46 @@ async def test_errors_of_tools_and_servers_are_masked_results() -> None:
         assert rpc.is_error
         assert "error -32000" in rpc.content
         assert "hunter2" not in rpc.content
+
+
+async def test_a_text_that_was_cut_inside_a_character_is_read() -> None:
+    async with opened(fault()) as tools:
+        assert (await tools.call("fault.cut_character")).content == "cut off \ufffd"
+
+
+async def test_a_tool_that_babbles_is_watched_for_a_while_only() -> None:
+    async with opened(fault()) as tools:
+        assert (await tools.call("fault.babble")).content == "done"
+        assert MAX_OUTPUT // 2 < sum(map(len, tools.output)) < 2 * MAX_OUTPUT
+        assert tools.output[-1].endswith("[more output is not shown]\n")
+        assert "hunter2" not in "".join(tools.output)
+
+
+async def test_megabytes_outside_the_protocol_hold_up_nobody() -> None:
+    async with opened(fault()) as tools:
+        await tools.list()
+        with capture_logs() as logs:
+            started = time.process_time()
+            assert (await tools.call("fault.mumble")).content == "done"
+            # Masking all of it would take many times as long.
+            assert time.process_time() - started < 3
+        (noise,) = [entry["line"] for entry in logs if entry["event"] == "tool_server.noise"]
+        assert "hunter2" not in noise
+
+
+async def test_a_schema_is_masked_like_any_text() -> None:
+    async with opened(fault(env={"API_TOKEN": "{{.CHOSEN}}"}), env={"CHOSEN": "plain-words-only"}) as tools:
+        keeper = (await tools.list()).find("fault.keeper")
+        assert keeper is not None
+        assert keeper.parameters_schema["properties"] == {
+            "key": {"type": "string", "default": "[MASKED_CREDENTIAL]"},
+            "t": {"description": "e.g. password=[MASKED_PASSWORD]"},
+        }
+
+
+async def test_a_tool_that_is_listed_twice_is_offered_once() -> None:
+    async with opened(fault()) as tools:
+        assert [tool.name for tool in (await tools.list()).tools].count("fault.twin") == 1
 
 
 async def test_a_changed_tool_list_is_seen() -> None:

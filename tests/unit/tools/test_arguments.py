@@ -1,5 +1,6 @@
 """What models write, and what tools get."""
 
+import json
 from typing import Any
 
 import pytest
@@ -94,6 +95,66 @@ def test_what_cannot_be_read_asks_for_json() -> None:
 def test_a_schema_never_makes_us_fetch_anything() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "https://example.invalid/schema.json"}}}
     assert parse_arguments('{"b": 1}', schema) == {"b": 1}
+
+
+@pytest.mark.parametrize("address", ["https://example.invalid/schema.json", "#/$defs/missing", "#/$defs/circle"])
+def test_a_reference_that_leads_nowhere_finds_nothing_wrong(address: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"$ref": address}}, "$defs": {"circle": {"$ref": "#/$defs/circle"}}}
+    assert parse_arguments('{"a": "x"}', schema) == {"a": "x"}
+
+
+def test_a_recursive_schema_is_checked_all_the_way_down() -> None:
+    tree = {"type": "object", "properties": {"left": {"$ref": "#"}, "size": {"type": "integer"}}}
+    problem = parse_arguments('{"left": {"left": {"size": "x"}}}', tree)
+    assert isinstance(problem, ArgumentProblem)
+    assert "left.left.size" in problem.message
+
+
+def _branching(depth: int) -> dict[str, Any]:
+    """A schema of a few lines that doubles the work with each level."""
+    levels: dict[str, Any] = {f"l{level}": {"anyOf": [{"$ref": f"#/$defs/l{level + 1}"}] * 2} for level in range(depth)}
+    return {"type": "object", "properties": {"a": {"$ref": "#/$defs/l0"}}, "$defs": {**levels, f"l{depth}": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        _branching(60),
+        {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}},
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/c"}}, "$defs": {"c": {"anyOf": [{"$ref": "#/$defs/c"}]}}},
+        {"type": "object", "patternProperties": {"^(a+)+$": {}}, "additionalProperties": False},
+    ],
+)
+def test_no_schema_keeps_us_busy(schema: dict[str, Any]) -> None:
+    arguments = {"a": "a" * 60 + "!", "a" * 60 + "!": 1}
+    assert parse_arguments(json.dumps(arguments), schema) == arguments
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": None, "required": None},
+        {"type": "object", "properties": {"a": {"anyOf": None}}, "required": True},
+        {"type": "object", "properties": {"a": None, "b": {"type": 7}}},
+    ],
+)
+def test_a_broken_schema_finds_nothing_wrong(schema: dict[str, Any]) -> None:
+    assert parse_arguments('{"a": "1", "b": 2}', schema) == {"a": "1", "b": 2}
+    assert parse_arguments("[]", schema) is not None
+
+
+def test_an_object_that_breaks_off_is_not_taken_for_a_value() -> None:
+    assert isinstance(parse_arguments('{"query": "DROP TABLE a WHERE', QUERY), ArgumentProblem)
+    assert parse_arguments('{job="api"}', QUERY) == {"query": '{job="api"}'}
+
+
+def test_half_a_character_is_replaced() -> None:
+    assert parse_arguments('{"query": "\\ud83d \\ud83d\\ude00"}', QUERY) == {"query": "\ufffd \U0001f600"}
+
+
+@pytest.mark.parametrize("text", ['{"limit": "' + "1" * 5000 + '", "query": "x"}', '{"query":' * 900 + "1" + "}" * 900])
+def test_too_much_of_something_is_explained(text: str) -> None:
+    assert isinstance(parse_arguments(text, QUERY), ArgumentProblem)
 
 
 def test_yaml_cannot_be_made_to_explode() -> None:
