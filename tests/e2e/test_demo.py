@@ -40,6 +40,9 @@ def test_demo_shows_an_investigation_and_answers_its_questions(tmp_path: Path) -
     assert "The model is recorded; the cluster is simulated." in run.stdout
     for part in ("→ cluster.pods_list", "Summary", "Analysis", "completed after"):
         assert part in run.stdout
+    # The answers follow; the investigation is not told again.
+    assert run.stdout.count('→ cluster.pods_list {"namespace": "shop", "label_selector": "app=cart"}') == 1
+    assert run.stdout.count("Recorded answer to: ") == 2
     assert _beyond_directories(run.stderr) == []
 
 

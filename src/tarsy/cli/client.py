@@ -31,6 +31,10 @@ class TarsyClient:
     async def ask_question(self, session_id: str, content: str) -> dict[str, Any]:
         return await self._ask("POST", f"/api/v1/sessions/{session_id}/chat/messages", json={"content": content})
 
+    async def last_event(self, session_id: str) -> int:
+        """The newest live event of a session."""
+        return (await self._ask("GET", f"/api/v1/sessions/{session_id}/timeline", params={"limit": 1}))["last_event_id"]
+
     async def events(self, session_id: str, *, after: int = 0) -> AsyncGenerator[dict[str, Any]]:
         """The session's live events from `after` on, over as many connections as it takes."""
         last, failures = after, 0

@@ -9,6 +9,7 @@ from rich.status import Status
 from rich.text import Text
 
 from tarsy.cli.client import TarsyClient, connect
+from tarsy.cli.terminal import harmless
 from tarsy.settings import Settings
 
 _MARKS = {
@@ -82,7 +83,7 @@ class LiveView:
     def _streamed(self, event: dict[str, Any]) -> None:
         text = self._text.get(event["event_id"], "")[: event["offset"]] + event["delta"]
         self._text[event["event_id"]] = text
-        tail = " ".join(text.split())[-80:]
+        tail = harmless(" ".join(text.split())[-80:])
         self._status.update(Text(tail, style="dim"))
 
     def _print(self, entry: dict[str, Any]) -> None:
@@ -109,6 +110,7 @@ def _line(entry: dict[str, Any]) -> str:
     words = " ".join(str(entry["content"]).split())
     if entry["event_type"] in {"llm_tool_call", "tool_result"}:
         words = f"{_tool(entry)} {words}"
+    words = harmless(words)
     return words if len(words) <= _LONGEST_LINE else words[:_LONGEST_LINE] + "…"
 
 
@@ -120,32 +122,34 @@ async def follow(client: TarsyClient, session_id: str, console: Console) -> bool
             if event.get("type") == "session.completed":
                 break
     session = await client.session(session_id)
-    _print_end(console, session)
+    print_end(console, session)
     return session["status"] == "completed"
 
 
-async def follow_answer(client: TarsyClient, session_id: str, message_id: str, console: Console) -> None:
-    """Show the answer to a question."""
-    answer = ""
+async def ask(client: TarsyClient, session_id: str, question: str, console: Console) -> None:
+    """Ask, and show the answer: what was told before is not told again."""
+    told = await client.last_event(session_id)
+    message_id, answer = (await client.ask_question(session_id, question))["id"], ""
     with LiveView(console) as view:
-        async for event in client.events(session_id):
+        async for event in client.events(session_id, after=told):
             if event.get("type") == "timeline_event.completed" and event.get("event_type") == "final_analysis":
                 answer = event["content"]
             view.show(event)
             if event.get("type") == "chat.message" and event.get("message_id") == message_id and event.get("work") == "chat":
                 break
-    console.print(Markdown(answer or "No answer."))
+    console.print(Markdown(harmless(answer) or "No answer."))
 
 
-def _print_end(console: Console, session: dict[str, Any]) -> None:
+def print_end(console: Console, session: dict[str, Any]) -> None:
+    """Show how a session has ended."""
     console.print()
     if session.get("executive_summary"):
-        console.print(Panel(Markdown(session["executive_summary"]), title="Summary", border_style="green"))
+        console.print(Panel(Markdown(harmless(session["executive_summary"])), title="Summary", border_style="green"))
     if session.get("final_analysis"):
         partial = " (partial)" if session.get("analysis_is_partial") else ""
-        console.print(Panel(Markdown(session["final_analysis"]), title=f"Analysis{partial}"))
+        console.print(Panel(Markdown(harmless(session["final_analysis"])), title=f"Analysis{partial}"))
     if session.get("error_message"):
-        console.print(Text(f"{session['status']}: {session['error_message']}", style="red"))
+        console.print(Text(harmless(f"{session['status']}: {session['error_message']}"), style="red"))
     console.print(Text(f"session {session['id']} {session['status']} after {(session.get('duration_ms') or 0) / 1000:.1f} s", style="dim"))
 
 
@@ -173,7 +177,5 @@ async def run_sample(settings: Settings, alert: str, alert_type: str, questions:
         session_id = await client.submit(alert, alert_type, None)
         succeeded = await follow(client, session_id, console)
         for question in questions:
-            console.print(Text(f"\n? {question}", style="bold"))
-            asked = await client.ask_question(session_id, question)
-            await follow_answer(client, session_id, asked["id"], console)
+            await ask(client, session_id, question, console)
     return succeeded

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from tarsy.cli.terminal import harmless
 from tarsy.kit.groups import leaves
 
 
@@ -22,7 +23,7 @@ def explained() -> Generator[None]:
         text = _explanation(next(leaves(error)))
         if text is None:
             raise
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{harmless(text)}\n")
         sys.exit(1)
 
 

@@ -39,7 +39,7 @@ def list_sessions(
     where = SessionFilter(statuses=(SessionStatus(status),) if status else ())
     page = _with_engine(lambda engine: SessionRepository(engine).list(where, limit=limit), database_url, data_dir)
     for session in page.sessions:
-        typer.echo(f"{session.id}  {session.created_at:%Y-%m-%d %H:%M}  {session.status:<12}{session.alert_type}")
+        typer.echo(f"{session.id}  {session.created_at:%Y-%m-%d %H:%MZ}  {session.status:<12}{session.alert_type}")
     if not page.sessions:
         typer.echo("There are no sessions.")
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import anyio
 import typer
 
+from tarsy.cli.terminal import harmless
+
 if TYPE_CHECKING:
     from tarsy.domain.tool import ToolCatalog, ToolResult
     from tarsy.tools.executor import McpToolExecutor
@@ -35,9 +37,9 @@ def list_tools(
     for tool in catalog.tools:
         marks = [mark for mark, holds in (("read-only", tool.read_only), ("idempotent", tool.idempotent)) if holds]
         summary = next(iter(tool.description.splitlines()), "")
-        typer.echo("  ".join(part for part in (tool.name, f"[{', '.join(marks)}]" if marks else "", summary) if part))
+        typer.echo(harmless("  ".join(part for part in (tool.name, f"[{', '.join(marks)}]" if marks else "", summary) if part)))
     for warning in catalog.warnings:
-        typer.echo(warning, err=True)
+        typer.echo(harmless(warning), err=True)
     if catalog.warnings:
         raise typer.Exit(1)
 
@@ -54,10 +56,12 @@ def call(
 
     async def run() -> "ToolResult":
         async with _opened(config, (tool.partition(".")[0],), timeout) as tools:
-            return await tools.execute(ToolCall("command-line", tool, arguments), lambda text: typer.echo(text, err=True, nl=False))
+            return await tools.execute(
+                ToolCall("command-line", tool, arguments), lambda text: typer.echo(harmless(text), err=True, nl=False)
+            )
 
     result = anyio.run(run)
-    typer.echo(result.content, err=result.is_error)
+    typer.echo(harmless(result.content), err=result.is_error)
     if result.is_error:
         raise typer.Exit(1)
 

@@ -1,6 +1,6 @@
 """`tarsy watch`: follow a session of a running server in the terminal."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,7 +20,7 @@ async def _watch(session_id: str, url: str, token: str | None) -> bool:
     from rich.console import Console  # noqa: PLC0415 - heavy, imported on first use
 
     from tarsy.cli.client import connect  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.cli.live_view import follow  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.cli.live_view import follow, print_end  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.domain.status import SessionStatus  # noqa: PLC0415 - with the rest
 
     console = Console()
@@ -28,17 +28,6 @@ async def _watch(session_id: str, url: str, token: str | None) -> bool:
         session = await client.session(session_id)
         if SessionStatus(session["status"]).is_final:
             # Its live events may be forgotten already; how it ended is not.
-            _print_ended(console, session)
+            print_end(console, session)
             return session["status"] == SessionStatus.COMPLETED
         return await follow(client, session_id, console)
-
-
-def _print_ended(console: Any, session: dict[str, Any]) -> None:
-    from rich.markdown import Markdown  # noqa: PLC0415 - heavy, imported on first use
-
-    for text in (session.get("executive_summary"), session.get("final_analysis")):
-        if text:
-            console.print(Markdown(text))
-    if session.get("error_message"):
-        console.print(session["error_message"], style="red", markup=False)
-    console.print(f"session {session['id']} {session['status']}", style="dim")
