@@ -180,6 +180,7 @@ async def test_health_is_503_only_when_the_database_is_away(database_url: str) -
         async with world(database_url, probes=probes) as api:
             answer = await api.client.get("/health")
             assert (answer.status_code, answer.json()["status"]) == (status, word)
+            assert (await api.client.head("/health")).status_code == status
 
 
 async def test_a_database_that_is_away_is_a_503_in_the_one_shape(postgres_server: str) -> None:
