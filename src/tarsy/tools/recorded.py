@@ -9,6 +9,7 @@ from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedCatalog, RecordedTool, Recording
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolName, ToolResult
+from tarsy.tools.arguments import ArgumentProblem, parse_arguments
 
 
 class RecordedToolServers:
@@ -38,6 +39,13 @@ class RecordedToolServers:
         exact = self._calls.get((call.name, track, call.id))
         return exact or self._alike.get((call.name, _canonical(call.arguments)))
 
+    def refusal(self, track: str, call: ToolCall) -> str | None:
+        """What is wrong with a call's arguments, if anything is."""
+        catalog = self.catalog(track)
+        tool = next((tool for tool in catalog.tools if tool.name == call.name), None) if catalog else None
+        read = parse_arguments(call.arguments, tool.parameters_schema) if tool else None
+        return read.message if isinstance(read, ArgumentProblem) else None
+
 
 class RecordedTools:
     """The tools of one recorded execution. A call that was never made is an error that says so, never an invention."""
@@ -61,8 +69,10 @@ class RecordedTools:
         found = self._servers.result(self._track, call)
         now = datetime.now(UTC)
         if found is None:
-            content = f"The recording holds no result for this call of {call.name}."
-            return ToolResult(call=call, content=content, is_error=True, started_at=now)
+            # A call that was refused for its arguments reached no server and left no result: it is refused again.
+            refusal = self._servers.refusal(self._track, call)
+            content = refusal or f"The recording holds no result for this call of {call.name}."
+            return ToolResult(call=call, content=content, is_error=True, refused=refusal is not None, started_at=now)
         return ToolResult(
             call=call,
             content=found.content,

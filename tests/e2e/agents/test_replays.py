@@ -14,7 +14,7 @@ from tarsy.db.recordings import RecordingSource
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.recording import Recording
+from tarsy.domain.recording import RecordedToolDefinition, Recording
 from tarsy.domain.replay import Difference, differences
 from tarsy.domain.tool import ToolCatalog, ToolResult
 from tarsy.llm.in_process import in_process_client
@@ -127,3 +127,25 @@ async def test_results_that_were_summarised_side_by_side_replay_the_same(databas
         [answers(TRACK, one, "k8s.logs", f"{one} is well\n" * 2_000, f'{{"pod": "{one}"}}') for one in asked],
     )
     assert await _replayed(database_url, await scenario.play(database_url)) == []
+
+
+async def test_a_call_that_was_refused_for_its_arguments_is_refused_again(database_url: str) -> None:
+    schema = {"type": "object", "properties": {"pod": {"type": "string"}}, "required": ["pod"]}
+    scenario = Scenario(
+        chain(stage(agent())),
+        [
+            says(TRACK, 0, calls("a", "k8s.logs", pot="web-1")),
+            says(TRACK, 1, calls("b", "k8s.logs", pod="web-1")),
+            says(TRACK, 2, "Disk."),
+            END,
+        ],
+        [answers(TRACK, "b", "k8s.logs", "No space left on device")],
+        catalog=(RecordedToolDefinition(name="k8s.logs", parameters_schema=schema, read_only=True),),
+    )
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    refused, given = (message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool")
+    assert "The call was not made: its arguments do not fit the tool." in refused
+    assert "No space left on device" in given
+    assert [tool.call_id for tool in recording.tools] == ["b"]
+    assert await _replayed(database_url, recording) == []

@@ -35,8 +35,9 @@ def _native(*turns: Any, timeouts: tuple[str, ...] = (), result: str = "Running"
     return Scenario(chain(stage(agent(**limited))), said, results)
 
 
-def _react(*turns: str, result: str = "web-1 Running", **changes: Any) -> Scenario:
+def _react(*turns: str, result: str = "web-1 Running", summary: Any = None, **changes: Any) -> Scenario:
     said = [says(TRACK, number, turn) for number, turn in enumerate(turns)]
+    said += [says(f"{TRACK}/summary/react-3", 0, summary)] if summary else []
     results = [answers(TRACK, f"react-{place}", "k8s.pods", result) for place in range(3, 30)]
     return Scenario(chain(stage(agent(max_iterations=9, tool_calling=ToolCalling.REACT, **changes))), said, results)
 
@@ -81,6 +82,7 @@ SCENARIOS = {
     ),
     "half a character": _native(("A \ud83d", calls("c0", "k8s.pods", name="\ud83d")), "It is the \ud83d\udcbe, or \ud83d."),
     "a large result": _native((_call(0), calls("d0", "k8s.pods", all=True)), "It is the disk.", result=LARGE, summary="All is well."),
+    "a large result in text": _react(ACTION, "Final Answer: It is the disk.", result=LARGE, summary="All is well."),
     "a large result for another model": _native(
         fails("credentials", "401"),
         _call(0),

@@ -83,7 +83,7 @@ class IteratingController:
         pending = self._speech.pending_calls(run.messages)
         if pending:
             run.scribe.reserve_up_to(pending[-1].sequence_number)
-            turn = ToolTurn(run, self._speech, pending, question=_question(run), known=await _known(run.context, pending))
+            turn = ToolTurn(run, self._speech, pending, question=self._question(run), known=await _known(run.context, pending))
             await run.scribe.commit(opened=turn.announce())
             outcome = await turn.run(deadline=anyio.current_time() + run.context.config.iteration_timeout)
             timed_out |= outcome.timed_out
@@ -92,6 +92,11 @@ class IteratingController:
             errors = [_timeouts(self._speech.calls_of(message), timed_out) for message in answers]
             config = run.context.config
             run.state = state_after(stored.calls, config.max_iterations, provider=config.provider.name, tool_errors=errors)
+
+    def _question(self, run: Run) -> str:
+        """What the agent was after when it made its last calls."""
+        last = next((message.body for message in reversed(run.messages) if message.body.role is Role.ASSISTANT), None)
+        return self._speech.said(last).words if last else ""
 
     async def _iterate(self, run: Run) -> ExecutionResult | None:
         """One call and what follows from it; a result when the agent is done."""
@@ -342,11 +347,6 @@ async def _known(context: ExecutionContext, pending: Sequence[PendingCall]) -> d
     """What calls without a place in the conversation came to all the same: their results were to be summarised."""
     read = {one.call.id: await context.results.read(context.execution_id, one.call.id) for one in pending}
     return {call_id: outcome for call_id, outcome in read.items() if outcome}
-
-
-def _question(run: Run) -> str:
-    """What the agent was after when it made its last calls."""
-    return next((message.body.content for message in reversed(run.messages) if message.body.role is Role.ASSISTANT), "")
 
 
 def _listings(context: ExecutionContext, catalog: ToolCatalog) -> tuple[MCPInteraction, ...]:
