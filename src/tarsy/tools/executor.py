@@ -25,6 +25,8 @@ OnOutput = Callable[[str], None]
 
 # What a tool may say while it runs, in characters.
 MAX_OUTPUT = 256 * 1024
+# A few milliseconds' work.
+QUICK_TO_MASK = 16_000
 
 # As many as a model reads, and as a wrong name needs.
 MAX_SUGGESTIONS = 5
@@ -93,8 +95,8 @@ class McpToolExecutor:
         masker = server.masker if server is not None else self._strict
         outcome = self._without_server(call.name, name) if server is None else await self._on(server, call, on_output)
         return ToolResult(
-            call=replace(call, name=masker.mask(call.name), arguments=masker.mask(call.arguments)),
-            content=masker.mask(outcome.content),
+            call=replace(call, name=masker.mask(call.name), arguments=await _masked(masker, call.arguments)),
+            content=await _masked(masker, outcome.content),
             started_at=started_at,
             duration_ms=milliseconds_since(started, self._clock),
             is_error=outcome.is_error,
@@ -127,6 +129,11 @@ class McpToolExecutor:
             log.warning("tool.failed", tool=tool.name, kind=type(error).__name__)
             return Outcome(str(error), is_error=True)
         return _outcome(tool, result, timeout)
+
+
+async def _masked(masker: Masker, text: str) -> str:
+    """Mask on the spot what is quick; a large text leaves the event loop to the others meanwhile."""
+    return masker.mask(text) if len(text) < QUICK_TO_MASK else await anyio.to_thread.run_sync(masker.mask, text)
 
 
 def _outcome(tool: ToolDefinition, result: "types.CallToolResult | Lost | None", timeout: float) -> Outcome:

@@ -144,6 +144,8 @@ async def _lines(stream: ByteReceiveStream, limit: int) -> AsyncGenerator[bytes]
         while True:
             *complete, rest = (await stream.receive()).split(b"\n")
             for line in complete:
+                # A flood of lines takes turns with everybody else.
+                await anyio.lowlevel.checkpoint()
                 yield b"".join((*parts, line))
                 parts, size = [], 0
             parts.append(rest)

@@ -41,6 +41,7 @@ TOOLS = [
     tool("cut_character"),
     tool("babble"),
     tool("mumble"),
+    tool("shout"),
     tool(
         "keeper",
         {
@@ -127,6 +128,10 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             answer(request_id, "done")
         case "mumble":
             sys.stdout.write("password=hunter2 " * (2 * 1024 * 1024) + "\n")
+            answer(request_id, "done")
+        case "shout":
+            sys.stderr.write("all is well\n" * 2000)
+            sys.stderr.flush()
             answer(request_id, "done")
         case "say_error":
             answer(request_id, "pod not found; token=abc123def456ghi", isError=True)

@@ -2,6 +2,7 @@
 
 import json
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import anyio
@@ -146,6 +147,18 @@ async def test_megabytes_outside_the_protocol_hold_up_nobody() -> None:
             assert time.process_time() - started < 3
         (noise,) = [entry["line"] for entry in logs if entry["event"] == "tool_server.noise"]
         assert "hunter2" not in noise
+
+
+async def test_a_flood_of_lines_takes_turns_with_everybody_else() -> None:
+    async with opened(fault()) as tools:
+        await tools.list()
+        with capture_logs() as logs, anyio.fail_after(30):
+            assert (await tools.call("fault.shout")).content == "done"
+            seen = [len(logs)]
+            while seen[-1] < 1000:
+                await anyio.lowlevel.checkpoint()
+                seen.append(len(logs))
+    assert max(after - before for before, after in pairwise(seen)) < 10
 
 
 async def test_a_schema_is_masked_like_any_text() -> None:
