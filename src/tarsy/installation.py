@@ -73,7 +73,8 @@ class SampleChains:
         for sample in list_samples():
             if sample.alert_type == alert_type:
                 provider = sample_model(self.config)
-                return sample.live(provider, sample_settings(self.config)) if provider else sample.chain
+                chain = sample.live(provider, sample_settings(self.config)) if provider else sample.chain
+                return chain.model_copy(update={"session_timeout": self.config.queue.session_timeout})
         raise UnknownAlertTypeError(alert_type, [sample.alert_type for sample in list_samples()])
 
 

@@ -83,12 +83,15 @@ async def test_with_a_model_samples_run_on_it_against_the_simulated_cluster(data
 
 def test_a_sample_on_a_real_model_keeps_what_is_configured_for_it(tmp_path: Path) -> None:
     _local_model(tmp_path, "http://127.0.0.1:1")
-    (tmp_path / "tarsy.yaml").write_text("defaults: {llm_provider: local, tool_calling: react, llm_call_timeout: 8m}\n")
+    (tmp_path / "tarsy.yaml").write_text(
+        "defaults: {llm_provider: local, tool_calling: react, llm_call_timeout: 8m}\nqueue: {session_timeout: 1h}\n"
+    )
     config = load_config(tmp_path, {"KUBECONFIG": "k"}).config
     for offered in SampleChains(config).alert_types():
         chain = SampleChains(config).resolve(offered.name, None)
         agents = [agent for stage in chain.stages for agent in stage.agents]
         assert {(agent.provider.name, agent.tool_calling, agent.llm_call_timeout) for agent in agents} == {("local", "react", 480)}
+        assert chain.session_timeout == 3600
 
 
 def test_samples_play_through_an_llm_service_too(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:

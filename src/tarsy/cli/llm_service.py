@@ -1,6 +1,5 @@
 """`tarsy llm-service`: the model layer as a process of its own."""
 
-import os
 import signal
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import anyio
 import typer
 
-from tarsy.cli.process import process_settings
+from tarsy.cli.process import process_environment, process_settings
 
 # Long enough for most answers under way; an orchestrator repeats what is cut off.
 DEFAULT_GRACE = 30.0
@@ -37,7 +36,6 @@ def llm_service(
 
 
 async def _serve(host: str, port: int, cert: Path | None, key: Path | None, client_ca: Path | None, grace: float) -> None:
-    from tarsy.config.environment import with_dotenv  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.demo.samples import recording_loader  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.llm.in_process import in_process_client  # noqa: PLC0415 - heavy, imported on first use
@@ -47,9 +45,7 @@ async def _serve(host: str, port: int, cert: Path | None, key: Path | None, clie
     configure_logs()
     settings = process_settings()
     # The samples' recordings too: an orchestrator that has none at hand still offers them.
-    models = in_process_client(
-        env=with_dotenv(os.environ, None), recordings=recording_loader(RecordingFiles()), replay_speed=settings.replay_speed
-    )
+    models = in_process_client(env=process_environment(), recordings=recording_loader(RecordingFiles()), replay_speed=settings.replay_speed)
     tls = ServerTLS(cert, key, client_ca) if cert and key else None
     # Before the port is announced: whoever sees it may stop us at once.
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:

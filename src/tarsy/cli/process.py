@@ -1,6 +1,7 @@
 """What this process runs with: the environment, the `.env` files, the command line."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,10 +17,19 @@ def process_settings(config_dir: Path | None = None, **overrides: object) -> "Se
         ConfigError: a configuration directory was named that holds none, or a `.env` cannot be read.
         CannotServeError: a variable has a value that means nothing.
     """
-    from tarsy.config.environment import find_directory, with_dotenv  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.settings import settings_from  # noqa: PLC0415 - with the rest
+    from tarsy.settings import settings_from  # noqa: PLC0415 - heavy, imported on first use
 
-    directory = find_directory(config_dir, with_dotenv(os.environ, None))
-    settings = settings_from(with_dotenv(os.environ, directory), config_dir=config_dir, **overrides)
+    settings = settings_from(process_environment(config_dir), config_dir=config_dir, **overrides)
     # The configuration adds the files by itself, by its own order of precedence.
     return replace(settings, env=os.environ)
+
+
+def process_environment(config_dir: Path | None = None) -> Mapping[str, str]:
+    """The environment and what the `.env` files add to it.
+
+    Raises:
+        ConfigError: as above.
+    """
+    from tarsy.config.environment import find_directory, with_dotenv  # noqa: PLC0415 - heavy, imported on first use
+
+    return with_dotenv(os.environ, find_directory(config_dir, with_dotenv(os.environ, None)))
