@@ -43,5 +43,6 @@ export default defineConfig({
     proxy: { "/api": { target: server }, "/health": { target: server }, "/ws": { target: server, ws: true } },
   },
   // A context of its own for each file, in processes that stay: less than half the work of a new process for each.
-  test: { include: ["src/**/*.test.{ts,tsx}"], pool: "vmForks", restoreMocks: true },
+  // Patience for a machine that runs other tests too; nothing waits that long on a quiet one.
+  test: { include: ["src/**/*.test.{ts,tsx}"], pool: "vmForks", restoreMocks: true, testTimeout: 60_000 },
 });

@@ -132,7 +132,7 @@ test("a page that is hidden before its next frame hears all the same", async () 
   await settled();
   say(chunk(0, "unseen"));
   // No frame comes.
-  await vi.waitFor(() => expect(texts()).toEqual(["unseen"]));
+  await vi.waitFor(() => expect(texts()).toEqual(["unseen"]), 30_000);
 });
 
 test("others are told of every message", async () => {

@@ -92,7 +92,7 @@ function Calls({ sessionId, flow, selected, onSelect, tokens }: TracePageProps &
           <WaterfallView flow={flow} selected={selected} onSelect={onSelect} />
         </Section>
         {call && (
-          <Box ref={detail} sx={{ position: { lg: "sticky" }, top: 12, maxHeight: { lg: "calc(100vh - 24px)" }, overflow: { lg: "auto" } }}>
+          <Box ref={detail} sx={{ position: { lg: "sticky" }, top: 12, minHeight: { xs: "100vh", lg: 0 }, maxHeight: { lg: "calc(100vh - 24px)" }, overflow: { lg: "auto" } }}>
             <CallDetail sessionId={sessionId} call={call} onClose={() => onSelect(undefined)} />
           </Box>
         )}

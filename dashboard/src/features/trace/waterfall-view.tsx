@@ -57,7 +57,7 @@ const Row = memo(function Row({ call, span, selected, onSelect }: { call: Call; 
       <FaceIcon face={face} size={14} />
       <Box component="span" sx={{ ...ONE_LINE, fontSize: "0.8rem", fontFamily: call.kind === "mcp" ? MONO : "inherit" }}>
         <Spoken>{face.label}</Spoken>
-        {call.label}
+        {`${call.label} `}
         {call.tokens !== null && (
           <Typography component="span" variant="caption" color="textSecondary" sx={{ ml: 0.75 }}>
             {formatCount(call.tokens)} tokens
