@@ -14,7 +14,7 @@ from grpc_reflection.v1alpha import reflection
 from tarsy.llm.client import ErrorChunk, ErrorCode
 from tarsy.llm.in_process import InProcessLLMClient
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
-from tarsy.llm.transport import KEEPALIVE_OPTIONS, MESSAGE_OPTIONS
+from tarsy.llm.transport import KEEPALIVE_OPTIONS, MESSAGE_OPTIONS, address_of
 from tarsy.llm.wire import CALL_METADATA, SERVICE, UnreadableRequestError, chunk_to_proto, request_from_proto
 
 log = structlog.get_logger(__name__)
@@ -65,7 +65,7 @@ async def start_service(client: InProcessLLMClient, *, host: str, port: int, tls
     )
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Generate": handler}),))
     reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    bound = _bind(server, f"{host}:{port}", tls)
+    bound = _bind(server, address_of(host, port), tls)
     await server.start()
     for name in ("", SERVICE):
         await health_servicer.set(name, health_pb2.HealthCheckResponse.SERVING)

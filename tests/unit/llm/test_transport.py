@@ -1,0 +1,17 @@
+import pytest
+
+from tarsy.llm.transport import address_of
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "127.0.0.1:50051"),
+        ("localhost", "localhost:50051"),
+        ("::", "[::]:50051"),
+        ("::1", "[::1]:50051"),
+        ("[::1]", "[::1]:50051"),
+    ],
+)
+def test_a_host_and_its_port_are_told_apart(host: str, address: str) -> None:
+    assert address_of(host, 50051) == address
