@@ -200,3 +200,14 @@ async def test_after_a_change_of_models_the_new_one_makes_the_summaries() -> Non
 async def test_a_text_before_an_endless_thought_is_no_answer() -> None:
     result = await MemoryRun(_native(("Let me see.", thinks(LOOP)), "It is the disk."), TRACK).go_on()
     assert result.final_analysis == "It is the disk."
+
+
+async def test_a_call_whose_arguments_were_masked_is_not_made_again_with_the_mask() -> None:
+    scenario = _native(calls("c0", "k8s.pods", user="[MASKED_EMAIL]"), "It is the disk.")
+    run = MemoryRun(scenario, TRACK, MemoryJournal(dies_after=3))
+    assert await _until_death(run) is None
+    assert [role for _, role, _, _ in run.journal.conversation()] == ["system", "user", "assistant"], "the result is not stored"
+    run.journal.dies_after = None
+    assert (await run.go_on()).status is RunStatus.COMPLETED
+    assert run.asked == {"c0": 1}
+    assert "It is not known whether it took effect" in run.journal.conversation()[3][2]

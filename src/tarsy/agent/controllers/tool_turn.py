@@ -19,6 +19,7 @@ from tarsy.domain.status import TimelineStatus
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolName, ToolOutcome, ToolResult
 from tarsy.kit.groups import single_errors
+from tarsy.tools.masking.values import MASK_PREFIX
 
 # A model that asks for thirty things at once should not open thirty connections.
 MAX_CONCURRENT_TOOLS = 8
@@ -98,7 +99,8 @@ class ToolTurn:
         if definition is None:
             content = format_unknown_tool(call.name, self._run.catalog.tools).removeprefix("Observation: ")
             return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=now)
-        if self._resumed and not definition.safe_to_repeat:
+        # Arguments are stored masked: with a secret among them, the same call cannot be made again.
+        if self._resumed and not (definition.safe_to_repeat and MASK_PREFIX not in call.arguments):
             return ToolResult(call=call, content=unknown_outcome_note(call.name), is_error=True, refused=True, started_at=now)
         return await self._execute(call, deadline)
 
