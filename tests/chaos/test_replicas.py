@@ -70,18 +70,20 @@ class Chaos:
             # Who found no database when it started has ended: whoever runs replicas starts them again.
             self.replicas = [process if process.is_alive() else self._new() for process in self.replicas]
             victim = await self._busy(ground)
+            if victim is None:
+                return
             self.deeds[deed.__name__] += 1
             await deed(victim)
 
-    async def _busy(self, ground: Ground) -> int:
-        """One that has work in hand: to kill an idle one would prove nothing."""
+    async def _busy(self, ground: Ground) -> int | None:
+        """One that has work in hand: to kill an idle one would prove nothing. None: everything has ended meanwhile."""
         victims: list[int] = []
         with anyio.fail_after(END_SECONDS):
-            while not victims:
+            while not victims and await _open_sessions(ground):
                 working = {row["pod_id"].split("-")[-2] for row in await ground.fetch(_WORKING)}
                 victims = [number for number, process in enumerate(self.replicas) if str(process.pid) in working]
                 await anyio.sleep(0 if victims else 0.1)
-        return self._dice.choice(victims)
+        return self._dice.choice(victims) if victims else None
 
     async def _kill(self, victim: int) -> None:
         process = self.replicas[victim]
