@@ -49,7 +49,7 @@ first-run: setup ## time a stranger's first minutes: clone, `make run`, one clic
 	@$(BIN)/python benchmarks/first_run.py
 
 chaos: setup ## kill processes at random for a long time and see that nothing is lost
-	TARSY_CHAOS_ROUNDS=$${TARSY_CHAOS_ROUNDS:-100} $(BIN)/pytest tests/chaos --timeout=3600 $(PYTEST_ARGS)
+	TARSY_CHAOS_ROUNDS=$${TARSY_CHAOS_ROUNDS:-100} $(BIN)/pytest tests/chaos --timeout=3600 -rP $(PYTEST_ARGS)
 
 migration: $(INSTALLED) ## draft the next migration from the tables (MESSAGE="what changes")
 	@$(BIN)/python .ci/draft_migration.py "$(MESSAGE)"
