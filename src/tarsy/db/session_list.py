@@ -154,8 +154,9 @@ def _search_query(text: str) -> sa.ColumnElement[Any]:
     No subquery: the planner must see the words to know whether they are rare (then the index) or common (then the newest rows).
     """
     query = sa.func.websearch_to_tsquery(sa.literal_column("'simple'::regconfig"), text)
-    prefixed = sa.cast(sa.cast(query, sa.Text).concat(":*"), TSQUERY)
-    return sa.case((sa.func.numnode(query) == 0, query), else_=prefixed)
+    words = sa.cast(query, sa.Text)
+    # Only a word, which is quoted, can be a prefix; what is excluded may end with a bracket.
+    return sa.case((words.endswith("'"), sa.cast(words.concat(":*"), TSQUERY)), else_=query)
 
 
 def _summary(row: sa.RowMapping, progress: sa.RowMapping, place: int | None) -> SessionSummary:

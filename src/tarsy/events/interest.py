@@ -15,16 +15,10 @@ class Interest:
 
     def note(self, channels: Sequence[str], now: float) -> list[str]:
         """Remember an announcement; returns the channels nobody was known to want."""
-        fresh = [channel for channel in channels if not self.wanted(channel, now)]
-        for channel in channels:
-            self._until[channel] = now + EXPIRY_SECONDS
+        self._until = {channel: until for channel, until in self._until.items() if until >= now}
+        fresh = [channel for channel in channels if channel not in self._until]
+        self._until |= dict.fromkeys(channels, now + EXPIRY_SECONDS)
         return fresh
 
     def wanted(self, channel: str, now: float) -> bool:
-        until = self._until.get(channel)
-        if until is None:
-            return False
-        if until < now:
-            del self._until[channel]
-            return False
-        return True
+        return self._until.get(channel, float("-inf")) >= now

@@ -125,6 +125,8 @@ async def test_words_are_found_whole_by_their_beginning_and_never_break_the_quer
     assert await found('"nightly batch"') == [memory.id]
     assert await found("disk or payments") == [memory.id, disk.id]
     assert await found("pressure -disk") == []
+    assert await found("pressure -node-17") == []
+    assert await found('memory -"disk pressure"') == [memory.id]
     for odd in ("!!!", "'", "a & | b", ":*", '"', "-", "\\", "(", "\U0001f525", "a" * 500):
         await found(odd)
 
@@ -199,6 +201,7 @@ async def test_submitting_and_cancelling_are_told_on_both_channels(sessions: Ses
     for channel in (session_channel(session.id), SESSIONS_CHANNEL):
         told = await outbox.read_after(channel, 0, 10)
         assert [entry.payload["status"] for entry in told] == ["pending", "cancelled"]
+        assert [entry.payload["type"] for entry in told] == ["session.status", "session.completed"]
 
 
 @pytest.mark.parametrize("status", list(SessionStatus))
