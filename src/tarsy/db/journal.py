@@ -18,7 +18,7 @@ from tarsy.db.leftovers import interrupt_events
 from tarsy.db.outbox import Row, draft_rows, stored_event
 from tarsy.db.patience import patiently
 from tarsy.db.step_statement import statement_for
-from tarsy.db.storable import storable
+from tarsy.db.storable import storable_json
 from tarsy.db.tables import agent_executions, alert_sessions, llm_interactions, mcp_interactions, messages, session_scores, timeline_events
 from tarsy.domain import announce
 from tarsy.domain.claim import ClaimKind, ClaimLostError
@@ -26,7 +26,6 @@ from tarsy.domain.live import LiveEvent, StoredLiveEvent
 from tarsy.domain.session import SessionClose, ending
 from tarsy.domain.status import RunStatus, SessionStatus, sources_of
 from tarsy.domain.step import Step, StoredCall, StoredRun, WorkClose
-from tarsy.domain.usage import TokenUsage
 
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
@@ -72,7 +71,9 @@ class PostgresJournal:
         """Whether the attempt before, whose connection was lost, was committed all the same: then it has left what no other step leaves."""
         async with self._engine.begin() as connection:
             # It may not have ended yet. It holds the claimed row until it has.
-            claimed = (await connection.execute(_claimed_row(step).with_for_update())).one()
+            claimed = (await connection.execute(_claimed_row(step).with_for_update())).one_or_none()
+            if claimed is None:
+                raise ClaimLostError(step.claim)
             if ends := step.session_close or step.work_close:
                 return claimed.completed_at == ends.completed_at
             if drafts := _drafts(step, _announcements(step)):
@@ -93,16 +94,18 @@ async def _end(connection: AsyncConnection, step: Step, at: datetime) -> list[St
     """Write a step that ends what was claimed.
 
     Raises:
-        ClaimLostError: the claim's token is no longer the row's.
+        ClaimLostError: the claim's token is no longer the row's, or the row was erased.
     """
-    claimed = (await connection.execute(_claimed_row(step).with_for_update(key_share=True))).one()
-    if claimed.claim_token != step.claim.token:
+    claimed = (await connection.execute(_claimed_row(step).with_for_update(key_share=True))).one_or_none()
+    if claimed is None or claimed.claim_token != step.claim.token:
         raise ClaimLostError(step.claim)
     # Read after the lock: a cancellation may have come while we waited for it.
     of_session = sa.select(alert_sessions.c.status, alert_sessions.c.alert_type).where(alert_sessions.c.id == step.session_id)
     session = (await connection.execute(of_session)).one()
     if step.session_close:
-        step = replace(step, session_close=ending(SessionStatus(session.status), step.session_close))
+        close = ending(SessionStatus(session.status), step.session_close)
+        # What was cancelled in its last moment is not judged either.
+        step = replace(step, session_close=close, score=step.score if close.status is SessionStatus.COMPLETED else None)
     # Whatever an agent could not close in time must not stream for ever.
     left_open = await interrupt_events(connection, step.claim.kind, step.session_id, at)
     stored = await _store(connection, step, [*left_open, *_announcements(step), *_ends(step, session.alert_type)])
@@ -173,7 +176,7 @@ async def _close_followup(connection: AsyncConnection, step: Step, close: WorkCl
     }
     if step.claim.kind is ClaimKind.SCORE:
         values |= {"total_score": close.total_score, "analysis": close.analysis, "missing_tools": close.missing_tools}
-    await connection.execute(sa.update(table).where(table.c.id == step.claim.id).values(values))
+    await connection.execute(sa.update(table).where(table.c.id == step.claim.id).values(storable_json(values)))
 
 
 async def _close_session(connection: AsyncConnection, step: Step, close: SessionClose) -> None:
@@ -189,42 +192,37 @@ async def _close_session(connection: AsyncConnection, step: Step, close: Session
         "analysis_is_partial": close.analysis_is_partial,
         "error_message": close.error_message,
         "executive_summary_error": close.executive_summary_error,
-        "final_analysis": storable(close.final_analysis) if close.final_analysis is not None else None,
-        "executive_summary": storable(close.executive_summary) if close.executive_summary is not None else None,
+        "final_analysis": close.final_analysis,
+        "executive_summary": close.executive_summary,
     }
-    result = await connection.execute(sa.update(alert_sessions).where(movable).values(values))
+    result = await connection.execute(sa.update(alert_sessions).where(movable).values(storable_json(values)))
     if result.rowcount != 1:
         raise ClaimLostError(step.claim)
 
 
 # Not the bodies: they are large, and nobody who continues needs them.
-_OF_CALLS = ("kind", "turn", "error_code", "error_message", "provider", *TokenUsage.__dataclass_fields__)
+_OF_CALLS = ("kind", "turn", "error_code", "error_message", "provider")
 
 
 async def _load(connection: AsyncConnection, execution_id: str) -> StoredRun:
     stored = await connection.execute(
         sa.select(messages).where(messages.c.execution_id == execution_id).order_by(messages.c.sequence_number)
     )
-    calls = (
-        await connection.execute(
-            sa.select(*(llm_interactions.c[name] for name in _OF_CALLS))
-            .where(llm_interactions.c.execution_id == execution_id)
-            .order_by(llm_interactions.c.started_at)
-        )
-    ).mappings()
-    of_calls = list(calls)
+    calls = await connection.execute(
+        sa.select(*(llm_interactions.c[name] for name in _OF_CALLS))
+        .where(llm_interactions.c.execution_id == execution_id)
+        .order_by(llm_interactions.c.started_at)
+    )
     last = sa.select(sa.func.max(timeline_events.c.sequence_number)).where(timeline_events.c.execution_id == execution_id)
     execution = sa.select(agent_executions.c.status, last.scalar_subquery().label("last_sequence"))
     standing = (await connection.execute(execution.where(agent_executions.c.id == execution_id))).one()
     is_timeout = mcp_interactions.c.result["is_timeout"].as_boolean()
     waited = sa.select(mcp_interactions.c.call_id).where(mcp_interactions.c.execution_id == execution_id, mcp_interactions.c.is_error)
     timed_out = (await connection.execute(waited.where(is_timeout))).scalars()
-    usage = sum((TokenUsage(**{name: row[name] for name in TokenUsage.__dataclass_fields__}) for row in of_calls), TokenUsage())
     return StoredRun(
         messages=tuple(rows.message_of(row) for row in stored.mappings()),
-        calls=tuple(StoredCall(row["kind"], row["turn"], row["error_code"], row["error_message"], row["provider"]) for row in of_calls),
+        calls=tuple(StoredCall(*row) for row in calls),
         timed_out_tools=frozenset(timed_out),
         begun=standing.status != RunStatus.PENDING,
         next_timeline_sequence=(standing.last_sequence or 0) + 1,
-        usage=usage,
     )

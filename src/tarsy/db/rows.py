@@ -5,7 +5,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tarsy.db.storable import storable, storable_json
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
@@ -47,8 +46,8 @@ def message_row(message: Message, session_id: str) -> Row:
         "execution_id": message.execution_id,
         "sequence_number": message.sequence_number,
         "role": body.role.value,
-        "content": storable(body.content),
-        "tool_calls": [storable_json(asdict(call)) for call in body.tool_calls] or None,
+        "content": body.content,
+        "tool_calls": [asdict(call) for call in body.tool_calls] or None,
         "tool_call_id": body.tool_call_id,
         "tool_name": body.tool_name,
         "created_at": message.created_at,
@@ -73,8 +72,8 @@ def timeline_row(event: TimelineEvent) -> Row:
         "position": event.position,
         "event_type": event.event_type.value,
         "status": event.status.value,
-        "content": storable(event.content),
-        "metadata": storable_json(event.metadata),
+        "content": event.content,
+        "metadata": event.metadata,
         "created_at": event.created_at,
         "completed_at": event.completed_at,
     }
@@ -88,17 +87,12 @@ def timeline_of(row: sa.RowMapping) -> TimelineEvent:
 
 
 def llm_interaction_row(interaction: LLMInteraction) -> Row:
-    usage = asdict(interaction.usage)
     row = {name: getattr(interaction, name) for name in _names(LLMInteraction) if name != "usage"}
-    row["error_message"] = storable(interaction.error_message) if interaction.error_message else None
-    return {**row, "request": storable_json(interaction.request), "response": storable_json(interaction.response), **usage}
+    return {**row, **asdict(interaction.usage)}
 
 
 def mcp_interaction_row(interaction: MCPInteraction) -> Row:
-    row = {name: getattr(interaction, name) for name in _names(MCPInteraction)}
-    row["arguments"] = storable(interaction.arguments) if interaction.arguments else interaction.arguments
-    row["error_message"] = storable(interaction.error_message) if interaction.error_message else None
-    return {**row, "result": storable_json(interaction.result)}
+    return {name: getattr(interaction, name) for name in _names(MCPInteraction)}
 
 
 def _names(kind: type[Any]) -> tuple[str, ...]:

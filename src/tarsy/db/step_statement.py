@@ -80,7 +80,7 @@ def statement_for(step: Step, drafts: Sequence[Row]) -> tuple[sa.TextClause, dic
     It answers with the id of each draft, with a single 0 if there are none, and with nothing if the claim was lost.
     """
     parts = {name: values for name, values in _values(step, drafts).items() if values}
-    parameters: dict[str, Any] = {name: orjson.dumps(values).decode() for name, values in parts.items()}
+    parameters: dict[str, Any] = {name: orjson.dumps(storable_json(values)).decode() for name, values in parts.items()}
     parameters |= {"claim_id": step.claim.id, "token": step.claim.token}
     if drafts:
         parameters |= publishing_parameters(drafts)
@@ -112,7 +112,7 @@ def _values(step: Step, drafts: Sequence[Row]) -> Mapping[str, Sequence[Row]]:
         "new_timeline_events": _placed(step.opened, drafts),
         "new_llm_interactions": [rows.llm_interaction_row(interaction) for interaction in step.llm_interactions],
         "new_mcp_interactions": [rows.mcp_interaction_row(interaction) for interaction in step.mcp_interactions],
-        "compacted": [{"id": one.message_id, "content": storable(one.content), "before_turn": one.before_turn} for one in step.compacted],
+        "compacted": [{"id": one.message_id, "content": one.content, "before_turn": one.before_turn} for one in step.compacted],
         "closed": [_closed(close) for close in step.closed],
         "execution_changes": [_changed(change) for change in step.execution_changes],
         "stage_closes": [_stage_closed(close) for close in step.stage_closes],
@@ -139,9 +139,9 @@ def _closed(close: TimelineClose) -> Row:
     return {
         "id": close.event_id,
         "status": close.status.value,
-        "content": storable(close.content),
+        "content": close.content,
         "completed_at": close.completed_at,
-        "metadata": storable_json(close.metadata),
+        "metadata": close.metadata,
         "event_type": close.event_type.value if close.event_type else None,
     }
 
@@ -151,7 +151,7 @@ def _changed(change: ExecutionChange) -> Row:
     return {
         "id": change.execution_id,
         "status": change.status.value if change.status else None,
-        "error_message": storable(change.error_message) if change.error_message else None,
+        "error_message": change.error_message,
         "llm_provider": change.llm_provider,
         "llm_backend": change.llm_backend,
         "model_name": change.model_name,
@@ -165,7 +165,7 @@ def _stage_closed(close: StageClose) -> Row:
     return {
         "id": close.stage_id,
         "status": close.status.value,
-        "error_message": storable(close.error_message) if close.error_message else None,
+        "error_message": close.error_message,
         "completed_at": close.completed_at,
         "sources": _sources(close.status),
     }

@@ -1,9 +1,13 @@
-"""Pure module: what PostgreSQL cannot store, replaced. Its text and JSON hold every character but NUL and half a surrogate pair."""
+"""Pure module: what PostgreSQL cannot store, replaced. Its text and JSON hold every character but NUL and half a surrogate pair.
+
+Numbers too large for our JSON (64 bits) become text: tools name such limits in their schemas.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 _SUBSTITUTE = "\ufffd"
+_INTEGERS = range(-(2**63), 2**64)
 
 
 def storable(text: str) -> str:
@@ -20,4 +24,6 @@ def storable_json(value: Any) -> Any:
         return {storable(str(key)): storable_json(item) for key, item in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, Sequence):
         return [storable_json(item) for item in cast("Sequence[Any]", value)]
+    if isinstance(value, int) and value not in _INTEGERS:
+        return str(value)
     return value

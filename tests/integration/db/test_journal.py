@@ -1,78 +1,32 @@
 """The journal on a network that cuts connections in the worst moments: a step is written once, whatever happens to its commit."""
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
 import anyio
+import orjson
 import pytest
 import sqlalchemy as sa
-from anyio.abc import ByteStream, SocketAttribute
-from sqlalchemy import make_url
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from chaos.ground import Ground
 from chaos.scenario import scenario, short
+from integration.db.cutter import cutting
 from tarsy.db.connection import create_engine
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.queue import WorkQueue
 from tarsy.domain.claim import Claim, ClaimKind
+from tarsy.domain.conversation import ConversationMessage, Message, Role
+from tarsy.domain.execution import AgentExecution
+from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.session import SessionClose
-from tarsy.domain.status import SessionStatus, TimelineStatus
+from tarsy.domain.stage import Stage, StageType
+from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 
 STREAMED = str(uuid4())
-
-
-class Cutter:
-    """A way to the database that can cut a connection while a step is under way: before it arrives, or before its answer does."""
-
-    def __init__(self, socket_path: str) -> None:
-        self._socket_path = socket_path
-        # The connection that says this is cut, once.
-        self.cut_at: bytes | None = None
-        self.arrives = False
-        self.cuts = 0
-
-    async def serve(self, client: ByteStream) -> None:
-        async with client, await anyio.connect_unix(self._socket_path) as server, anyio.create_task_group() as tasks:
-
-            async def answers() -> None:
-                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    async for data in server:
-                        await client.send(data)
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(answers)
-            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                async for data in client:
-                    if self.cut_at is not None and self.cut_at in data:
-                        self.cut_at = None
-                        self.cuts += 1
-                        if self.arrives:
-                            await server.send(data)
-                        break
-                    await server.send(data)
-            tasks.cancel_scope.cancel()
-
-
-@asynccontextmanager
-async def cutting(url: str) -> AsyncGenerator[tuple[Cutter, AsyncEngine]]:
-    parsed = make_url(url)
-    cutter = Cutter(f"{parsed.query['host']}/.s.PGSQL.{parsed.query['port']}")
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0)
-    port = listener.extra(SocketAttribute.local_port)  # noqa: S610 - of anyio, not of a framework
-    async with listener, anyio.create_task_group() as tasks:
-        tasks.start_soon(listener.serve, cutter.serve)
-        engine = create_engine(f"postgresql://tarsy@127.0.0.1:{port}/{parsed.database}?sslmode=disable")
-        try:
-            yield cutter, engine
-        finally:
-            await engine.dispose()
-            tasks.cancel_scope.cancel()
 
 
 @pytest.fixture
@@ -158,8 +112,81 @@ async def test_an_attempt_that_nobody_waits_for_any_more_is_waited_for_before_th
     assert await ground.fetch("SELECT content FROM timeline_events") == [{"content": "second"}]
 
 
-async def test_text_that_postgresql_cannot_store_is_stored_as_far_as_it_can(database_url: str, ground: Ground, claim: Claim) -> None:
+ODD = "a\x00b\ud800c é"
+KEPT = "a\ufffdb\ufffdc é"
+
+
+def all_odd(claim: Claim) -> Step:
+    """A step of a model that names its tools as nobody should, and of a tool whose schema has no limits."""
+    at, stage_id, execution_id = datetime.now(UTC), str(uuid4()), str(uuid4())
+    stage = Stage(
+        id=stage_id,
+        session_id=claim.session_id,
+        stage_name=ODD,
+        stage_index=0,
+        stage_type=StageType.INVESTIGATION,
+        expected_agent_count=1,
+        status=RunStatus.ACTIVE,
+    )
+    execution = AgentExecution(
+        id=execution_id,
+        session_id=claim.session_id,
+        stage_id=stage_id,
+        agent_name=ODD,
+        agent_index=1,
+        llm_backend="langchain",
+        llm_provider="p",
+        model_name="m",
+        tool_calling="native",
+        status=RunStatus.ACTIVE,
+    )
+    body = ConversationMessage(Role.TOOL, ODD, tool_call_id=ODD, tool_name=ODD)
+    exchange = MCPInteraction(
+        id=str(uuid4()),
+        session_id=claim.session_id,
+        stage_id=stage_id,
+        execution_id=execution_id,
+        kind=MCPInteractionKind.TOOL_LIST,
+        server=ODD,
+        tool=ODD,
+        call_id=ODD,
+        arguments=ODD,
+        result={ODD: [2**63, 2**64, -(2**63) - 1, 1.5, True, None]},
+        is_error=True,
+        error_message=ODD,
+        started_at=at,
+        duration_ms=1,
+    )
+    return Step(
+        claim=claim,
+        stages=(stage,),
+        executions=(execution,),
+        messages=(Message(id=str(uuid4()), execution_id=execution_id, sequence_number=1, body=body, created_at=at),),
+        opened=(warning(claim, ODD),),
+        mcp_interactions=(exchange,),
+    )
+
+
+async def test_what_postgresql_cannot_store_is_stored_as_far_as_it_can(database_url: str, ground: Ground, claim: Claim) -> None:
     engine = create_engine(database_url)
-    await PostgresJournal(engine, lambda _events: None).commit(Step(claim=claim, opened=(warning(claim, "a\x00b\ud800c é"),)))
+    journal = PostgresJournal(engine, lambda _events: None)
+    await journal.commit(all_odd(claim))
+    ends = SessionClose(
+        status=SessionStatus.FAILED,
+        completed_at=datetime.now(UTC),
+        final_analysis=ODD,
+        executive_summary=ODD,
+        executive_summary_error=ODD,
+        error_message=ODD,
+    )
+    await journal.commit(Step(claim=claim, session_close=ends))
     await engine.dispose()
-    assert await ground.fetch("SELECT content FROM timeline_events") == [{"content": "a\ufffdb\ufffdc é"}]
+    assert await ground.fetch("SELECT content FROM timeline_events") == [{"content": KEPT}]
+    assert await ground.fetch("SELECT content, tool_call_id, tool_name FROM messages") == [
+        {"content": KEPT, "tool_call_id": KEPT, "tool_name": KEPT}
+    ]
+    (exchange,) = await ground.fetch("SELECT server, tool, call_id, arguments, error_message, result FROM mcp_interactions")
+    assert orjson.loads(exchange.pop("result")) == {KEPT: [2**63, str(2**64), str(-(2**63) - 1), 1.5, True, None]}
+    assert set(exchange.values()) == {KEPT}
+    (session,) = await ground.fetch("SELECT final_analysis, executive_summary, executive_summary_error, error_message FROM alert_sessions")
+    assert set(session.values()) == {KEPT}
