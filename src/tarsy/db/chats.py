@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db import signals
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.followups import one_at_a_time, require_follow_up
+from tarsy.db.leftovers import abandon_runs
 from tarsy.db.outbox import publish
 from tarsy.db.refusals import NotFoundError
 from tarsy.db.session_rows import chat_message_of
@@ -99,7 +100,14 @@ class ChatRepository:
                 await connection.execute(sa.update(table).where(of_session).values(cancel_requested=True))
                 await signals.notify(connection, signals.CANCEL, message_id)
                 return CancelAnswer.CANCELLING
-            ended = {"status": RunStatus.CANCELLED.value, "completed_at": self._clock.now()}
-            await connection.execute(sa.update(table).where(of_session).values(ended))
-            await publish(connection, [announce.chat_message(message, status=RunStatus.CANCELLED)], session_id=session_id)
+            await self._withdraw(connection, message)
             return CancelAnswer.CANCELLED
+
+    async def _withdraw(self, connection: AsyncConnection, message: ChatUserMessage) -> None:
+        """End a question that waits, and what an earlier worker left open of its answer."""
+        at, status = self._clock.now(), RunStatus.CANCELLED
+        table = chat_user_messages
+        ended = sa.update(table).where(table.c.id == message.id).values(status=status.value, completed_at=at)
+        await connection.execute(ended)
+        drafts = await abandon_runs(connection, ClaimKind.CHAT, message.session_id, status=status, reason="cancelled", at=at)
+        await publish(connection, [*drafts, announce.chat_message(message, status=status)], session_id=message.session_id)

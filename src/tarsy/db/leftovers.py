@@ -12,7 +12,7 @@ from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.live import LiveEvent
 from tarsy.domain.stage import StageClose
 from tarsy.domain.status import RunStatus, TimelineStatus
-from tarsy.domain.timeline import TimelineClose
+from tarsy.domain.timeline import TimelineClose, TimelineEventType
 
 # What a chat or a scoring left behind is told apart from the investigation by its stage.
 _STAGE_TYPES = {
@@ -56,6 +56,16 @@ async def abandon_runs(
         *(announce.execution_status(session_id, one) for one in change),
         *(announce.stage_completed(session_id, one) for one in close),
     ]
+
+
+def best_analysis(session_id: str) -> sa.Select[str]:
+    """The newest conclusion that any agent of the session reached."""
+    concluded = (
+        (timeline_events.c.session_id == session_id)
+        & (timeline_events.c.event_type == TimelineEventType.FINAL_ANALYSIS)
+        & (timeline_events.c.status == TimelineStatus.COMPLETED)
+    )
+    return sa.select(timeline_events.c.content).where(concluded).order_by(timeline_events.c.position.desc()).limit(1)
 
 
 def _stages_of(kind: ClaimKind, session_id: str) -> sa.Select[tuple[str]]:

@@ -1,12 +1,13 @@
 """The queue, in SQL: claiming with an exact cap, heartbeats, handing back.
 
-Claims of sessions are taken one at a time (advisory lock), because only then does counting what runs hold until the claim is made.
+Claims are taken one at a time (advisory lock), because only then does what is found running hold until the claim is made.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
@@ -22,8 +23,8 @@ from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import ChatWork, Pulse, ScoreWork, SessionWork, Work
 
-# An arbitrary number that only this lock uses.
-_CLAIM_LOCK = sa.text("SELECT pg_advisory_xact_lock(7421901)")
+# An arbitrary number that only this lock uses. Whoever is paused while it holds the lock keeps all processes waiting: not for long.
+_CLAIM_LOCK = sa.text("SELECT set_config('idle_in_transaction_session_timeout', '2s', true), pg_advisory_xact_lock(7421901)")
 
 _CLAIM_SESSION = sa.text(
     """
@@ -47,14 +48,20 @@ _CLAIM_SESSION = sa.text(
     """
 )
 
+# A follow-up gives its stage the next number of the session. While one has been claimed and has none yet, another would take the same.
 _CLAIM_OTHER = """
     UPDATE {table} w
     SET status = 'active', pod_id = :pod, claim_token = :token, last_interaction_at = now()
     WHERE w.id = (
-        SELECT id FROM {table} WHERE status = 'pending' ORDER BY created_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
+        SELECT c.id FROM {table} c
+        WHERE c.status = 'pending' AND NOT EXISTS (
+            SELECT FROM {sibling} s WHERE s.session_id = c.session_id AND s.status = 'active' AND s.stage_id IS NULL
+        )
+        ORDER BY c.created_at, c.id LIMIT 1 FOR UPDATE OF c SKIP LOCKED
     )
     RETURNING w.*
     """
+_SIBLINGS = {ClaimKind.CHAT: ClaimKind.SCORE, ClaimKind.SCORE: ClaimKind.CHAT}
 
 
 class WorkQueue:
@@ -63,16 +70,18 @@ class WorkQueue:
     def __init__(self, engine: AsyncEngine, *, pod_id: str) -> None:
         self._engine = engine
         self._pod = pod_id
+        # Its workers queue here and not in the database, where each of them would hold a connection that the heartbeat needs.
+        self._turn = anyio.Lock()
 
     async def claim(self, kind: ClaimKind, *, cap: int) -> tuple[Work, list[StoredLiveEvent]] | None:
         """Take the oldest waiting work of a kind, or None when there is none or (sessions) the cap is reached."""
-        async with self._engine.begin() as connection:
+        async with self._turn, self._engine.begin() as connection:
+            await connection.execute(_CLAIM_LOCK)
             if kind is ClaimKind.SESSION:
                 return await self._claim_session(connection, cap)
             return await self._claim_other(connection, kind)
 
     async def _claim_session(self, connection: AsyncConnection, cap: int) -> tuple[Work, list[StoredLiveEvent]] | None:
-        await connection.execute(_CLAIM_LOCK)
         token = str(uuid4())
         row = (await connection.execute(_CLAIM_SESSION, {"cap": cap, "pod": self._pod, "token": token})).mappings().first()
         if row is None:
@@ -86,7 +95,7 @@ class WorkQueue:
 
     async def _claim_other(self, connection: AsyncConnection, kind: ClaimKind) -> tuple[Work, list[StoredLiveEvent]] | None:
         token = str(uuid4())
-        statement = sa.text(_CLAIM_OTHER.format(table=CLAIM_TABLES[kind].name))
+        statement = sa.text(_CLAIM_OTHER.format(table=CLAIM_TABLES[kind].name, sibling=CLAIM_TABLES[_SIBLINGS[kind]].name))
         row = (await connection.execute(statement, {"pod": self._pod, "token": token})).mappings().first()
         if row is None:
             return None
@@ -127,8 +136,7 @@ class WorkQueue:
         table = CLAIM_TABLES[claim.kind]
         held = (table.c.id == claim.id) & (table.c.claim_token == claim.token)
         # Who is being cancelled is not handed on: recovery ends it, should its worker not have come to it.
-        if claim.kind is ClaimKind.SESSION:
-            held &= table.c.status == SessionStatus.IN_PROGRESS
+        held &= table.c.status == SessionStatus.IN_PROGRESS if claim.kind is ClaimKind.SESSION else ~table.c.cancel_requested
         values: dict[str, Any] = {"status": "pending", "claim_token": None, "pod_id": None}
         async with self._engine.begin() as connection:
             back = sa.update(table).where(held).values(values).returning(table, sa.func.now().label("now"))

@@ -8,17 +8,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import signals
 from tarsy.db.claim_tables import CLAIM_TABLES
-from tarsy.db.leftovers import abandon_runs, interrupt_events
+from tarsy.db.leftovers import abandon_runs, best_analysis, interrupt_events
 from tarsy.db.outbox import publish
 from tarsy.db.storable import storable
-from tarsy.db.tables import timeline_events
 from tarsy.domain import announce
 from tarsy.domain.claim import Claim, ClaimKind
 from tarsy.domain.live import LiveEvent, StoredLiveEvent
 from tarsy.domain.session import SessionClose
-from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
+from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import WorkClose
-from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.work import MAX_RECOVERIES, Recovered
 
 POISONED = (
@@ -125,7 +123,7 @@ async def _release(connection: AsyncConnection, kind: ClaimKind, row: sa.RowMapp
         values |= {"status": end.status.value, "completed_at": row["now"], "error_message": end.reason}
     else:
         values |= {"status": "pending", "recoveries": row["recoveries"] + 1}
-    analysis = await _best_analysis(connection, row["id"]) if end and kind is ClaimKind.SESSION else None
+    analysis = await connection.scalar(best_analysis(row["id"])) if end and kind is ClaimKind.SESSION else None
     if analysis is not None:
         values |= {"final_analysis": analysis, "analysis_is_partial": True}
     await connection.execute(sa.update(table).where(table.c.id == row["id"]).values(values))
@@ -146,14 +144,3 @@ def _session_news(row: sa.RowMapping, end: _End | None, analysis: str | None) ->
         error_message=end.reason,
     )
     return list(announce.session_completed(row["id"], close, alert_type=row["alert_type"]))
-
-
-async def _best_analysis(connection: AsyncConnection, session_id: str) -> str | None:
-    """The newest conclusion that any agent of the session reached."""
-    concluded = (
-        (timeline_events.c.session_id == session_id)
-        & (timeline_events.c.event_type == TimelineEventType.FINAL_ANALYSIS)
-        & (timeline_events.c.status == TimelineStatus.COMPLETED)
-    )
-    query = sa.select(timeline_events.c.content).where(concluded).order_by(timeline_events.c.position.desc()).limit(1)
-    return (await connection.execute(query)).scalar_one_or_none()

@@ -1,6 +1,6 @@
 """Alert sessions: stored, found, asked to stop, deleted. Who works on them is the queue's business."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -12,14 +12,16 @@ from tarsy.db import signals
 from tarsy.db.admission import Admission
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.cursor import Cursor
+from tarsy.db.leftovers import abandon_runs, best_analysis
 from tarsy.db.outbox import publish
 from tarsy.db.refusals import ConflictError, NotFoundError
 from tarsy.db.session_list import SessionFilter, SessionPage, queue_positions, read_page
 from tarsy.db.session_rows import session_of
-from tarsy.db.tables import agent_executions, alert_sessions, event_channels
+from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, session_scores
 from tarsy.domain import announce
+from tarsy.domain.claim import ClaimKind
 from tarsy.domain.live import session_channel
-from tarsy.domain.session import AlertSession, NewSession
+from tarsy.domain.session import AlertSession, NewSession, SessionClose
 from tarsy.domain.status import RunStatus, SessionStatus, sources_of
 from tarsy.kit.clock import Clock, SystemClock
 
@@ -128,21 +130,23 @@ class SessionRepository:
             return CancelAnswer.CANCELLING if row.status == SessionStatus.CANCELLING else CancelAnswer.ALREADY_ENDED
 
     async def _move_to_cancel(self, connection: AsyncConnection, session_id: str, target: SessionStatus, actor: str) -> bool:
-        at = self._clock.now()
-        ends = target is SessionStatus.CANCELLED
         # What runs is ended by its worker alone, which first closes what is open.
+        ends = target is SessionStatus.CANCELLED
         sources = [SessionStatus.PENDING] if ends else sources_of(target)
-        values: dict[str, Any] = {
-            "status": target.value,
-            **({"completed_at": at, "error_message": f"Cancelled by {actor}."} if ends else {}),
-        }
         move = sa.update(alert_sessions).where(alert_sessions.c.id == session_id, _LIVE, alert_sessions.c.status.in_(sources))
-        moved = (await connection.execute(move.values(values).returning(alert_sessions.c.alert_type))).one_or_none()
+        close = SessionClose(status=target, completed_at=self._clock.now(), error_message=f"Cancelled by {actor}.")
+        values = _ending(session_id, close) if ends else {"status": target.value}
+        returned = (alert_sessions.c.alert_type, alert_sessions.c.final_analysis)
+        moved = (await connection.execute(move.values(values).returning(*returned))).one_or_none()
         if moved is None:
             return False
         await note(connection, actor=actor, action=AuditAction.SESSION_CANCELLED, session_id=session_id)
-        await _announce(connection, session_id, target, moved.alert_type, at)
-        if not ends:
+        if ends:
+            kept = replace(close, final_analysis=moved.final_analysis, analysis_is_partial=moved.final_analysis is not None)
+            await _close_waiting(connection, session_id, kept, moved.alert_type)
+        else:
+            news = announce.session_status(session_id, target, alert_type=moved.alert_type, at=close.completed_at)
+            await publish(connection, news, session_id=session_id)
             await signals.notify(connection, signals.CANCEL, session_id)
         return True
 
@@ -190,6 +194,9 @@ class SessionRepository:
         async with self._engine.begin() as connection:
             await _require_ended(connection, session_id, hidden_too=True)
             await note(connection, actor=actor, action=AuditAction.SESSION_PURGED, session_id=session_id)
+            # In the order in which whoever still works on them locks them, so that neither waits for the other.
+            for follow_ups in (chat_user_messages, session_scores):
+                await connection.execute(sa.delete(follow_ups).where(follow_ups.c.session_id == session_id))
             await connection.execute(sa.delete(alert_sessions).where(alert_sessions.c.id == session_id))
             await connection.execute(sa.delete(event_channels).where(event_channels.c.name == session_channel(session_id)))
 
@@ -204,8 +211,29 @@ _RUNNING = (
 )
 
 
-async def _announce(connection: AsyncConnection, session_id: str, status: SessionStatus, alert_type: str, at: datetime) -> None:
-    drafts = announce.session_status(session_id, status, alert_type=alert_type, at=at)
+def _ending(session_id: str, close: SessionClose) -> dict[str, Any]:
+    """How a session ends that waits: with the best analysis there is, should it have been worked on before."""
+    analysis = best_analysis(session_id)
+    return {
+        "status": close.status.value,
+        "completed_at": close.completed_at,
+        "error_message": close.error_message,
+        "final_analysis": analysis.scalar_subquery(),
+        "analysis_is_partial": analysis.exists(),
+    }
+
+
+async def _close_waiting(connection: AsyncConnection, session_id: str, close: SessionClose, alert_type: str) -> None:
+    """Close what an earlier worker left open for the next one, and tell of the end."""
+    drafts = await abandon_runs(
+        connection,
+        ClaimKind.SESSION,
+        session_id,
+        status=RunStatus.CANCELLED,
+        reason=close.error_message or "",
+        at=close.completed_at,
+    )
+    drafts += announce.session_completed(session_id, close, alert_type=alert_type)
     await publish(connection, drafts, session_id=session_id)
 
 

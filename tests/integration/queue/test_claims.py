@@ -1,6 +1,7 @@
 """Claiming: the cap is exact, the oldest comes first, the queue's limit is exact, however many want to at once."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import anyio
 import pytest
@@ -9,10 +10,15 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from chaos.ground import Ground
 from chaos.scenario import Scenario
 from integration.queue.followups import open_followup
+from tarsy.db.journal import PostgresJournal
 from tarsy.db.queue import WorkQueue
 from tarsy.db.refusals import QueueFullError
+from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.domain.claim import Claim, ClaimKind
+from tarsy.domain.stage import Stage, StageType
+from tarsy.domain.status import RunStatus
+from tarsy.domain.step import Step
 from tarsy.domain.work import Pulse
 
 
@@ -75,6 +81,38 @@ async def test_a_heartbeat_hears_of_cancellation_and_of_loss(engine: AsyncEngine
     await ground.fetch("UPDATE alert_sessions SET claim_token = gen_random_uuid() WHERE id = $1", lost.id)
     pulses = await WorkQueue(engine, pod_id="test").beat([alive, unwanted, lost])
     assert pulses == {alive.id: Pulse.ALIVE, unwanted.id: Pulse.CANCEL, lost.id: Pulse.LOST}
+
+
+async def test_a_question_and_a_judgement_of_one_session_begin_one_after_the_other(
+    engine: AsyncEngine, ground: Ground, made: Scenario
+) -> None:
+    """Each takes the next number for its stage: at the same time, both would take the same."""
+    session_id = await open_followup(engine, ground, made, ClaimKind.CHAT)
+    await ScoreRepository(engine).request(session_id, requested_by="somebody")
+    queue = WorkQueue(engine, pod_id="test")
+    claims: list[Claim] = []
+
+    async def claimer(kind: ClaimKind) -> None:
+        if claimed := await queue.claim(kind, cap=1):
+            claims.append(claimed[0].claim)
+
+    async with anyio.create_task_group() as tasks:
+        for kind in (ClaimKind.CHAT, ClaimKind.SCORE) * 3:
+            tasks.start_soon(claimer, kind)
+    (first,) = claims
+    stage = Stage(
+        id=str(uuid4()),
+        session_id=session_id,
+        stage_name="first",
+        stage_index=0,
+        stage_type=StageType(first.kind.value if first.kind is ClaimKind.CHAT else "scoring"),
+        expected_agent_count=1,
+        status=RunStatus.ACTIVE,
+    )
+    await PostgresJournal(engine, lambda _events: None).commit(Step(claim=first, stages=(stage,)))
+    for kind in (ClaimKind.CHAT, ClaimKind.SCORE):
+        await claimer(kind)
+    assert {claim.kind for claim in claims} == {ClaimKind.CHAT, ClaimKind.SCORE}
 
 
 @pytest.mark.parametrize("kind", [ClaimKind.CHAT, ClaimKind.SCORE])

@@ -1,5 +1,6 @@
 """Work whose worker fell silent: taken back once, continued three times at most, closed to whoever held it before."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -14,11 +15,12 @@ from chaos.ground import Ground
 from chaos.scenario import Scenario
 from integration.queue.followups import open_followup
 from tarsy.db import connection
+from tarsy.db.chats import ChatRepository
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.patience import is_passing
 from tarsy.db.queue import WorkQueue
 from tarsy.db.recovery import POISONED, Recovery
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.sessions import CancelAnswer, SessionRepository
 from tarsy.domain.claim import Claim, ClaimKind, ClaimLostError
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.stage import Stage, StageType
@@ -176,6 +178,63 @@ async def test_work_that_is_handed_back_waits_again_and_nothing_of_it_streams(
     assert (back["status"], back["claim_token"], back["recoveries"]) == ("pending", None, 0)
     assert await ground.fetch("SELECT status FROM timeline_events") == [{"status": "interrupted"}]
     assert (await claim(engine, kind)).id == given.id
+
+
+@pytest.mark.parametrize("kind", [ClaimKind.CHAT, ClaimKind.SCORE])
+async def test_what_is_being_cancelled_is_not_handed_back(engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind) -> None:
+    await waiting(engine, ground, made, kind)
+    unwanted = await claim(engine, kind)
+    await ground.fetch(f"UPDATE {TABLES[kind]} SET cancel_requested = true")  # noqa: S608 - fixed names
+    assert await WorkQueue(engine, pod_id="test").hand_back(unwanted) == []
+    assert (await row(ground, unwanted))["status"] == "active"
+    await recover(engine, ground)
+    assert (await row(ground, unwanted))["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("kind", [ClaimKind.SESSION, ClaimKind.CHAT])
+async def test_what_is_cancelled_while_it_waits_for_its_next_worker_leaves_nothing_open(
+    engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind
+) -> None:
+    await waiting(engine, ground, made, kind)
+    given = await claim(engine, kind)
+    await begin(engine, given)
+    await WorkQueue(engine, pod_id="test").hand_back(given)
+    if kind is ClaimKind.SESSION:
+        answer = await SessionRepository(engine).request_cancel(given.id, actor="somebody")
+    else:
+        answer = await ChatRepository(engine).request_cancel(given.session_id, given.id, actor="somebody")
+    assert answer is CancelAnswer.CANCELLED
+    assert (await row(ground, given))["status"] == "cancelled"
+    assert await ground.fetch("SELECT status FROM stages") == [{"status": "cancelled"}]
+    told = await ground.fetch("SELECT payload ->> 'type' AS type FROM events WHERE channel LIKE 'session:%' ORDER BY id DESC LIMIT 2")
+    last = "session.completed" if kind is ClaimKind.SESSION else "chat.message"
+    assert [event["type"] for event in told] == [last, "stage.completed"]
+
+
+async def test_a_session_that_is_cancelled_while_it_waits_again_keeps_the_analysis_it_has(
+    engine: AsyncEngine, ground: Ground, made: Scenario
+) -> None:
+    await waiting(engine, ground, made, ClaimKind.SESSION)
+    given = await claim(engine, ClaimKind.SESSION)
+    await begin(engine, given)
+    stage_id = str((await ground.fetch("SELECT id FROM stages"))[0]["id"])
+    at = datetime.now(UTC)
+    concluded = replace(
+        open_event(given, stage_id),
+        event_type=TimelineEventType.FINAL_ANALYSIS,
+        status=TimelineStatus.COMPLETED,
+        content="It was the network.",
+        completed_at=at,
+    )
+    await PostgresJournal(engine, nobody).commit(Step(claim=given, opened=(concluded,)))
+    await WorkQueue(engine, pod_id="test").hand_back(given)
+    await SessionRepository(engine).request_cancel(given.id, actor="somebody")
+    ended = await row(ground, given)
+    assert (ended["final_analysis"], ended["analysis_is_partial"]) == ("It was the network.", True)
+    told = await ground.fetch(
+        "SELECT payload ->> 'final_analysis' AS text FROM events WHERE channel LIKE 'session:%' ORDER BY id DESC LIMIT 1"
+    )
+    assert told == [{"text": "It was the network."}]
 
 
 @pytest.mark.parametrize("kind", ClaimKind)

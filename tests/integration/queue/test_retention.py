@@ -1,7 +1,12 @@
 """Old sessions are hidden, then erased; old events are forgotten; several processes do it without getting in each other's way."""
 
+from datetime import UTC, datetime
+from functools import partial
+from uuid import uuid4
+
 import anyio
 import pytest
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 from typer.testing import CliRunner
 
@@ -9,9 +14,15 @@ from chaos.ground import Ground
 from chaos.scenario import Scenario
 from integration.queue.followups import open_followup
 from tarsy.cli.main import app
+from tarsy.db.journal import PostgresJournal
 from tarsy.db.outbox import Outbox
+from tarsy.db.queue import WorkQueue
 from tarsy.db.retention import BATCH, OldSessions
-from tarsy.domain.claim import ClaimKind
+from tarsy.db.sessions import SessionRepository
+from tarsy.domain.claim import Claim, ClaimKind, ClaimLostError
+from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.step import Step, WorkClose
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.queue.retention import Retention, RetentionSettings
 
 
@@ -84,6 +95,47 @@ async def test_a_session_that_is_being_asked_about_is_not_erased(engine: AsyncEn
     await ground.fetch("UPDATE alert_sessions SET completed_at = now() - interval '100 days'")
     assert await OldSessions(engine).erase(days=30, actor="test", hidden_only=False) == 0
     assert session_id in await left(ground)
+
+
+@pytest.mark.parametrize("kind", [ClaimKind.CHAT, ClaimKind.SCORE])
+async def test_a_session_is_erased_under_whoever_works_on_it_once_their_step_is_through(
+    engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind
+) -> None:
+    session_id = await open_followup(engine, ground, made, kind)
+    claimed = await WorkQueue(engine, pod_id="test").claim(kind, cap=1)
+    assert claimed
+    journal, step = PostgresJournal(engine, lambda _events: None), warns(claimed[0].claim)
+    waiting = "SELECT count(*) = $1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    async with engine.begin() as slow, anyio.create_task_group() as tasks:
+        # Somebody else holds the channel, so that the step is in its middle when the erasing begins.
+        await slow.execute(sa.text("SELECT FROM event_channels WHERE name LIKE 'session:%' FOR UPDATE"))
+        tasks.start_soon(journal.commit, step)
+        await ground.until(waiting, 1)
+        tasks.start_soon(partial(SessionRepository(engine).purge, session_id, actor="somebody"))
+        await ground.until(waiting, 2)
+        await slow.commit()
+    assert session_id not in await left(ground)
+    ending = WorkClose(status=RunStatus.COMPLETED, completed_at=datetime.now(UTC))
+    for late in (warns(step.claim), Step(claim=step.claim, work_close=ending)):
+        with pytest.raises(ClaimLostError):
+            await journal.commit(late)
+
+
+def warns(claim: Claim) -> Step:
+    at = datetime.now(UTC)
+    event = TimelineEvent(
+        id=str(uuid4()),
+        session_id=claim.session_id,
+        stage_id=None,
+        execution_id=None,
+        sequence_number=0,
+        event_type=TimelineEventType.WARNING,
+        status=TimelineStatus.COMPLETED,
+        content="careful",
+        created_at=at,
+        completed_at=at,
+    )
+    return Step(claim=claim, opened=(event,))
 
 
 def tarsy(ground: Ground, *arguments: str, say: str = "") -> tuple[int, str]:
