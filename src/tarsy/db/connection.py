@@ -3,7 +3,9 @@
 import asyncio
 import logging
 import select
+import socket
 import ssl
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -21,6 +23,8 @@ POOL_SIZE = 7
 CONNECT_SECONDS = 10
 # A process that is paused, or cut off, in the middle of a transaction keeps rows locked that others must take over. Ours take milliseconds.
 IDLE_IN_TRANSACTION_SECONDS = 10
+# After this long without a sign of life from the other machine, whatever waits for it is told. The system's own patience is a quarter of an hour.
+SILENCE_SECONDS = 30
 _POOL_LOGGER = "sqlalchemy.pool.impl.AsyncAdaptedQueuePool"
 # What asyncpg raises, beside OSError, when nobody answers or the server turns us away.
 REFUSALS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
@@ -46,6 +50,7 @@ def create_engine(url: str) -> AsyncEngine:
         json_serializer=_json_text,
         json_deserializer=orjson.loads,
     )
+    event.listen(engine.sync_engine, "connect", _give_up_on_silence)
     event.listen(engine.sync_engine, "checkout", _replace_if_closed)
     # Added once, however many engines there are.
     logging.getLogger(_POOL_LOGGER).addFilter(_is_worth_telling)
@@ -57,10 +62,25 @@ def _is_worth_telling(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
+def socket_of(connection: Any) -> socket.socket:
+    return connection.driver_connection._transport.get_extra_info("socket")  # noqa: SLF001 - asyncpg shows its socket nowhere else
+
+
+def _give_up_on_silence(connection: Any, _record: object) -> None:
+    """Let the system find out that the other machine has vanished without a word: requests that wait for it would use up the pool."""
+    line = socket_of(connection)
+    if line.family == socket.AF_UNIX:
+        return
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if sys.platform == "linux":
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE_SECONDS // 3)
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, SILENCE_SECONDS // 6)
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_SECONDS * 1000)
+
+
 def _replace_if_closed(connection: Any, _record: object, _proxy: object) -> None:
     """Never hand out a connection that a restarted server has closed. Our own end of it knows: asking the server costs three round trips."""
-    driver = connection.driver_connection
-    if driver.is_closed() or _has_news(driver._transport.get_extra_info("socket").fileno()):  # noqa: SLF001 - asyncpg shows its socket nowhere else
+    if connection.driver_connection.is_closed() or _has_news(socket_of(connection).fileno()):
         raise DisconnectionError("the server has closed this connection")
 
 

@@ -16,6 +16,7 @@ from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.work import Pulse, Work
 from tarsy.kit.clock import Clock
 from tarsy.queue.doorbell import Doorbell
+from tarsy.queue.hearing import Hearing
 from tarsy.queue.ports import Executor, OrphanRecovery, Queue
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.workshop import RunScope
@@ -24,6 +25,10 @@ from tarsy.session.workshop import RunScope
 FOLLOWUP_WORKERS = 2
 # A pause after an error that is not the database's: long enough not to spin, short enough to be back soon.
 ERROR_PAUSE_SECONDS = 1.0
+# A network that swallows everything without a word must not stop the heart: its next beat finds another way.
+ANSWER_SECONDS = 15.0
+# The same for a round of recovery, which may have many to take back.
+ROUND_SECONDS = 60.0
 # How long runs may take to write their last words and to close their tools when they are told to stop.
 STOP_SECONDS = 15.0
 
@@ -76,6 +81,7 @@ class WorkerPool:
         self._deliver = deliver
         self._clock = clock
         self._mask = mask
+        self._hearing = Hearing(clock.now(), heartbeat_interval=settings.heartbeat_interval, orphan_threshold=settings.orphan_threshold)
         self._bells = {ClaimKind.SESSION: Doorbell(), ClaimKind.CHAT: Doorbell()}
         self._draining = anyio.Event()
         # Rung whenever a worker has finished something.
@@ -166,7 +172,8 @@ class WorkerPool:
 
     async def _claim_any(self, kinds: Sequence[ClaimKind]) -> Work | None:
         for kind in kinds:
-            claimed = await self._queue.claim(kind, cap=self._settings.max_concurrent_sessions)
+            with anyio.fail_after(ANSWER_SECONDS):
+                claimed = await self._queue.claim(kind, cap=self._settings.max_concurrent_sessions)
             if claimed:
                 work, events = claimed
                 self._deliver(events)
@@ -211,16 +218,17 @@ class WorkerPool:
     async def _heartbeats(self) -> None:
         while True:
             await anyio.sleep(self._settings.heartbeat_interval)
+            # Also with nothing in hand: it tells whether the database can be heard.
             held = [(slot, slot.claim) for slot in self.slots if slot.claim]
-            if not held:
-                continue
             claims = [claim for _, claim in held]
             try:
-                pulses = await self._queue.beat(claims)
-                unwanted = await self._queue.unwanted(claims)
+                with anyio.fail_after(ANSWER_SECONDS):
+                    pulses = await self._queue.beat(claims)
+                    unwanted = await self._queue.unwanted(claims)
             except Exception as error:  # noqa: BLE001 - a missed beat is survivable, and the next one is near
-                log.warning("queue.heartbeat_failed", error=str(error))
+                log.warning("queue.heartbeat_failed", error=str(error) or type(error).__name__)
                 continue
+            self._hearing.answered(self._clock.now())
             for slot, claim in held:
                 self._act_on(pulses[claim.id], slot, claim)
             for execution_id in unwanted:
@@ -234,13 +242,18 @@ class WorkerPool:
 
     async def _recover_orphans(self) -> None:
         while True:
-            try:
-                recovered, events = await self._recovery.run(silent_seconds=self._settings.orphan_threshold)
-            except Exception as error:  # noqa: BLE001 - another process, or the next round, will do it
-                log.warning("queue.recovery_failed", error=str(error))
-            else:
-                self._deliver(events)
-                for one in recovered:
-                    log.warning("work.recovered", session_id=one.session_id, given_up=one.given_up)
+            if self._hearing.is_good(self._clock.now()):
+                await self._recover()
             jitter = random.uniform(0.8, 1.2)  # noqa: S311 - keeps replicas out of step
             await anyio.sleep(self._settings.orphan_detection_interval * jitter)
+
+    async def _recover(self) -> None:
+        try:
+            with anyio.fail_after(ROUND_SECONDS):
+                recovered, events = await self._recovery.run(silent_seconds=self._settings.orphan_threshold)
+        except Exception as error:  # noqa: BLE001 - another process, or the next round, will do it
+            log.warning("queue.recovery_failed", error=str(error) or type(error).__name__)
+            return
+        self._deliver(events)
+        for one in recovered:
+            log.warning("work.recovered", session_id=one.session_id, given_up=one.given_up)

@@ -1,10 +1,21 @@
+import socket
+import sys
 from pathlib import Path
 
 import anyio
 import pytest
 from sqlalchemy import make_url, text
 
-from tarsy.db.connection import DatabaseUnavailableError, connect_arguments, create_engine, listen_connection, ping
+from integration.db.cutter import cutting
+from tarsy.db.connection import (
+    SILENCE_SECONDS,
+    DatabaseUnavailableError,
+    connect_arguments,
+    create_engine,
+    listen_connection,
+    ping,
+    socket_of,
+)
 
 
 async def test_an_engine_speaks_utc_names_itself_and_keeps_json_as_it_is(database_url: str) -> None:
@@ -40,6 +51,14 @@ async def test_who_is_cancelled_in_the_middle_of_a_query_leaves_no_traceback(dat
     await ping(engine)
     await engine.dispose()
     assert [record.getMessage() for record in caplog.records if record.exc_info] == []
+
+
+async def test_a_connection_whose_other_end_vanishes_is_given_up_by_the_system(database_url: str) -> None:
+    async with cutting(database_url) as (_, engine), engine.connect() as connection:
+        line = socket_of(await connection.get_raw_connection())
+        assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        if sys.platform == "linux":
+            assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == SILENCE_SECONDS * 1000
 
 
 async def test_a_raw_connection_hears_notifications(database_url: str) -> None:
