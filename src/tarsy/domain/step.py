@@ -4,7 +4,7 @@ Every write of a worker is a Step. It is fenced by the claim it names, and whate
 with it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from tarsy.domain.claim import Claim
@@ -16,7 +16,6 @@ from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus
 from tarsy.domain.timeline import TimelineClose, TimelineEvent
-from tarsy.domain.usage import TokenUsage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +75,6 @@ class StoredRun:
     # One row per model call made so far, failed ones included, oldest first, without their bodies.
     calls: tuple["StoredCall", ...] = ()
     next_timeline_sequence: int = 1
-    usage: TokenUsage = field(default_factory=TokenUsage)
     # The ids of tool calls that ended with a timeout.
     timed_out_tools: frozenset[str] = frozenset()
 

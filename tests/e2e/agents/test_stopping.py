@@ -1,13 +1,19 @@
 """Cancelling: in the middle of an answer, in the middle of a tool, of one agent among several, and of the answer to a question."""
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 
 import anyio
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
 from e2e.agents.stuck_tools import FOR_EVER, StuckTools
+from tarsy.domain.claim import ClaimKind
+from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import Recording
-from tarsy.domain.status import RunStatus
+from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.domain.tool import ToolResult
 from tarsy.wiring import Application
 
 TRACK = "0.look/1.Investigator"
@@ -78,6 +84,35 @@ async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(database_url: s
     assert kinds(recording.outcome, TRACK) == [("llm_tool_call", "completed"), ("tool_result", "cancelled")]
     assert recording.outcome.timeline[1]["content"] == "half of "
     assert told(recording.outcome, TRACK) == [("assistant", "")], "the call is stored, its result never came"
+
+
+class UnheardTools(StuckTools):
+    """Tools during whose only call somebody cancels the session, and the word of it is lost."""
+
+    engine: AsyncEngine
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        del on_output
+        async with self.engine.begin() as connection:
+            await connection.execute(sa.text("UPDATE alert_sessions SET status = 'cancelling'"))
+        return ToolResult(call=call, content="web-1 Evicted", started_at=datetime.now(UTC))
+
+
+async def test_a_session_cancelled_in_its_last_moment_keeps_its_analysis_and_is_not_judged(database_url: str) -> None:
+    tools = UnheardTools()
+    scenario = Scenario(
+        chain(stage(agent())),
+        [says(TRACK, 0, calls("a", "k8s.pods")), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
+        servers=tools,
+    )
+    async with scenario.running(database_url) as running:
+        assert running.pool is not None
+        tools.engine = running.engine
+        await running.pool.work_off(ClaimKind.SESSION)
+        session = await running.services.sessions.get(SESSION_ID)
+        score = await running.services.scores.latest(SESSION_ID)
+    assert (session.status, session.final_analysis) == (SessionStatus.CANCELLED, "It is the disk.")
+    assert score is None
 
 
 async def test_one_agent_can_be_cancelled_alone(database_url: str) -> None:
