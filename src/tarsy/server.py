@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tarsy.api.auth import check_bind
 from tarsy.api.listening import prepare_listener
 from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
+from tarsy.api.streams import Streams
 from tarsy.api.tokens import read_tokens
 from tarsy.config.loader import load_config
 from tarsy.settings import CannotServeError, Role, Settings
@@ -31,7 +32,15 @@ log = structlog.get_logger(__name__)
 
 
 class _Http(uvicorn.Server):
-    """Leaves signals to us: the workers must hear of them first."""
+    """Leaves signals to us: the workers must hear of them first. Ends its streams before it counts who is still there."""
+
+    def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
+        super().__init__(config)
+        self._streams = streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._streams.end()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -170,7 +179,8 @@ def _http(running: Application, settings: Settings) -> _Http:
             ws_max_size=64 * 1024,
             # Small JSON messages many times a second: compressing them costs more than sending them.
             ws_per_message_deflate=False,
-        )
+        ),
+        running.services.streams,
     )
 
 

@@ -83,6 +83,20 @@ def test_a_killed_server_is_started_again_with_every_session_and_goes_on(home: P
     assert _processes_of(home / "data") == []
 
 
+def test_a_server_that_stops_ends_its_streams_in_order(database_url: str, tmp_path: Path) -> None:
+    with served(tmp_path, env={"DATABASE_URL": database_url}) as server, server.client() as http:
+        session = _submit(http, "flapping")
+        with http.stream("GET", f"/api/v1/sessions/{session}/events", params={"last_event_id": 0}) as events:
+            lines = events.iter_lines()
+            assert any("session.completed" in line for line in lines)
+            server.process.terminate()
+            # To its proper end: a stream that is cut off raises an error here.
+            list(lines)
+        assert server.process.wait(30) == 0
+    said = (tmp_path / "serve.log").read_text().splitlines()
+    assert [line for line in said if not line.startswith("{")] == []
+
+
 def test_an_address_others_can_reach_needs_a_login(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:
     everywhere = ("--host", "0.0.0.0")  # noqa: S104 - what is tested is just this
     refused = tarsy("serve", *everywhere, "--port", "0", cwd=tmp_path, env={"DATABASE_URL": database_url})

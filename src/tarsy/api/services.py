@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from prometheus_client import REGISTRY, CollectorRegistry
 
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
+from tarsy.api.streams import Streams
 from tarsy.db.audit import AuditLog
 from tarsy.db.chats import ChatRepository
 from tarsy.db.interactions import InteractionRepository
@@ -152,6 +153,7 @@ class Services:
     mask: Callable[[str], str]
     samples: Callable[[], Sequence[SampleIncident]] = tuple
     metrics: CollectorRegistry = REGISTRY
+    streams: Streams = field(default_factory=Streams)
 
 
 async def services_of(request: Request) -> Services:

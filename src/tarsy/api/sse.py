@@ -3,12 +3,13 @@
 from collections.abc import AsyncGenerator
 from typing import Annotated
 
-import anyio
 import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.services import ServicesOf
+from tarsy.api.streams import Streams
 from tarsy.domain.live import session_channel
 from tarsy.events.channel import UnknownChannelError
 from tarsy.events.connection import Connection
@@ -46,6 +47,7 @@ async def connection_of(hub: Annotated[ConnectionManager, Depends(hub_of)]) -> A
 )
 async def session_events(
     session_id: str,
+    services: ServicesOf,
     hub: Annotated[ConnectionManager, Depends(hub_of)],
     connection: Annotated[Connection, Depends(connection_of)],
     last_event_id: LastEventId = None,
@@ -57,13 +59,13 @@ async def session_events(
         await hub.subscribe(connection, session_channel(session_id), start)
     except (RefusedError, UnknownChannelError) as error:
         raise RequestRefusedError(ProblemKind.NOT_FOUND, f"There is no session {session_id}.") from error
-    return StreamingResponse(_events(connection), media_type="text/event-stream", headers=_HEADERS)
+    return StreamingResponse(_events(connection, services.streams), media_type="text/event-stream", headers=_HEADERS)
 
 
-async def _events(connection: Connection) -> AsyncGenerator[str]:
-    while True:
+async def _events(connection: Connection, streams: Streams) -> AsyncGenerator[str]:
+    while not streams.ended:
         messages = None
-        with anyio.move_on_after(KEEPALIVE_SECONDS):
+        with streams.waiting(KEEPALIVE_SECONDS):
             messages = await connection.next_messages()
         yield "".join(_event(message) for message in messages) if messages else ": still here\n\n"
 

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from integration.events.live_node import LiveNode
 from tarsy.api import problems, sse, websocket
 from tarsy.api.auth import AuthSettings
+from tarsy.api.streams import Streams
 
 
 @asynccontextmanager
@@ -22,7 +23,7 @@ async def live_server(node: LiveNode, *, auth: AuthSettings | None = None, **opt
     problems.install(app)
     app.include_router(websocket.router)
     app.include_router(sse.router)
-    app.state.services = SimpleNamespace(hub=node.live.hub, auth=auth or AuthSettings())
+    app.state.services = SimpleNamespace(hub=node.live.hub, auth=auth or AuthSettings(), streams=Streams())
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", **options))
     # Listening before the server runs: a client that is early waits in the queue.
     with socket.create_server(("127.0.0.1", 0)) as listening:
