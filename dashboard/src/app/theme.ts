@@ -62,7 +62,9 @@ export const theme = createTheme({
   transitions: { create: () => "none" },
   components: {
     MuiButtonBase: { defaultProps: { disableRipple: true } },
-    MuiInputBase: { styleOverrides: { root: { fontSize: "0.875rem" } } },
+    MuiInputBase: {
+      styleOverrides: { root: { fontSize: "0.875rem" }, input: { "&::placeholder": { color: "var(--mui-palette-text-secondary)", opacity: 1 } } },
+    },
     MuiFormControlLabel: { styleOverrides: { label: { fontSize: "0.875rem" } } },
     MuiMenuItem: { styleOverrides: { root: { fontSize: "0.875rem" } } },
     MuiButton: { defaultProps: { disableElevation: true } },

@@ -14,8 +14,6 @@ export function LiveProvider({ socket, children }: { socket: LiveSocket; childre
     const look = () => {
       if (!document.hidden) socket.hurry();
     };
-    // Whoever has just logged in need not wait for the next attempt either.
-    socket.hurry();
     window.addEventListener("online", socket.hurry);
     document.addEventListener("visibilitychange", look);
     return () => {

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from e2e.dashboard.browser import PATIENCE_MS, Network, assert_accessible, expect_status, open_page, picture
 from e2e.dashboard.conftest import SPEED, submit
+from e2e.dashboard.recorded_server import AGENT, call, recorded_server, says
 from e2e.tarsy_process import Served, served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -39,6 +40,25 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
             expect(page.get_by_text(lost)).to_have_count(0, timeout=PATIENCE_MS)
             expect(page.get_by_role("heading", name="Root cause").first).to_be_visible(timeout=PATIENCE_MS)
             expect_status(page, "Completed")
+
+
+def test_a_page_that_missed_too_much_to_be_told_shows_the_text_that_is_being_written(browser: Browser, tmp_path: Path) -> None:
+    asks = [call(number, "pods_list", namespace="shop", label_selector=f"number={number}") for number in range(120)]
+    words = " ".join(f"word{number}" for number in range(4_000))
+    calls = (says(AGENT, 0, *asks), says(AGENT, 1, {"text": words}))
+    loads: list[str] = []
+    with recorded_server(tmp_path, *calls) as running, open_page(browser, running.url) as page, running.client() as http:
+        network = Network.of(page)
+        page.on("request", lambda request: loads.append(request.url) if "/timeline" in request.url else None)
+        session = http.post("/api/v1/alerts", json={"data": "Pods of shop restart."}).raise_for_status().json()["session_id"]
+        page.goto(f"/sessions/{session}")
+        expect_status(page, "Running")
+        network.cut()
+        with http.stream("GET", f"/api/v1/sessions/{session}/events", params={"last_event_id": 0}) as events:
+            assert any(line == "event: stream.chunk" for line in events.iter_lines())
+        network.broken = False
+        expect(page.get_by_role("feed").get_by_text("word0 word1")).to_be_visible(timeout=PATIENCE_MS)
+        assert len(loads) < 6
 
 
 @pytest.fixture(scope="module")
