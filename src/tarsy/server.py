@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tarsy.api.auth import check_bind
 from tarsy.api.listening import prepare_listener
 from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
+from tarsy.api.request_head import LimitedHead
 from tarsy.api.streams import Streams
 from tarsy.api.tokens import read_tokens
 from tarsy.config.loader import load_config
@@ -170,6 +171,7 @@ def _http(running: Application, settings: Settings) -> _Http:
     return _Http(
         uvicorn.Config(
             api,
+            http=LimitedHead,
             log_config=None,
             access_log=False,
             server_header=False,
