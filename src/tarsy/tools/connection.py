@@ -44,6 +44,8 @@ for _name in ("mcp", "client"):
 
 INITIALISE_SECONDS = 30.0
 CLEANUP_SECONDS = 5.0
+# To say goodbye, to a server that may no longer listen.
+END_SECONDS = 10.0
 # A server with more pages of tools than this is not going to end.
 MAX_TOOL_PAGES = 100
 # What a server last said outside the protocol is often why it died.
@@ -98,6 +100,8 @@ class Connection:
                     self._session = session
                     self.ready.set()
                     await self._stopping.wait()
+                    # One that was lost and replaced is not waited for by name, but by the task group it runs in.
+                    self._scope.deadline = anyio.current_time() + END_SECONDS
             if not self.ready.is_set():
                 self._failure = self._unreachable(f"did not answer within {INITIALISE_SECONDS:.0f} s", seen)
         except Exception as error:  # noqa: BLE001 - a boundary: whatever the SDK raises here concerns this server alone

@@ -46,6 +46,7 @@ class HttpFault:
     # So many have to shake hands at the same time before anybody gets an answer.
     expected_guests: int = 1
     guests: int = 0
+    ignores_farewells: bool = False
     everybody: anyio.Event = field(default_factory=anyio.Event)
     url: str = ""
 
@@ -56,6 +57,8 @@ class HttpFault:
             return Response(status_code=204)
         if self.refuse_all_with is not None:
             return Response("who are you? password=hunter2", status_code=self.refuse_all_with)
+        if request.method == "DELETE" and self.ignores_farewells:
+            await anyio.sleep_forever()
         if request.method != "POST":
             return Response(status_code=405)
         message = json.loads(await request.body())

@@ -59,3 +59,16 @@ async def test_a_server_that_does_not_come_up_in_time_is_given_up_with_its_proce
         assert warning.startswith("Tool server 'fault' is not available: did not answer within")
         assert catalog.find("other.echo") is not None
     assert children() == []
+
+
+async def test_a_lost_server_that_ignores_our_goodbye_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert connection.END_SECONDS == 10.0
+    monkeypatch.setattr(connection, "END_SECONDS", 0.5)
+    async with http_fault_server() as remote:
+        remote.ignores_farewells = True
+        async with opened(server("remote", ResolvedTransport(type="http", url=remote.url))) as tools:
+            # The session is forgotten, so that the connection is replaced by another.
+            assert (await tools.call("remote.forget_session")).content == "done"
+            leaving = anyio.current_time()
+        assert anyio.current_time() - leaving < 10
+        assert remote.guests == 2
