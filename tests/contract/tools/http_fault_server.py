@@ -27,7 +27,7 @@ TOOLS = [
     "forget_session",
     "wrong_type",
     "half_stream",
-    "endless_error",
+    "large_error",
     "stalled_error",
 ]
 READ_ONLY = {"echo", "forget_session"}
@@ -106,8 +106,8 @@ class HttpFault:
                 return StreamingResponse(_broken(), media_type="application/json", headers={"content-length": "1000"})
             case "half_stream":
                 return StreamingResponse(_half_an_event(), media_type="text/event-stream")
-            case "endless_error" | "stalled_error":
-                return StreamingResponse(_error(endless=name == "endless_error"), status_code=502, media_type="text/html")
+            case "large_error" | "stalled_error":
+                return StreamingResponse(_error(large=name == "large_error"), status_code=502, media_type="text/html")
             case "garbage":
                 return Response("<html>not JSON</html>", media_type="application/json")
             case "wrong_type":
@@ -128,10 +128,10 @@ async def _broken() -> AsyncIterator[bytes]:
     raise ConnectionResetError
 
 
-async def _error(*, endless: bool) -> AsyncIterator[bytes]:
+async def _error(*, large: bool) -> AsyncIterator[bytes]:
     yield b"bad gateway"
-    while endless:
-        yield b" bad gateway" * 1024
+    if large:
+        yield b" bad gateway" * 10_000
     await anyio.sleep_forever()
 
 
