@@ -86,13 +86,13 @@ class Run:
         )
 
     @property
-    def _window(self) -> int:
+    def window(self) -> int:
         """The model's window: as configured, or as learned from a model that found a conversation too long."""
         return self._learned_window or window_of(self.provider)
 
     def _fitting(self, tools: tuple[ToolDefinition, ...], extra: tuple[ConversationMessage, ...] = ()) -> tuple[ConversationMessage, ...]:
         weights = [*map(self._scales.weigh, self.messages), *map(tokens_of, extra)]
-        return without_oldest_turns((*self.conversation, *extra), weights, window=self._window, tool_tokens=_tokens_of_tools(tools))
+        return without_oldest_turns((*self.conversation, *extra), weights, window=self.window, tool_tokens=_tokens_of_tools(tools))
 
     def shrink(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> tuple[Compacted, ...] | None:
         """Make do with half of what the model has just found too long: what is compacted for it, or None when that cannot be."""
@@ -111,7 +111,7 @@ class Run:
             await self.scribe.commit(compacted=compacted)
 
     def _compact(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> tuple[Compacted, ...]:
-        compaction = fit(self.messages, self._scales, window=self._window, tool_tokens=_tokens_of_tools(tools), pointer=pointer)
+        compaction = fit(self.messages, self._scales, window=self.window, tool_tokens=_tokens_of_tools(tools), pointer=pointer)
         self.messages = list(compaction.messages)
         return tuple(Compacted(*replaced, self._turn) for replaced in compaction.replaced)
 

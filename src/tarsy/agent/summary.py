@@ -56,9 +56,8 @@ class Summarizer:
 
     def _limit(self) -> int:
         """The most tokens one result may bring into the conversation: as configured, and never more than a quarter of the window."""
-        provider = self._run.provider
-        share = window_of(provider) // 4
-        return min(provider.max_tool_result_tokens or share, share)
+        share = self._run.window // 4
+        return min(self._run.provider.max_tool_result_tokens or share, share)
 
     def _clipped(self, result: ToolResult, limit_tokens: int) -> str:
         return _beginning(result.content, limit_tokens) + f"\n[{_whole(result)}]"
