@@ -23,6 +23,8 @@ POOL_SIZE = 7
 CONNECT_SECONDS = 10
 # A process that is paused, or cut off, in the middle of a transaction keeps rows locked that others must take over. Ours take milliseconds.
 IDLE_IN_TRANSACTION_SECONDS = 10
+# Who is paused between the two halves of a statement does not count as idle. Servers from PostgreSQL 17 on see that too.
+TRANSACTION_SECONDS = 60
 # After this long without a sign of life from the other machine, whatever waits for it is told. The system's own patience is a quarter of an hour.
 SILENCE_SECONDS = 30
 _POOL_LOGGER = "sqlalchemy.pool.impl.AsyncAdaptedQueuePool"
@@ -50,6 +52,7 @@ def create_engine(url: str) -> AsyncEngine:
         json_serializer=_json_text,
         json_deserializer=orjson.loads,
     )
+    event.listen(engine.sync_engine, "connect", _limit_transactions)
     event.listen(engine.sync_engine, "connect", _give_up_on_silence)
     event.listen(engine.sync_engine, "checkout", _replace_if_closed)
     # Added once, however many engines there are.
@@ -60,6 +63,19 @@ def create_engine(url: str) -> AsyncEngine:
 def _is_worth_telling(record: logging.LogRecord) -> bool:
     """A connection that is closed because its user was cancelled is no error, though the pool speaks of it with a traceback."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
+def transaction_limit(seconds: int, *, only_this: bool = False) -> str:
+    """The statement that limits transactions (0: does not), or this one alone, on servers that can."""
+    setting = f"set_config('transaction_timeout', '{seconds}s', {str(only_this).lower()})"
+    return f"SELECT {setting} WHERE current_setting('transaction_timeout', true) IS NOT NULL"
+
+
+def _limit_transactions(connection: Any, _record: object) -> None:
+    async def limit(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
+        await driver.execute(transaction_limit(TRANSACTION_SECONDS))
+
+    connection.run_async(limit)
 
 
 def socket_of(connection: Any) -> socket.socket:

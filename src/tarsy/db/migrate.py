@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.db.connection import REFUSALS, DatabaseUnavailableError, unavailable
+from tarsy.db.connection import REFUSALS, DatabaseUnavailableError, transaction_limit, unavailable
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -62,6 +62,7 @@ async def upgrade(engine: AsyncEngine) -> str:
         )
     try:
         async with engine.begin() as connection:
+            await connection.execute(text(transaction_limit(0, only_this=True)))
             await connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"))
             # Held until the commit: the schema and the right to change it end together, even when we are killed.
             await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK_KEY})

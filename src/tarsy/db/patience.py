@@ -38,6 +38,7 @@ def is_passing(error: BaseException) -> bool:
         | asyncpg.OperatorInterventionError
         # We were paused in the middle of a transaction, and it was ended without us.
         | asyncpg.IdleInTransactionSessionTimeoutError
+        | asyncpg.TransactionTimeoutError
         | asyncpg.TooManyConnectionsError
         | asyncpg.DeadlockDetectedError
         | asyncpg.SerializationError,

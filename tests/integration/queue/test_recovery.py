@@ -251,10 +251,12 @@ async def test_work_that_cannot_be_done_fails_at_once_with_all_that_it_has_open(
     assert await Recovery(engine).fail(broken, "again") == []
 
 
+@pytest.mark.parametrize("in_a_statement", [False, True], ids=["between statements", "in the middle of one"])
 async def test_work_whose_worker_is_paused_in_the_middle_of_a_transaction_is_taken_back_all_the_same(
-    database_url: str, ground: Ground, made: Scenario, monkeypatch: pytest.MonkeyPatch
+    database_url: str, ground: Ground, made: Scenario, monkeypatch: pytest.MonkeyPatch, *, in_a_statement: bool
 ) -> None:
     monkeypatch.setattr(connection, "IDLE_IN_TRANSACTION_SECONDS", 1)
+    monkeypatch.setattr(connection, "TRANSACTION_SECONDS", 2)
     engine = connection.create_engine(database_url)
     await waiting(engine, ground, made, ClaimKind.SESSION)
     held = await claim(engine, ClaimKind.SESSION)
@@ -262,6 +264,9 @@ async def test_work_whose_worker_is_paused_in_the_middle_of_a_transaction_is_tak
     async with engine.connect() as paused:
         # As a step begins; then nothing more comes.
         await paused.execute(sa.text("SELECT id FROM alert_sessions WHERE id = :id FOR SHARE"), {"id": held.id})
+        if in_a_statement:
+            driver: Any = (await paused.get_raw_connection()).driver_connection
+            await driver.prepare("SELECT 1")
         assert (await Recovery(engine).run(silent_seconds=60))[0] == []
         recovered: list[Recovered] = []
         with anyio.fail_after(60):
