@@ -194,6 +194,22 @@ class TestAServerOfOnesOwn:
 
         assert calls == [ToolCallChunk("call_1", "k8s.pods_list", '{"ns": "a"}'), ToolCallChunk("call_2", "k8s.pods_list", '{"ns": "b"}')]
 
+    @pytest.mark.parametrize("second", ["call_2", "call_1", ""])
+    async def test_calls_without_an_index_are_whole_calls(self, asking: Asking, second: str) -> None:
+        opening, *_, end, usage, done = asking.vendor.events(Said(calls=(LOOK,)))
+        calls = [
+            {"id": call_id, "type": "function", "function": {"name": LOOK.name, "arguments": arguments}}
+            for call_id, arguments in (("call_1", '{"ns": "a"}'), (second, '{"ns": "b"}'))
+        ]
+        choices = ({"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": None}]} for call in calls)
+        whole = [sse({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", **choice}) for choice in choices]
+        asking.server.replies.append(Reply((opening, *whole, end, usage, done)))
+
+        heard = [chunk for chunk in await asking.hear(asking.request(tools=(PODS,))) if isinstance(chunk, ToolCallChunk)]
+
+        assert [call.arguments for call in heard] == ['{"ns": "a"}', '{"ns": "b"}']
+        assert len({call.call_id for call in heard}) == 2
+
     async def test_a_call_whose_pieces_have_different_ids_is_one_call(self, asking: Asking) -> None:
         """As older versions of vLLM number them."""
         events = asking.vendor.events(Said(calls=(LOOK,)))
@@ -265,6 +281,14 @@ class TestAServerOfOnesOwn:
 
         parameters = asking.server.bodies[0]["tools"][0]["function"]["parameters"]
         assert parameters == {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}}
+
+    async def test_a_tool_whose_schema_says_null_for_nothing_is_offered_without(self, asking: Asking) -> None:
+        """As servers written in Go say it."""
+        asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+
+        await asking.hear(asking.request(tools=(ToolDefinition("s.t", "", {"type": "object", "properties": None, "required": None}),)))
+
+        assert asking.server.bodies[0]["tools"][0]["function"]["parameters"] == {"type": "object", "properties": {}}
 
 
 async def test_a_missing_key_is_named_and_nobody_is_asked(client: LLMClient, server: VendorServer, vendor: Vendor) -> None:

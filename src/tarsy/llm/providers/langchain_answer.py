@@ -138,7 +138,7 @@ class LangChainAnswer:
         Some give every call the same index, others every piece of a call another id: another call is what has another id and a name.
         """
         index, given = piece.get("index"), piece.get("id") or ""
-        key: object = index if index is not None else given or object()
+        key: object = index if index is not None else object()
         call = self._calls.get(key)
         if call is not None and piece.get("name") and given and call.given and given != call.given:
             self._calls[object()] = self._calls.pop(key)
