@@ -30,6 +30,10 @@ class Controller(Protocol):
     async def run(self, context: ExecutionContext, scribe: Scribe, stored: StoredRun) -> ExecutionResult: ...
 
 
+class Agent(Protocol):
+    async def execute(self, context: ExecutionContext, stopping: Stopping) -> ExecutionResult: ...
+
+
 class BaseAgent:
     """Marks the execution active, runs its controller, and leaves nothing open however it ends."""
 
@@ -79,7 +83,7 @@ async def _close(scribe: Scribe, reason: StopReason) -> None:
             log.info("agent.claim_lost_while_stopping")
 
 
-def create_agent(context: ExecutionContext) -> BaseAgent:
+def create_agent(context: ExecutionContext) -> Agent:
     return BaseAgent(create_controller(context))
 
 
