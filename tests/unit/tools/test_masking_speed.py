@@ -40,6 +40,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "token heads": lambda size: "eyJ" * (size // 3),
     "dotted token heads": lambda size: "eyJhbGciOi." * (size // 11),
     "backslashes": lambda size: "password" + "\\" * size,
+    "database clients": lambda size: "mysql -" * (size // 7),
     "tags": lambda size: "<token>" * (size // 7),
     "options": lambda size: "--token" * (size // 7),
     "entries": lambda size: "name: password\n" * (size // 15),

@@ -32,6 +32,10 @@ _CURL_USER = re.compile(r"(?P<head>(?:-u|--user)[ =]['\"]?[\w.@-]{1,64}:)(?P<val
 _SHORT_OPTION = re.compile(
     r"(?:sshpass|(?:docker|podman|oc|helm registry) login|redis-cli)\b[^\n|;&]{0,120}?[ \t]-[pa][ \t]?(?P<value>[^\s'\"-][^\s'\"]{0,255})"
 )
+# `mysql -uroot -px`, and the same as a list of words; with a space it would ask for the password.
+_GLUED_OPTION = re.compile(
+    r"""(?:mysql|mariadb)(?:-?(?:admin|dump|check|import))?(?![\w-])[^\n|;&]{0,120}?[ \t"']-p["']?(?P<value>[^\s"',\]-][^\s"',\]]{0,255})"""
+)
 # As in a Docker configuration: user and password in base64.
 _AUTH_ENTRY = re.compile(r"""auth\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}"(?P<value>[A-Za-z0-9+/]{8,4096}={0,2})""")
 _DOMAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24})(?![\w-])")
@@ -123,6 +127,8 @@ def _mask_short_options(text: str) -> str:
     replaced = _value_replaced(label("password"))
     if any(program in text for program in ("sshpass", " login", "redis-cli")):
         text = _SHORT_OPTION.sub(replaced, text)
+    if "mysql" in text or "mariadb" in text:
+        text = _GLUED_OPTION.sub(replaced, text)
     return _CURL_USER.sub(replaced, text) if "-u" in text else text
 
 

@@ -50,6 +50,7 @@ _NEWER = (
     ("whsec_", r"(?<!\w)whsec_[A-Za-z0-9+/=]{24,}", label("token")),
     ("sntrys_", r"sntrys_[A-Za-z0-9+/=_-]{40,}", label("token")),
     ("lin_api_", r"lin_api_[A-Za-z0-9]{32,}", label("token")),
+    ("/api/webhooks/", r"(?<=/api/webhooks/)\d{15,20}/[A-Za-z0-9_-]{50,}", label("token")),
     ("NRAK-", r"NRAK-[A-Z0-9]{27}", label("api_key")),
     ("ATATT3", r"ATATT3[A-Za-z0-9_=-]{20,}", label("token")),
     ("PMAK-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}", label("api_key")),
