@@ -40,6 +40,8 @@ def is_passing(error: BaseException) -> bool:
         | asyncpg.IdleInTransactionSessionTimeoutError
         | asyncpg.TransactionTimeoutError
         | asyncpg.TooManyConnectionsError
+        # Somebody else is paused with what we need, and will lose it.
+        | asyncpg.LockNotAvailableError
         | asyncpg.DeadlockDetectedError
         | asyncpg.SerializationError,
     )

@@ -23,8 +23,27 @@ from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import ChatWork, Pulse, ScoreWork, SessionWork, Work
 
-# An arbitrary number that only this lock uses. Whoever is paused while it holds the lock keeps all processes waiting: not for long.
-_CLAIM_LOCK = sa.text("SELECT set_config('idle_in_transaction_session_timeout', '2s', true), pg_advisory_xact_lock(7421901)")
+# Whether there is anything to claim at all: most of the time there is not, and nobody has to take turns to find out.
+_CLAIMABLE = {
+    ClaimKind.SESSION: sa.text(
+        "SELECT EXISTS (SELECT FROM alert_sessions WHERE status = 'pending' AND deleted_at IS NULL) "
+        "AND (SELECT count(*) FROM alert_sessions WHERE status IN ('in_progress', 'cancelling')) < :cap"
+    ),
+    ClaimKind.CHAT: sa.text("SELECT EXISTS (SELECT FROM chat_user_messages WHERE status = 'pending') AND :cap > 0"),
+    ClaimKind.SCORE: sa.text("SELECT EXISTS (SELECT FROM session_scores WHERE status = 'pending') AND :cap > 0"),
+}
+
+# An arbitrary number that only this lock uses. Whoever is paused while it holds the lock keeps all processes waiting: not for long. The
+# last limit begins when the lock is held, and only where the server knows it (from PostgreSQL 17 on).
+CLAIM_LOCK = sa.text(
+    """
+    SELECT set_config('lock_timeout', '5s', true), pg_advisory_xact_lock(7421901),
+        set_config('idle_in_transaction_session_timeout', '2s', true),
+        CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL
+            THEN set_config('transaction_timeout', '0', true) || set_config('transaction_timeout', '5s', true)
+        END
+    """
+)
 
 _CLAIM_SESSION = sa.text(
     """
@@ -69,14 +88,18 @@ class WorkQueue:
 
     def __init__(self, engine: AsyncEngine, *, pod_id: str) -> None:
         self._engine = engine
+        self._statements = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._pod = pod_id
         # Its workers queue here and not in the database, where each of them would hold a connection that the heartbeat needs.
         self._turn = anyio.Lock()
 
     async def claim(self, kind: ClaimKind, *, cap: int) -> tuple[Work, list[StoredLiveEvent]] | None:
         """Take the oldest waiting work of a kind, or None when there is none or (sessions) the cap is reached."""
+        async with self._statements.connect() as connection:
+            if not (await connection.execute(_CLAIMABLE[kind], {"cap": cap})).scalar_one():
+                return None
         async with self._turn, self._engine.begin() as connection:
-            await connection.execute(_CLAIM_LOCK)
+            await connection.execute(CLAIM_LOCK)
             if kind is ClaimKind.SESSION:
                 return await self._claim_session(connection, cap)
             return await self._claim_other(connection, kind)

@@ -1,16 +1,22 @@
 """Claiming: the cap is exact, the oldest comes first, the queue's limit is exact, however many want to at once."""
 
 from datetime import timedelta
+from functools import partial
+from typing import Any
 from uuid import uuid4
 
 import anyio
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chaos.ground import Ground
+from chaos.ground import PATIENCE_SECONDS, Ground
 from chaos.scenario import Scenario
 from integration.queue.followups import open_followup
+from tarsy.db import queue
 from tarsy.db.journal import PostgresJournal
+from tarsy.db.patience import patiently
 from tarsy.db.queue import WorkQueue
 from tarsy.db.refusals import QueueFullError
 from tarsy.db.scores import ScoreRepository
@@ -89,11 +95,11 @@ async def test_a_question_and_a_judgement_of_one_session_begin_one_after_the_oth
     """Each takes the next number for its stage: at the same time, both would take the same."""
     session_id = await open_followup(engine, ground, made, ClaimKind.CHAT)
     await ScoreRepository(engine).request(session_id, requested_by="somebody")
-    queue = WorkQueue(engine, pod_id="test")
+    work_queue = WorkQueue(engine, pod_id="test")
     claims: list[Claim] = []
 
     async def claimer(kind: ClaimKind) -> None:
-        if claimed := await queue.claim(kind, cap=1):
+        if claimed := await work_queue.claim(kind, cap=1):
             claims.append(claimed[0].claim)
 
     async with anyio.create_task_group() as tasks:
@@ -115,14 +121,30 @@ async def test_a_question_and_a_judgement_of_one_session_begin_one_after_the_oth
     assert {claim.kind for claim in claims} == {ClaimKind.CHAT, ClaimKind.SCORE}
 
 
+@pytest.mark.parametrize("in_a_statement", [False, True], ids=["between statements", "in the middle of one"])
+async def test_a_process_that_is_paused_while_it_claims_keeps_the_others_waiting_for_seconds_only(
+    engine: AsyncEngine, ground: Ground, made: Scenario, *, in_a_statement: bool
+) -> None:
+    await ground.submit(made)
+    async with engine.connect() as paused:
+        await paused.execute(queue.CLAIM_LOCK)
+        if in_a_statement:
+            driver: Any = (await paused.get_raw_connection()).driver_connection
+            await driver.prepare("SELECT 1")
+        with anyio.fail_after(PATIENCE_SECONDS):
+            assert await patiently(partial(claim, engine))
+        with pytest.raises(DBAPIError):
+            await paused.execute(sa.text("SELECT 1"))
+
+
 @pytest.mark.parametrize("kind", [ClaimKind.CHAT, ClaimKind.SCORE])
 async def test_followups_are_claimed_once_each(engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind) -> None:
     await open_followup(engine, ground, made, kind)
-    queue = WorkQueue(engine, pod_id="test")
+    work_queue = WorkQueue(engine, pod_id="test")
     claims: list[object] = []
 
     async def claimer() -> None:
-        claims.append(await queue.claim(kind, cap=1))
+        claims.append(await work_queue.claim(kind, cap=1))
 
     async with anyio.create_task_group() as tasks:
         for _ in range(10):

@@ -116,6 +116,7 @@ async def test_however_many_workers_wait_to_claim_one_connection_is_enough_for_t
 ) -> None:
     """The others are needed for the work that is under way, and for its heartbeat."""
     queue = WorkQueue(engine, pod_id="test")
+    await ground.submit(made)
     waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
     async with engine.begin() as slow, anyio.create_task_group() as tasks:
         await slow.execute(sa.text("SELECT pg_advisory_xact_lock(7421901)"))
@@ -124,6 +125,6 @@ async def test_however_many_workers_wait_to_claim_one_connection_is_enough_for_t
         await ground.until(f"SELECT ({waiting}) > 0")
         with anyio.fail_after(PATIENCE_SECONDS):
             assert await queue.beat([]) == {}
-            assert await SessionRepository(engine).queue_position(await ground.submit(made)) == 1
+            assert await SessionRepository(engine).queue_position(await ground.submit(made)) == 2
         assert (await ground.fetch(waiting))[0]["count"] == 1
         await slow.rollback()
