@@ -67,9 +67,14 @@ def test_a_missing_project_is_an_error_that_names_the_variable() -> None:
 
 
 def test_the_key_is_never_shown() -> None:
-    access = resolve_access(provider(), {"OPENAI_API_KEY": "sk-123"})
-    assert "sk-123" not in repr(access)
-    assert access.censor("bad key sk-123") == "bad key ***"
+    access = resolve_access(provider(), {"OPENAI_API_KEY": "sk-12345"})
+    assert "sk-12345" not in repr(access)
+    assert access.censor("bad key sk-12345") == "bad key ***"
+
+
+def test_a_word_in_place_of_a_key_is_left_in_the_texts() -> None:
+    access = resolve_access(provider(base_url="http://localhost:11434/v1"), {"OPENAI_API_KEY": "ollama"})
+    assert access.censor("try ollama pull qwen3") == "try ollama pull qwen3"
 
 
 def test_a_turn_is_forgotten_an_hour_after_the_last() -> None:
