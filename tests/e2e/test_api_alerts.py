@@ -67,6 +67,22 @@ async def test_plain_text_is_the_alert_itself(database_url: str) -> None:
     assert (session["alert_data"], session["alert_type"]) == (text, "silent")
 
 
+async def test_a_webhook_body_is_the_alert_itself_whatever_it_is(database_url: str) -> None:
+    alertmanager = '{"version": "4", "status":"firing",  "alerts": [{"labels": {"alertname": "KubePodCrashLooping"}}], "data": 1.0}'
+    async with world(database_url) as api:
+        for body, kind in (
+            (alertmanager, "application/json"),
+            ("Subject: disk full", "message/rfc822"),
+            ("a=b", "application/x-www-form-urlencoded"),
+        ):
+            answer = await api.client.post("/api/v1/webhook?alert_type=silent", content=body, headers={"Content-Type": kind})
+            assert answer.status_code == 202, answer.text
+            session = await _stored(api, answer.json()["session_id"])
+            assert (session["alert_data"], session["alert_type"]) == (body, "silent")
+        refused = [await api.client.post("/api/v1/webhook", content=body) for body in (b" \n", b"\xff", b"x" * (MIB + 1))]
+    assert [answer.status_code for answer in refused] == [400, 400, 413]
+
+
 async def test_secrets_are_masked_before_they_are_stored(database_url: str) -> None:
     async with world(database_url) as api:
         session = await _stored(api, await api.submit("password=hunter2"))

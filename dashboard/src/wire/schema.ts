@@ -64,6 +64,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Submit Webhook
+         * @description Take whatever is sent as the alert, word for word.
+         *
+         *     For senders whose body cannot be chosen, such as Alertmanager and Grafana. Answers like `POST /api/v1/alerts`.
+         */
+        post: operations["submitWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/alert-types": {
         parameters: {
             query?: never;
@@ -1463,9 +1485,9 @@ export interface operations {
     submitAlert: {
         parameters: {
             query?: {
-                /** @description With a plain text body: which chain investigates. */
+                /** @description Which chain investigates, unless the body says so. */
                 alert_type?: string | null;
-                /** @description With a plain text body: the runbook. */
+                /** @description Where the runbook is, unless the body says so. */
                 runbook?: string | null;
             };
             header?: never;
@@ -1475,6 +1497,45 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["AlertRequest"];
+                "text/plain": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertAccepted"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    submitWebhook: {
+        parameters: {
+            query?: {
+                /** @description Which chain investigates, unless the body says so. */
+                alert_type?: string | null;
+                /** @description Where the runbook is, unless the body says so. */
+                runbook?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": unknown;
                 "text/plain": string;
             };
         };

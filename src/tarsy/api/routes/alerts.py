@@ -1,6 +1,7 @@
 """Alerts in, and what kinds of them are understood."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -19,21 +20,21 @@ from tarsy.session.intake import AlertTooLargeError, Submission
 
 router = APIRouter(tags=["alerts"])
 
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {"schema": {"$ref": f"#/components/schemas/{AlertRequest.__name__}"}},
-            "text/plain": {"schema": {"type": "string", "minLength": 1, "maxLength": MAX_ALERT_BYTES}},
-        },
-    }
-}
+_TEXT: Mapping[str, Any] = {"text/plain": {"schema": {"type": "string", "minLength": 1, "maxLength": MAX_ALERT_BYTES}}}
+_REQUEST: Mapping[str, Any] = {"application/json": {"schema": {"$ref": f"#/components/schemas/{AlertRequest.__name__}"}}, **_TEXT}
+_ANYTHING: Mapping[str, Any] = {"application/json": {"schema": {}}, **_TEXT}
 
-AlertTypeQuery = Annotated[StorableText | None, Query(description="With a plain text body: which chain investigates.")]
-RunbookQuery = Annotated[Annotated[StorableText, Field(max_length=2048)] | None, Query(description="With a plain text body: the runbook.")]
+AlertTypeQuery = Annotated[StorableText | None, Query(description="Which chain investigates, unless the body says so.")]
+RunbookQuery = Annotated[
+    Annotated[StorableText, Field(max_length=2048)] | None, Query(description="Where the runbook is, unless the body says so.")
+]
 
 
-@router.post("/alerts", status_code=202, operation_id="submitAlert", openapi_extra=_BODY)
+def _body(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post("/alerts", status_code=202, operation_id="submitAlert", openapi_extra=_body(_REQUEST))
 async def submit_alert(
     request: Request, services: ServicesOf, author: AuthorOf, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
 ) -> AlertAccepted:
@@ -44,6 +45,21 @@ async def submit_alert(
     """
     submission = await _submission(request, author, alert_type or None, runbook or None)
     session_id = await services.intake.submit(submission)
+    return AlertAccepted(session_id=UUID(session_id), status=SessionStatus.PENDING)
+
+
+@router.post("/webhook", status_code=202, operation_id="submitWebhook", openapi_extra=_body(_ANYTHING))
+async def submit_webhook(
+    request: Request, services: ServicesOf, author: AuthorOf, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
+) -> AlertAccepted:
+    """Take whatever is sent as the alert, word for word.
+
+    For senders whose body cannot be chosen, such as Alertmanager and Grafana. Answers like `POST /api/v1/alerts`.
+    """
+    text = decode(await _read(request, MAX_ALERT_BYTES))
+    session_id = await services.intake.submit(
+        Submission(data=text, author=author, alert_type=alert_type or None, runbook_url=runbook or None)
+    )
     return AlertAccepted(session_id=UUID(session_id), status=SessionStatus.PENDING)
 
 
