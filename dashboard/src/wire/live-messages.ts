@@ -57,7 +57,6 @@ export type TransientMessage = OnChannel &
         stage_name: string;
         stage_index: number;
         stage_count: number;
-        iteration: number;
       }
   );
 

@@ -38,7 +38,7 @@ class EventPublisher:
         self._hub.tell(stream, agreed)
         self._relay.offer(stream)
 
-    def progress(self, session_id: str, *, stage_name: str, stage_index: int, stage_count: int, iteration: int) -> None:
+    def progress(self, session_id: str, *, stage_name: str, stage_index: int, stage_count: int) -> None:
         """Say where a running session is."""
         topic = self._board.progress(session_id, own=True)
         if topic is None:
@@ -49,7 +49,6 @@ class EventPublisher:
                 "stage_name": stage_name,
                 "stage_index": stage_index,
                 "stage_count": stage_count,
-                "iteration": iteration,
             }
         )
         self._hub.tell(topic, agreed=maxsize)

@@ -164,7 +164,6 @@ class SessionProgress(_Message):
     stage_name: str
     stage_index: int
     stage_count: int
-    iteration: int
 
 
 StoredEvent = (

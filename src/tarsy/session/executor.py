@@ -57,9 +57,7 @@ class SessionExecutor:
             if isinstance(step, FinishSession):
                 return step
             planned = step.planned
-            self._workshop.progress.progress(
-                work.session.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages), iteration=0
-            )
+            self._workshop.progress.progress(work.session.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages))
             records = await self._workshop.history.told(work.session.id)
             job = StageJob(
                 claim=work.claim,

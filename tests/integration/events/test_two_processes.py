@@ -87,12 +87,12 @@ async def test_a_stream_that_starts_over_does_so_on_the_other_process_too(here: 
 
 async def test_progress_reaches_the_list_of_the_other_process(here: LiveNode, there: LiveNode) -> None:
     session = new_id()
-    here.live.publisher.progress(session, stage_name="look", stage_index=0, stage_count=2, iteration=1)
+    here.live.publisher.progress(session, stage_name="look", stage_index=1, stage_count=3)
     with there.live.hub.connect() as connection:
         await there.live.hub.subscribe(connection, "sessions", None)
-        await read_until(connection, lambda messages: any(message.get("iteration") == 1 for message in messages))
-        here.live.publisher.progress(session, stage_name="look", stage_index=0, stage_count=2, iteration=2)
-        await read_until(connection, lambda messages: any(message.get("iteration") == 2 for message in messages))
+        await read_until(connection, lambda messages: any(message.get("stage_index") == 1 for message in messages))
+        here.live.publisher.progress(session, stage_name="look", stage_index=2, stage_count=3)
+        await read_until(connection, lambda messages: any(message.get("stage_index") == 2 for message in messages))
 
 
 async def test_text_crosses_in_few_notifications_and_only_while_somebody_watches(

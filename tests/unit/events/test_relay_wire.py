@@ -30,10 +30,10 @@ def test_many_small_texts_share_one_payload() -> None:
 
 
 def test_progress_travels_beside_text() -> None:
-    [payload] = pack_bulletin(Bulletin("me", [StreamDelta("s", "e", 3, "x")], [{"session_id": "s", "iteration": 2}]))
+    [payload] = pack_bulletin(Bulletin("me", [StreamDelta("s", "e", 3, "x")], [{"session_id": "s", "stage_index": 2}]))
     bulletin = read_bulletin(payload)
     assert bulletin.texts == [StreamDelta("s", "e", 3, "x")]
-    assert bulletin.progress == [{"session_id": "s", "iteration": 2}]
+    assert bulletin.progress == [{"session_id": "s", "stage_index": 2}]
 
 
 def test_watches_say_which_channels_are_needed_from_the_start() -> None:

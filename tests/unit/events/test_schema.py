@@ -99,7 +99,7 @@ def test_every_type_of_event_is_documented() -> None:
 
 def test_text_and_progress_have_their_documented_shape() -> None:
     progress = Progress(SESSION, own=True)
-    progress.update({"session_id": SESSION, "stage_name": "look", "stage_index": 0, "stage_count": 1, "iteration": 1})
+    progress.update({"session_id": SESSION, "stage_name": "look", "stage_index": 0, "stage_count": 1})
     told = progress.since(0)
     assert told is not None
     for message in (stream_chunk(StreamDelta(SESSION, "e", 0, "x")), told[0]):
