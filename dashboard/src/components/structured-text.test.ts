@@ -37,6 +37,13 @@ test("brackets without end and a line of ten megabytes are no trouble", () => {
   expect(tokensOf(`"${"a".repeat(10_000_000)}"`, "json")).toHaveLength(1);
 });
 
+test("text that only begins like JSON is coloured as quickly", () => {
+  const escaped = '{\\"a\\":\\"b\\",'.repeat(20_000);
+  const begin = performance.now();
+  expect(tokensOf(escaped, "json").map(({ text }) => text).join("")).toBe(escaped);
+  expect(performance.now() - begin).toBeLessThan(2_000);
+});
+
 test.each(["42", '"text"', "{not json", ""])("%j is not worth calling JSON", (text) => {
   expect(prettyJson(text)).toBeNull();
 });

@@ -33,7 +33,8 @@ export function prettyJson(text: string): string | null {
   return laidOut(text);
 }
 
-const STRING = /"(?:[^"\\]+|\\.)*"/.source;
+// There is one way to read it, and one that is not closed reaches to the end: hostile text cannot make it slow.
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"?/.source;
 const JSON_PART = new RegExp(`${STRING}|[{}[\\],:]|[^\\s{}[\\],:"]+`, "g");
 // Deeper than this nobody counts levels, and the indentation would outgrow the text.
 const DEEPEST = 40;

@@ -8,6 +8,9 @@ export interface TextCheck {
   problem: string | null;
 }
 
+// Beyond this, the YAML parser would be felt with every key.
+const PARSED_UP_TO = 60_000;
+
 export async function checkText(text: string): Promise<TextCheck> {
   const trimmed = text.trim();
   if (trimmed.startsWith("{") || trimmed.startsWith("[")) return { format: "json", problem: await jsonProblem(text) };
@@ -16,6 +19,7 @@ export async function checkText(text: string): Promise<TextCheck> {
 }
 
 async function yamlProblem(text: string): Promise<string | null> {
+  if (text.length > PARSED_UP_TO) return null;
   const { parseDocument } = await import("yaml");
   const error = parseDocument(text, { prettyErrors: true }).errors[0];
   const line = error?.linePos?.[0].line;
