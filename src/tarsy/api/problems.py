@@ -20,6 +20,7 @@ from starlette.routing import Match
 from tarsy.config.configuration import NoProviderError
 from tarsy.config.selection import SelectionError
 from tarsy.db.connection import DatabaseUnavailableError
+from tarsy.db.patience import is_passing
 from tarsy.db.refusals import BadCursorError, ConflictError, NotFoundError, QueueFullError
 from tarsy.session.intake import AlertRefusedError, AlertTooLargeError, UnknownAlertTypeError
 
@@ -139,7 +140,7 @@ def answer_to(error: Exception) -> Answer:
 
 def _known_answer(error: Exception) -> Answer:
     kind = next((kind for known, kind in TABLE if isinstance(error, known)), ProblemKind.INTERNAL)
-    if isinstance(error, DBAPIError) and error.connection_invalidated:
+    if isinstance(error, DBAPIError) and is_passing(error):
         kind = ProblemKind.DATABASE_AWAY
     if kind is ProblemKind.INTERNAL:
         return Answer(problem_of(kind, "Something broke inside TARSy. The log has the details."), {})

@@ -1,0 +1,27 @@
+"""What went wrong, as the caller is told it."""
+
+import asyncpg
+import pytest
+from sqlalchemy.exc import DBAPIError
+
+from tarsy.api.problems import ProblemKind, answer_to
+
+
+def _from_the_driver(cause: Exception) -> DBAPIError:
+    wrapped = Exception(str(cause))
+    wrapped.__cause__ = cause
+    return DBAPIError("SELECT 1", {}, wrapped)
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind"),
+    [
+        (asyncpg.CannotConnectNowError("the database system is starting up"), ProblemKind.DATABASE_AWAY),
+        (asyncpg.TooManyConnectionsError("sorry, too many clients already"), ProblemKind.DATABASE_AWAY),
+        (asyncpg.UndefinedColumnError("no such column"), ProblemKind.INTERNAL),
+    ],
+)
+def test_a_database_that_will_be_back_is_worth_another_try_and_a_bug_is_not(cause: Exception, kind: ProblemKind) -> None:
+    answer = answer_to(_from_the_driver(cause))
+    assert answer.problem.type.endswith(kind.value)
+    assert ("Retry-After" in answer.headers) == (kind is ProblemKind.DATABASE_AWAY)
