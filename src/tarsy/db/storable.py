@@ -6,14 +6,14 @@ Numbers too large for our JSON (64 bits) become text: tools name such limits in 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from tarsy.kit.characters import whole_characters
+
 _SUBSTITUTE = "\ufffd"
 _INTEGERS = range(-(2**63), 2**64)
 
 
 def storable(text: str) -> str:
-    if not text.isascii():
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text.replace("\x00", _SUBSTITUTE) if "\x00" in text else text
+    return whole_characters(text).replace("\x00", _SUBSTITUTE)
 
 
 def storable_json(value: Any) -> Any:
