@@ -58,7 +58,8 @@ def test_a_page_that_missed_too_much_to_be_told_shows_the_text_that_is_being_wri
             assert any(line == "event: stream.chunk" for line in events.iter_lines())
         network.broken = False
         expect(page.get_by_role("feed").get_by_text("word0 word1")).to_be_visible(timeout=PATIENCE_MS)
-        assert len(loads) < 6
+        # At first, after the gap, and for each attempt while nothing could be loaded; not with every word.
+        assert len(loads) < 30
 
 
 @pytest.fixture(scope="module")
