@@ -84,7 +84,7 @@ async def throughput(engine: AsyncEngine, url: str) -> None:
 async def memory(engine: AsyncEngine) -> bool:
     """Resident memory of this process while CROWD sessions are in the middle of their investigations."""
     process, peak, running_most = psutil.Process(), 0, 0
-    async with load(engine, concurrency=CROWD, pause=0.5) as crowd, anyio.create_task_group() as tasks:
+    async with load(engine, concurrency=CROWD, pause=1.0) as crowd, anyio.create_task_group() as tasks:
         await crowd.submit(CROWD)
         tasks.start_soon(crowd.work_off)
         while (state := await crowd.sessions.queue_state()).pending + state.running:
