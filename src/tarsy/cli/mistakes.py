@@ -35,8 +35,8 @@ def _explanation(error: BaseException) -> str | None:
     from tarsy.session.playback import NotReplayableError  # noqa: PLC0415 - same
     from tarsy.settings import CannotServeError  # noqa: PLC0415 - same
 
-    told = ConfigError | DatabaseUnavailableError | CannotServeError | ServerRefusedError | NotReplayableError | RecordingUnreadableError
-    if isinstance(error, told | TokenSettingError):
+    settings = ConfigError | TokenSettingError | CannotServeError
+    if isinstance(error, settings | DatabaseUnavailableError | ServerRefusedError | NotReplayableError | RecordingUnreadableError):
         return str(error)
     if isinstance(error, OSError) and error.filename:
         # A file that cannot be read or written.

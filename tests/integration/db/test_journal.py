@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from chaos.ground import Ground
 from chaos.scenario import scenario, short
 from integration.db.cutter import cutting
+from integration.timeline_entries import streaming, warning
 from tarsy.db.connection import create_engine
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.queue import WorkQueue
@@ -24,7 +25,7 @@ from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
-from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+from tarsy.domain.timeline import TimelineClose
 
 STREAMED = str(uuid4())
 
@@ -42,24 +43,6 @@ async def claim(ground: Ground) -> Claim:
 @pytest.fixture
 def ground(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Ground:
     return Ground(database_url, tmp_path_factory.mktemp("ground"))
-
-
-def warning(claim: Claim, text: str) -> TimelineEvent:
-    return replace(streaming(claim), id=str(uuid4()), status=TimelineStatus.COMPLETED, content=text, completed_at=datetime.now(UTC))
-
-
-def streaming(claim: Claim) -> TimelineEvent:
-    return TimelineEvent(
-        id=STREAMED,
-        session_id=claim.session_id,
-        stage_id=None,
-        execution_id=None,
-        sequence_number=0,
-        event_type=TimelineEventType.WARNING,
-        status=TimelineStatus.STREAMING,
-        content="",
-        created_at=datetime.now(UTC),
-    )
 
 
 def opens(claim: Claim) -> Step:
@@ -87,7 +70,7 @@ async def test_a_step_whose_connection_is_cut_at_its_commit_is_written_once(
 ) -> None:
     async with cutting(database_url) as (cutter, engine):
         journal = PostgresJournal(engine, lambda _events: None)
-        await journal.commit(Step(claim=claim, opened=(streaming(claim),)))
+        await journal.commit(Step(claim=claim, opened=(replace(streaming(claim), id=STREAMED),)))
         cutter.cut_at, cutter.arrives = KINDS[second], arrives
         await journal.commit(second(claim))
         assert cutter.cuts == 1

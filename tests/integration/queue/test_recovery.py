@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from chaos.ground import Ground
 from chaos.scenario import Scenario
 from integration.queue.followups import open_followup
+from integration.timeline_entries import streaming
 from tarsy.db import connection
 from tarsy.db.chats import ChatRepository
 from tarsy.db.journal import PostgresJournal
@@ -26,7 +27,7 @@ from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import Step
-from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.work import MAX_RECOVERIES, Recovered
 
 TABLES = {ClaimKind.SESSION: "alert_sessions", ClaimKind.CHAT: "chat_user_messages", ClaimKind.SCORE: "session_scores"}
@@ -49,20 +50,6 @@ async def claim(engine: AsyncEngine, kind: ClaimKind) -> Claim:
     return claimed[0].claim
 
 
-def open_event(claim: Claim, stage_id: str) -> TimelineEvent:
-    return TimelineEvent(
-        id=str(uuid4()),
-        session_id=claim.session_id,
-        stage_id=stage_id,
-        execution_id=None,
-        sequence_number=1,
-        event_type=TimelineEventType.LLM_RESPONSE,
-        status=TimelineStatus.STREAMING,
-        content="",
-        created_at=datetime.now(UTC),
-    )
-
-
 async def begin(engine: AsyncEngine, claim: Claim) -> None:
     """What a worker writes before it dies: a stage, and an event that streams."""
     stage = Stage(
@@ -77,7 +64,7 @@ async def begin(engine: AsyncEngine, claim: Claim) -> None:
     )
     journal = PostgresJournal(engine, nobody)
     await journal.commit(Step(claim=claim, stages=(stage,)))
-    await journal.commit(Step(claim=claim, opened=(open_event(claim, stage.id),)))
+    await journal.commit(Step(claim=claim, opened=(streaming(claim, stage.id),)))
 
 
 async def row(ground: Ground, claim: Claim) -> dict[str, Any]:
@@ -102,7 +89,7 @@ async def test_orphaned_work_is_taken_back_and_its_former_owner_is_refused(
     taken = await row(ground, lost)
     assert (taken["status"], taken["claim_token"], taken["recoveries"]) == ("pending", None, 1)
     before = await ground.fetch("SELECT count(*) FROM events")
-    late = Step(claim=lost, opened=(open_event(lost, str((await ground.fetch("SELECT id FROM stages"))[0]["id"])),))
+    late = Step(claim=lost, opened=(streaming(lost, str((await ground.fetch("SELECT id FROM stages"))[0]["id"])),))
     with pytest.raises(ClaimLostError):
         await PostgresJournal(engine, nobody).commit(late)
     assert await ground.fetch("SELECT count(*) FROM events") == before
@@ -220,7 +207,7 @@ async def test_a_session_that_is_cancelled_while_it_waits_again_keeps_the_analys
     stage_id = str((await ground.fetch("SELECT id FROM stages"))[0]["id"])
     at = datetime.now(UTC)
     concluded = replace(
-        open_event(given, stage_id),
+        streaming(given, stage_id),
         event_type=TimelineEventType.FINAL_ANALYSIS,
         status=TimelineStatus.COMPLETED,
         content="It was the network.",

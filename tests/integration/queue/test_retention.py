@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 from functools import partial
-from uuid import uuid4
 
 import anyio
 import pytest
@@ -13,6 +12,7 @@ from typer.testing import CliRunner
 from chaos.ground import Ground
 from chaos.scenario import Scenario
 from integration.queue.followups import open_followup
+from integration.timeline_entries import warning
 from tarsy.cli.main import app
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.outbox import Outbox
@@ -20,9 +20,8 @@ from tarsy.db.queue import WorkQueue
 from tarsy.db.retention import BATCH, OldSessions
 from tarsy.db.sessions import SessionRepository
 from tarsy.domain.claim import Claim, ClaimKind, ClaimLostError
-from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
-from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.queue.retention import Retention, RetentionSettings
 
 
@@ -122,20 +121,7 @@ async def test_a_session_is_erased_under_whoever_works_on_it_once_their_step_is_
 
 
 def warns(claim: Claim) -> Step:
-    at = datetime.now(UTC)
-    event = TimelineEvent(
-        id=str(uuid4()),
-        session_id=claim.session_id,
-        stage_id=None,
-        execution_id=None,
-        sequence_number=0,
-        event_type=TimelineEventType.WARNING,
-        status=TimelineStatus.COMPLETED,
-        content="careful",
-        created_at=at,
-        completed_at=at,
-    )
-    return Step(claim=claim, opened=(event,))
+    return Step(claim=claim, opened=(warning(claim, "careful"),))
 
 
 def tarsy(ground: Ground, *arguments: str, say: str = "") -> tuple[int, str]:

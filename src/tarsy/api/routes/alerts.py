@@ -13,7 +13,7 @@ from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.schemas.sessions import AlertAccepted
 from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Sample, Samples
 from tarsy.api.schemas.view import StorableText
-from tarsy.api.services import AuthorOf, ServicesOf
+from tarsy.api.services import AuthorOf, Services, ServicesOf
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
 from tarsy.session.intake import AlertTooLargeError, Submission
@@ -43,9 +43,7 @@ async def submit_alert(
     JSON, or the alert itself as `text/plain`. At most 1 MiB of alert; a larger one gets 413, an empty one or an unknown
     type 400, and 429 says that the queue is full.
     """
-    submission = await _submission(request, author, alert_type or None, runbook or None)
-    session_id = await services.intake.submit(submission)
-    return AlertAccepted(session_id=UUID(session_id), status=SessionStatus.PENDING)
+    return await _taken(services, await _submission(request, author, alert_type or None, runbook or None))
 
 
 @router.post("/webhook", status_code=202, operation_id="submitWebhook", openapi_extra=_body(_ANYTHING))
@@ -56,18 +54,23 @@ async def submit_webhook(
 
     For senders whose body cannot be chosen, such as Alertmanager and Grafana. Answers like `POST /api/v1/alerts`.
     """
+    return await _taken(services, await _whole_body(request, author, alert_type or None, runbook or None))
+
+
+async def _taken(services: Services, submission: Submission) -> AlertAccepted:
+    return AlertAccepted(session_id=UUID(await services.intake.submit(submission)), status=SessionStatus.PENDING)
+
+
+async def _whole_body(request: Request, author: str, alert_type: str | None, runbook: str | None) -> Submission:
+    """The body is the alert, word for word."""
     text = decode(await _read(request, MAX_ALERT_BYTES))
-    session_id = await services.intake.submit(
-        Submission(data=text, author=author, alert_type=alert_type or None, runbook_url=runbook or None)
-    )
-    return AlertAccepted(session_id=UUID(session_id), status=SessionStatus.PENDING)
+    return Submission(data=text, author=author, alert_type=alert_type, runbook_url=runbook)
 
 
 async def _submission(request: Request, author: str, alert_type: str | None, runbook: str | None) -> Submission:
     media_type = request.headers.get("content-type", "text/plain").partition(";")[0].strip().lower()
     if media_type == "text/plain":
-        text = decode(await _read(request, MAX_ALERT_BYTES))
-        return Submission(data=text, author=author, alert_type=alert_type, runbook_url=runbook)
+        return await _whole_body(request, author, alert_type, runbook)
     if media_type != "application/json" and not (media_type.startswith("application/") and media_type.endswith("+json")):
         detail = f"Send the alert as application/json or text/plain, not {media_type}."
         raise RequestRefusedError(ProblemKind.UNSUPPORTED_MEDIA_TYPE, detail)
