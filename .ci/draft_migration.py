@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from tarsy.db import migrate
 from tarsy.db.connection import create_engine
-from tarsy.db.embedded import embedded_postgres
+from tarsy.db.embedded.server import embedded_postgres
 
 
 def draft(connection: Connection, message: str) -> None:

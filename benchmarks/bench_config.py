@@ -7,8 +7,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tarsy.config.loader import load_config
-from tarsy.config.resolver import resolve_chain
+from tarsy.config.load.loader import load_config
+from tarsy.config.resolve.resolver import resolve_chain
 
 AGENTS = 200
 CHAINS = 100

@@ -24,7 +24,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from websockets.asyncio.client import connect
 
 from tarsy.db.connection import create_engine
-from tarsy.db.embedded import EmbeddedServer
+from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.listen import NotificationListener
 from tarsy.db.migrate import upgrade
 from tarsy.domain.live import session_channel

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from tarsy.config.resolved import ResolvedProvider
+from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.llm.access import Access

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from workload import CALLS_PER_SESSION, CountingJournal, load
 
 from tarsy.db.connection import POOL_SIZE, create_engine
-from tarsy.db.embedded import EmbeddedServer
+from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.migrate import upgrade
 
 SESSIONS = int(os.environ.get("BENCH_SESSIONS", "40"))

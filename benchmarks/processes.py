@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tarsy.db.embedded import EmbeddedServer
+from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording
 
 TARSY_YAML = """

@@ -10,7 +10,7 @@ from uuid import uuid4
 import anyio
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.config.resolved import (
+from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,
     ResolvedMcpServer,
@@ -35,8 +35,8 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.queue.executor import WorkExecutor
 from tarsy.queue.pool import PoolSettings, WorkerPool
 from tarsy.session.cancellation import Cancellations
+from tarsy.session.dependencies import Dependencies
 from tarsy.session.runbook import RunbookSource
-from tarsy.session.workshop import Workshop
 
 # Turns of the investigation in which the model asks for a tool; one more gives the answer, another the executive summary.
 TOOL_TURNS = 8
@@ -175,7 +175,7 @@ async def load(engine: AsyncEngine, *, concurrency: int, pause: float = 0.0) -> 
     """A worker pool for `concurrency` sessions at once."""
     nobody, clock, spoken = Nobody(), SystemClock(), recording(pause)
     llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0 if pause else 0.0)
-    workshop = Workshop(
+    dependencies = Dependencies(
         journal=CountingJournal(engine, nobody.announce),
         history=SessionHistory(engine),
         llm=llm,
@@ -202,7 +202,7 @@ async def load(engine: AsyncEngine, *, concurrency: int, pause: float = 0.0) -> 
         settings,
         WorkQueue(engine, pod_id="bench"),
         Recovery(engine),
-        WorkExecutor(workshop),
+        WorkExecutor(dependencies),
         cancellations=Cancellations(),
         deliver=nobody.announce,
         clock=clock,

@@ -19,14 +19,14 @@ from tarsy.api.services import (
     WarningSource,
     WorkerState,
 )
-from tarsy.config.configuration import Config, with_any_model
-from tarsy.config.default_tools import default_tools
-from tarsy.config.loader import LoadedConfig
-from tarsy.config.redaction import redacted
-from tarsy.config.resolved import ResolvedChain, ResolvedMcpServer, ResolvedProvider
-from tarsy.config.resolved_entries import resolved_provider, resolved_server
-from tarsy.config.resolver import resolve_chain
-from tarsy.config.selection import McpSelection
+from tarsy.config.load.loader import LoadedConfig
+from tarsy.config.resolve.default_tools import default_tools
+from tarsy.config.resolve.redaction import redacted
+from tarsy.config.resolve.resolved import ResolvedChain, ResolvedMcpServer, ResolvedProvider
+from tarsy.config.resolve.resolved_entries import resolved_provider, resolved_server
+from tarsy.config.resolve.resolver import resolve_chain
+from tarsy.config.schema.configuration import Config, with_any_model
+from tarsy.config.schema.selection import McpSelection
 from tarsy.config.templates import variables
 from tarsy.db.connection import DatabaseUnavailableError, ping
 from tarsy.demo.samples import list_samples

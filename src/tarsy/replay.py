@@ -8,13 +8,13 @@ from pathlib import Path
 from uuid import UUID
 
 from tarsy.agent.ports import ToolServers
-from tarsy.config.configuration import Config
-from tarsy.config.loader import load_config
+from tarsy.config.load.loader import load_config
 from tarsy.config.problems import did_you_mean
-from tarsy.config.resolved import ResolvedProvider
-from tarsy.config.resolved_entries import reaches, resolved_provider
+from tarsy.config.resolve.resolved import ResolvedProvider
+from tarsy.config.resolve.resolved_entries import reaches, resolved_provider
+from tarsy.config.schema.configuration import Config
 from tarsy.db.connection import create_engine
-from tarsy.db.embedded import embedded_postgres, open_database
+from tarsy.db.embedded.server import embedded_postgres, open_database
 from tarsy.db.migrate import upgrade
 from tarsy.db.recordings import RecordingSource
 from tarsy.domain.agent import LLMBackend

@@ -18,7 +18,7 @@ from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
 from tarsy.api.request_head import LimitedHead
 from tarsy.api.streams import Streams
 from tarsy.api.tokens import read_tokens
-from tarsy.config.loader import load_config
+from tarsy.config.load.loader import load_config
 from tarsy.settings import CannotServeError, Role, Settings
 from tarsy.wiring import Application, application
 

@@ -22,12 +22,12 @@ from tarsy.api.services import (
     Services,
 )
 from tarsy.api.tokens import read_tokens
-from tarsy.config.configuration import Config
-from tarsy.config.loader import LoadedConfig, load_config
+from tarsy.config.load.loader import LoadedConfig, load_config
+from tarsy.config.schema.configuration import Config
 from tarsy.db.audit import AuditLog
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
-from tarsy.db.embedded import open_database
+from tarsy.db.embedded.server import open_database
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.journal import PostgresJournal
@@ -52,9 +52,9 @@ from tarsy.queue.executor import WorkExecutor
 from tarsy.queue.pool import PoolSettings, WorkerPool
 from tarsy.queue.retention import Retention, RetentionSettings
 from tarsy.session.cancellation import Cancellations
+from tarsy.session.dependencies import Dependencies
 from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
 from tarsy.session.runbook import RunbookSource
-from tarsy.session.workshop import Workshop
 from tarsy.settings import Role, Settings
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.masking.masker import Masker
@@ -170,7 +170,7 @@ def _pool(parts: _Parts) -> WorkerPool:
     config, engine, live = parts.config, parts.engine, parts.live
     clock, cancellations = SystemClock(), Cancellations()
     runbooks = config.system.runbooks
-    workshop = Workshop(
+    dependencies = Dependencies(
         journal=PostgresJournal(engine, live.publisher.announce),
         history=SessionHistory(engine),
         llm=parts.llm,
@@ -201,11 +201,11 @@ def _pool(parts: _Parts) -> WorkerPool:
         ),
         WorkQueue(engine, pod_id=parts.pod_id),
         Recovery(engine),
-        WorkExecutor(workshop),
+        WorkExecutor(dependencies),
         cancellations=cancellations,
         deliver=live.publisher.announce,
         clock=clock,
-        mask=workshop.mask,
+        mask=dependencies.mask,
     )
 
 

@@ -16,7 +16,7 @@ from tarsy.db.sessions import SessionRepository
 
 # 0 in CI: a short form of everything.
 ROUNDS = int(os.environ.get("TARSY_CHAOS_ROUNDS") or 0)
-PATIENCE_SECONDS = 60.0
+GIVE_UP_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Ground:
     async def status(self, session_id: str) -> str:
         return (await self.fetch("SELECT status FROM alert_sessions WHERE id = $1", session_id))[0]["status"]
 
-    async def until(self, query: str, *arguments: object, within: float = PATIENCE_SECONDS) -> None:
+    async def until(self, query: str, *arguments: object, within: float = GIVE_UP_SECONDS) -> None:
         """Wait until the query's first value is true."""
         connection = await asyncpg.connect(self.url)
         true = False
@@ -60,7 +60,7 @@ class Ground:
         finally:
             await connection.close()
 
-    async def until_seen(self, seen: Callable[[], bool], within: float = PATIENCE_SECONDS) -> None:
+    async def until_seen(self, seen: Callable[[], bool], within: float = GIVE_UP_SECONDS) -> None:
         """Wait until a file says so."""
         done = False
         with anyio.fail_after(within):
@@ -68,6 +68,6 @@ class Ground:
                 done = seen()
                 await anyio.sleep(0 if done else 0.05)
 
-    async def until_ended(self, *session_ids: str, within: float = PATIENCE_SECONDS) -> None:
+    async def until_ended(self, *session_ids: str, within: float = GIVE_UP_SECONDS) -> None:
         query = "SELECT count(*) = $2 FROM alert_sessions WHERE id = ANY($1::uuid[]) AND status = ANY($3::text[])"
         await self.until(query, list(session_ids), len(session_ids), sorted(FINAL), within=within)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tarsy.config.resolved import (
+from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,
     ResolvedMcpServer,

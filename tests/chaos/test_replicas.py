@@ -19,10 +19,10 @@ from chaos.replica import Replica, stop
 from chaos.scenario import scenario, short
 from chaos.story import FINAL, check_ended, check_events, ledger, read_story
 from tarsy.db.connection import create_engine
-from tarsy.db.embedded import EmbeddedServer
+from tarsy.db.embedded.account import account_for
+from tarsy.db.embedded.programs import run
+from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.migrate import upgrade
-from tarsy.db.postgres_program import run
-from tarsy.db.server_account import account_for
 
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(1800 if ROUNDS else 170)]
 

@@ -27,8 +27,8 @@ from tarsy.api.services import (
     WarningSource,
     WorkerState,
 )
-from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedProvider, ResolvedStage
-from tarsy.config.selection import McpSelection, SelectionError
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedProvider, ResolvedStage
+from tarsy.config.schema.selection import McpSelection, SelectionError
 from tarsy.db.audit import AuditLog
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
@@ -38,8 +38,8 @@ from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
-from tarsy.events.board import Board
 from tarsy.events.hub import ConnectionManager
+from tarsy.events.live_state import LiveState
 from tarsy.session.intake import AlertType, Intake, UnknownAlertTypeError
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -116,7 +116,7 @@ def services_on(engine: AsyncEngine, *, auth: AuthSettings | None = None, max_qu
         chats=ChatRepository(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),
-        hub=ConnectionManager(Outbox(engine), sessions.exists, Board()),
+        hub=ConnectionManager(Outbox(engine), sessions.exists, LiveState()),
         system=FixedSystem(),
         workers=NoWorkers(),
         queue_limits=QueueLimits(worker_count=5, max_concurrent_sessions=5, max_queue_size=max_queue_size),

@@ -14,8 +14,8 @@ from contract.llm.vendors import ChatCompletions, Said
 from e2e.tarsy_process import TARSY, Tarsy, plain_environment, served
 from e2e.tarsy_process import tarsy as cold_tarsy
 from tarsy.cli.init import Template
-from tarsy.config.configuration import vendor_variables
-from tarsy.config.loader import load_config
+from tarsy.config.load.loader import load_config
+from tarsy.config.schema.configuration import vendor_variables
 from tarsy.installation import SampleChains
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.timeout(200)]

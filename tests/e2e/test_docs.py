@@ -17,7 +17,7 @@ from typer.main import get_command
 from e2e.document_blocks import Block, blocks_of, commands_in_the_text
 from e2e.tarsy_process import Served, plain_environment, served
 from tarsy.cli.main import app
-from tarsy.config.loader import load_config
+from tarsy.config.load.loader import load_config
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

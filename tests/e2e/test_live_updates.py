@@ -22,7 +22,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from tarsy.db.connection import create_engine
-from tarsy.db.embedded import EmbeddedServer
+from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.outbox import Outbox, publish
 from tarsy.db.tables import events
 from tarsy.demo.samples import list_samples
@@ -30,7 +30,7 @@ from tarsy.domain.live import LiveEvent, LiveEventType, session_channel
 
 TARSY = "from tarsy.cli.main import main; main()"
 START_SECONDS = 60
-PATIENCE_SECONDS = 90
+GIVE_UP_SECONDS = 90
 # Below the catch-up limit, so that no reader may be told to reload.
 EVENTS = 160
 READERS = 5
@@ -157,7 +157,7 @@ async def test_every_client_sees_the_stored_truth_through_disconnections_and_a_d
         chance = Random("live")  # noqa: S311 - a test that can be repeated, not a secret
         readers = [Reader(session_channel(session), (one, two), Random(f"reader {number}")) for number in range(READERS)]  # noqa: S311 - same
         finished, total = anyio.Event(), [0]
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(GIVE_UP_SECONDS):
             async with anyio.create_task_group() as tasks:
                 for reader in readers:
                     tasks.start_soon(reader.read_until, finished, total)
@@ -175,7 +175,7 @@ async def test_text_of_one_process_is_seen_on_the_other_as_it_is_written(databas
         session = await submit(other)
         texts: dict[str, str] = {}
         chunks, contents = 0, dict[str, str]()
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(GIVE_UP_SECONDS):
             async with connect(f"ws://{other}/ws") as connection:
                 await say(connection, action="subscribe", channel=session_channel(session), last_event_id=0)
                 async for text in connection:
@@ -204,7 +204,7 @@ async def test_a_terminal_follows_a_session_to_its_end_and_can_look_at_it_again(
     command = [sys.executable, "-c", TARSY, "watch"]
     async with tarsy(database_url, TARSY_REPLAY_SPEED="50") as address:
         session = await submit(address)
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(GIVE_UP_SECONDS):
             live = await anyio.run_process([*command, session, "--url", f"http://{address}"])
             again = await anyio.run_process([*command, session, "--url", f"http://{address}"])
     for shown in (live.stdout.decode(), again.stdout.decode()):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, read_back, says, stage
 from integration.tools.overheard import overheard
-from tarsy.config.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
 from tarsy.db.tables import metadata
 from tarsy.session.intake import Submission
 from tarsy.tools.masking import mask_alert

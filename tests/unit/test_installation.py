@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tarsy.config.loader import load_config
+from tarsy.config.load.loader import load_config
 from tarsy.installation import watched_servers
 
 CONFIG = """

@@ -11,7 +11,7 @@ from tarsy.agent.controllers.react import ReActSpeech
 from tarsy.agent.controllers.single_shot import executive_summary_controller, scoring_controller, synthesis_controller
 from tarsy.agent.controllers.speech import ToolSpeech
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
-from tarsy.agent.scribe import Scribe
+from tarsy.agent.recorder import Recorder
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.domain.agent import AgentType, ToolCalling
 from tarsy.domain.claim import ClaimLostError
@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 class Controller(Protocol):
     """A control flow. It starts from the stored run, whatever is in it, and stores each step as it happens."""
 
-    async def run(self, context: ExecutionContext, scribe: Scribe, stored: StoredRun) -> ExecutionResult: ...
+    async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult: ...
 
 
 class Agent(Protocol):
@@ -42,38 +42,40 @@ class BaseAgent:
 
     async def execute(self, context: ExecutionContext, stopping: Stopping) -> ExecutionResult:
         stored = await context.journal.load(context.execution_id)
-        scribe = Scribe(context, stored)
+        recorder = Recorder(context, stored)
         try:
             if not stored.begun:
-                await scribe.commit(execution_changes=(scribe.moved(RunStatus.ACTIVE),))
-            return await self._controller.run(context, scribe, stored)
+                await recorder.commit(execution_changes=(recorder.moved(RunStatus.ACTIVE),))
+            return await self._controller.run(context, recorder, stored)
         except anyio.get_cancelled_exc_class():
-            await _close(scribe, stopping.reason)
+            await _close(recorder, stopping.reason)
             raise
         except ClaimLostError:
             raise
         except Exception as error:  # one agent's bug is that agent's failure, nobody else's
             log.exception("agent.broke", execution_id=context.execution_id, agent=context.config.agent_name)
             reason = context.mask(f"internal error: {type(error).__name__}: {error}")
-            await scribe.commit(closed=scribe.close_all(TimelineStatus.FAILED), execution_changes=(scribe.moved(RunStatus.FAILED, reason),))
+            await recorder.commit(
+                closed=recorder.close_all(TimelineStatus.FAILED), execution_changes=(recorder.moved(RunStatus.FAILED, reason),)
+            )
             return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
 
-async def _close(scribe: Scribe, reason: StopReason) -> None:
+async def _close(recorder: Recorder, reason: StopReason) -> None:
     """The last write of a stopped execution. One that will be continued elsewhere keeps its status."""
     with anyio.move_on_after(LAST_WRITE_SECONDS, shield=True):
         try:
             match reason:
                 case StopReason.HANDED_OVER:
-                    await scribe.commit(closed=scribe.close_all(TimelineStatus.INTERRUPTED))
+                    await recorder.commit(closed=recorder.close_all(TimelineStatus.INTERRUPTED))
                 case StopReason.CANCELLED:
-                    await scribe.commit(
-                        closed=scribe.close_all(TimelineStatus.CANCELLED), execution_changes=(scribe.moved(RunStatus.CANCELLED),)
+                    await recorder.commit(
+                        closed=recorder.close_all(TimelineStatus.CANCELLED), execution_changes=(recorder.moved(RunStatus.CANCELLED),)
                     )
                 case StopReason.TIMED_OUT:
-                    await scribe.commit(
-                        closed=scribe.close_all(TimelineStatus.TIMED_OUT),
-                        execution_changes=(scribe.moved(RunStatus.TIMED_OUT, "the session ran out of time"),),
+                    await recorder.commit(
+                        closed=recorder.close_all(TimelineStatus.TIMED_OUT),
+                        execution_changes=(recorder.moved(RunStatus.TIMED_OUT, "the session ran out of time"),),
                     )
                 case StopReason.LOST:
                     return

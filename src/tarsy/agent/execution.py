@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tarsy.agent.ports import Journal, LiveText, Mask, ResultStore, ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
-from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.claim import Claim
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock

@@ -9,8 +9,8 @@ from uuid import uuid4
 import anyio
 
 from tarsy.agent.execution import ExecutionContext
+from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import LOOP_NOTE, LoopWatch, find_loop, without_loop
-from tarsy.agent.scribe import Scribe
 from tarsy.db.storable import storable
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
@@ -107,9 +107,9 @@ class CompletedCall:
 class ModelCall:
     """Makes a call for an execution. Use once."""
 
-    def __init__(self, context: ExecutionContext, scribe: Scribe, router: TextRouter) -> None:
+    def __init__(self, context: ExecutionContext, recorder: Recorder, router: TextRouter) -> None:
         self._context = context
-        self._scribe = scribe
+        self._recorder = recorder
         self._router = router
         self._id = str(uuid4())
         self._chunks: list[Chunk] = []
@@ -185,7 +185,7 @@ class ModelCall:
             case ToolCallChunk(call_id, name, arguments):
                 self._answer.tool_calls += (ToolCall(storable(call_id), storable(name), storable(arguments)),)
             case CodeExecutionChunk(code, result):
-                event = self._scribe.event(TimelineEventType.CODE_EXECUTION, result, metadata={"code": code})
+                event = self._recorder.event(TimelineEventType.CODE_EXECUTION, result, metadata={"code": code})
                 self._answer.native_events += (event,)
             case GroundingChunk():
                 self._answer.native_events += (self._grounding(chunk),)
@@ -221,18 +221,18 @@ class ModelCall:
         if current is None or (current.event_type, current.source) != (event_type, source):
             if current:
                 # Not before the call is stored: if it must be made again, what it had said so far was not the last word.
-                self._scribe.close_with(self._id, current.id)
-            event = self._scribe.open(event_type, {"source": source} if source else None)
+                self._recorder.close_with(self._id, current.id)
+            event = self._recorder.open(event_type, {"source": source} if source else None)
             self._current = current = OpenEvent(event.id, event_type, source)
-            await self._scribe.commit(opened=(event,))
-        self._scribe.append(current.id, delta)
+            await self._recorder.commit(opened=(event,))
+        self._recorder.append(current.id, delta)
 
     def _grounding(self, chunk: GroundingChunk) -> TimelineEvent:
         sources = [{"uri": source.uri, "title": source.title} for source in chunk.sources]
         searched = bool(chunk.web_search_queries)
         event_type = TimelineEventType.GOOGLE_SEARCH_RESULT if searched else TimelineEventType.URL_CONTEXT_RESULT
         lines = [*(f"Searched: {query}" for query in chunk.web_search_queries), *(f"{s['title']} {s['uri']}".strip() for s in sources)]
-        return self._scribe.event(event_type, "\n".join(lines), metadata={"queries": list(chunk.web_search_queries), "sources": sources})
+        return self._recorder.event(event_type, "\n".join(lines), metadata={"queries": list(chunk.web_search_queries), "sources": sources})
 
 
 def _request_record(request: GenerateInput, iteration: int, *, own_messages: bool) -> dict[str, Any]:
@@ -241,10 +241,10 @@ def _request_record(request: GenerateInput, iteration: int, *, own_messages: boo
     return record | {"messages": [asdict(message) for message in request.messages]} if own_messages else record
 
 
-def failed_closes(call: CompletedCall, scribe: Scribe) -> tuple[TimelineClose, ...]:
+def failed_closes(call: CompletedCall, recorder: Recorder) -> tuple[TimelineClose, ...]:
     """Close what a failed call left streaming, keeping the text it had."""
     if call.open_event is None:
         return ()
     error = call.answer.error
     timed_out = error is not None and error.code.is_timeout
-    return (scribe.close(call.open_event.id, TimelineStatus.TIMED_OUT if timed_out else TimelineStatus.FAILED),)
+    return (recorder.close(call.open_event.id, TimelineStatus.TIMED_OUT if timed_out else TimelineStatus.FAILED),)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.step import Step, StoredRun

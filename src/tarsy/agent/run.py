@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from tarsy.agent.budget import Pointer, Scales, fit, tokens_of, window_of, without_oldest_turns
+from tarsy.agent.context_window import Pointer, Scales, fit, tokens_of, window_of, without_oldest_turns
 from tarsy.agent.execution import ExecutionContext
 from tarsy.agent.iteration import IterationState, state_after
 from tarsy.agent.model_call import CompletedCall, ModelCall, TextRouter
-from tarsy.agent.scribe import Scribe
-from tarsy.config.resolved import ResolvedProvider
+from tarsy.agent.recorder import Recorder
+from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange
@@ -23,10 +23,10 @@ from tarsy.llm.client import ErrorChunk, GenerateInput
 class Run:
     """Mutable, owned by one controller."""
 
-    def __init__(self, context: ExecutionContext, scribe: Scribe, stored: StoredRun) -> None:
+    def __init__(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> None:
         config = context.config
         self.context = context
-        self.scribe = scribe
+        self.recorder = recorder
         self.messages: list[Message] = list(stored.messages)
         self.state: IterationState = state_after(stored.calls, config.max_iterations, provider=config.provider.name)
         self._scales = Scales()
@@ -76,7 +76,7 @@ class Run:
         )
         self._turn += 1
         within = min(config.llm_call_timeout, config.iteration_timeout)
-        return await ModelCall(self.context, self.scribe, router).run(
+        return await ModelCall(self.context, self.recorder, router).run(
             request,
             kind,
             within=within,
@@ -108,7 +108,7 @@ class Run:
         """Compact the oldest tool results if the next call would burst the model's window."""
         compacted = self._compact(pointer, tools)
         if compacted:
-            await self.scribe.commit(compacted=compacted)
+            await self.recorder.commit(compacted=compacted)
 
     def _compact(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> tuple[Compacted, ...]:
         compaction = fit(self.messages, self._scales, window=self.window, tool_tokens=_tokens_of_tools(tools), pointer=pointer)
@@ -123,13 +123,13 @@ class Run:
         self._learned_window = None
         provider, backend = self._models[0]
         metadata = {"from_provider": failed.name, "to_provider": provider.name, "to_model": provider.model, "error_code": error.code.value}
-        event = self.scribe.event(
+        event = self.recorder.event(
             TimelineEventType.PROVIDER_FALLBACK,
             f"{failed.name} failed ({error.message}); going on with {provider.name}.",
             metadata=metadata,
         )
         change = replace(
-            self.scribe.moved(RunStatus.ACTIVE),
+            self.recorder.moved(RunStatus.ACTIVE),
             status=None,
             llm_provider=provider.name,
             llm_backend=backend.value,

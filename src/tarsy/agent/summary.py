@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from tarsy.agent.budget import BYTES_PER_TOKEN, window_of
+from tarsy.agent.context_window import BYTES_PER_TOKEN, window_of
 from tarsy.agent.model_call import ModelCall, WholeText, failed_closes
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL
 from tarsy.agent.run import Run
-from tarsy.config.resolved import ResolvedSummarization
+from tarsy.config.resolve.resolved import ResolvedSummarization
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
 from tarsy.domain.timeline import TimelineClose, TimelineEventType
 from tarsy.domain.tool import ToolName, ToolResult
@@ -32,7 +32,7 @@ class Summarizer:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._context = run.context
-        self._scribe = run.scribe
+        self._recorder = run.recorder
 
     async def shown(self, result: ToolResult, question: str) -> Shown:
         """The result itself, its summary, or its beginning: whatever the model can carry."""
@@ -76,13 +76,13 @@ class Summarizer:
             track=f"{self._context.track}/summary/{result.call.id}",
         )
         router = WholeText(TimelineEventType.MCP_TOOL_SUMMARY)
-        call = await ModelCall(self._context, self._scribe, router).run(
+        call = await ModelCall(self._context, self._recorder, router).run(
             request, LLMInteractionKind.SUMMARIZATION, within=self._context.config.llm_call_timeout, own_messages=True
         )
         if call.answer.error or not call.answer.text.strip():
             clipped = self._clipped(result, min(settings.size_threshold_tokens, self._limit()))
-            return Shown(clipped, failed_closes(call, self._scribe), (call.interaction,))
-        closed = (self._scribe.close(call.open_event.id, metadata={"call_id": result.call.id}),) if call.open_event else ()
+            return Shown(clipped, failed_closes(call, self._recorder), (call.interaction,))
+        closed = (self._recorder.close(call.open_event.id, metadata={"call_id": result.call.id}),) if call.open_event else ()
         summary = _beginning(call.answer.told, self._limit())
         note = f"[Summary of a result of {len(result.content)} characters. {_whole(result)}]"
         return Shown(f"{summary}\n\n{note}", closed, (call.interaction,))

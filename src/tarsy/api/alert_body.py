@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from tarsy.config.selection import McpSelection
+from tarsy.config.schema.selection import McpSelection
 from tarsy.session.intake import AlertRefusedError
 
 _WHITESPACE = " \t\n\r"

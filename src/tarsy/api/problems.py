@@ -17,11 +17,11 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from tarsy.config.configuration import NoProviderError
-from tarsy.config.selection import SelectionError
+from tarsy.config.schema.configuration import NoProviderError
+from tarsy.config.schema.selection import SelectionError
 from tarsy.db.connection import DatabaseUnavailableError
-from tarsy.db.patience import is_passing
-from tarsy.db.refusals import BadCursorError, ConflictError, NotFoundError, QueueFullError
+from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueFullError
+from tarsy.db.retry import is_transient
 from tarsy.session.intake import AlertRefusedError, AlertTooLargeError, UnknownAlertTypeError
 
 log = structlog.get_logger(__name__)
@@ -140,7 +140,7 @@ def answer_to(error: Exception) -> Answer:
 
 def _known_answer(error: Exception) -> Answer:
     kind = next((kind for known, kind in TABLE if isinstance(error, known)), ProblemKind.INTERNAL)
-    if isinstance(error, DBAPIError) and is_passing(error):
+    if isinstance(error, DBAPIError) and is_transient(error):
         kind = ProblemKind.DATABASE_AWAY
     if kind is ProblemKind.INTERNAL:
         return Answer(problem_of(kind, "Something broke inside TARSy. The log has the details."), {})

@@ -9,12 +9,12 @@ import anyio
 from tarsy.api.auth import check_bind
 from tarsy.api.tokens import TokenSettingError, read_tokens
 from tarsy.cli.finding import Finding, fail, ok, warn
-from tarsy.config.configuration import Config, NoProviderError, vendor_variables, with_any_model
-from tarsy.config.loader import LoadedConfig
+from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.problems import ConfigError
-from tarsy.config.providers import LLMProviderConfig
-from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedProvider
-from tarsy.config.resolver import resolve_chain
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedProvider
+from tarsy.config.resolve.resolver import resolve_chain
+from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
+from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.config.templates import variables
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role

@@ -49,7 +49,7 @@ Result = TypeVar("Result")
 def with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: Path | None) -> Result:
     """Run `work` on the database and let go of it again."""
     from tarsy.db.connection import create_engine  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.db.embedded import open_database  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db.embedded.server import open_database  # noqa: PLC0415 - heavy, imported on first use
 
     settings = process_settings(database_url=url, data_dir=data_dir)
 

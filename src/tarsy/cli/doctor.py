@@ -68,7 +68,7 @@ async def _findings(config: Path | None, host: str, port: int, *, call: bool) ->
 async def _configured(settings: "Settings", host: str, *, call: bool) -> "AsyncGenerator[Finding]":
     from tarsy.cli import config_checkup as checkup  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.cli.machine_checkup import check_dotenv  # noqa: PLC0415 - with the rest
-    from tarsy.config.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.load.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.config.problems import ConfigError  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.wiring import llm_client  # noqa: PLC0415 - heavy, imported on first use
 

@@ -11,7 +11,7 @@ import httpx
 from tarsy.cli.finding import Finding, fail, ok, warn
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError, create_engine
-from tarsy.db.embedded import default_data_dir, open_database
+from tarsy.db.embedded.server import default_data_dir, open_database
 from tarsy.settings import Settings
 
 OLDEST_PYTHON = (3, 11)

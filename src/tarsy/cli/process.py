@@ -30,6 +30,6 @@ def process_environment(config_dir: Path | None = None) -> Mapping[str, str]:
     Raises:
         ConfigError: as above.
     """
-    from tarsy.config.environment import find_directory, with_dotenv  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.load.environment import find_directory, with_dotenv  # noqa: PLC0415 - heavy, imported on first use
 
     return with_dotenv(os.environ, find_directory(config_dir, with_dotenv(os.environ, None)))

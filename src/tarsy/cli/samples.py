@@ -28,7 +28,7 @@ def demo(
     import anyio  # noqa: PLC0415 - heavy, imported on first use
 
     from tarsy.cli.live_view import run_sample  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.config.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.load.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.demo.samples import UnknownSampleError, list_samples, load_sample  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.installation import sample_model  # noqa: PLC0415 - heavy, imported on first use
 

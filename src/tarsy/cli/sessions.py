@@ -76,7 +76,7 @@ def purge(
 def _purge_by_id(ids: list[str], *, yes: bool, url: str | None, data_dir: "Path | None") -> None:
     from uuid import UUID  # noqa: PLC0415 - with the rest
 
-    from tarsy.db.refusals import ConflictError, NotFoundError  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db.errors import ConflictError, NotFoundError  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.db.sessions import SessionRepository  # noqa: PLC0415 - with the rest
 
     try:

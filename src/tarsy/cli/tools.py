@@ -68,8 +68,8 @@ def call(
 
 @asynccontextmanager
 async def _opened(directory: Path | None, names: tuple[str, ...], call_timeout: float = 60.0) -> "AsyncGenerator[McpToolExecutor]":
-    from tarsy.config.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.config.resolved_entries import resolved_server  # noqa: PLC0415 - same
+    from tarsy.config.load.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.resolve.resolved_entries import resolved_server  # noqa: PLC0415 - same
     from tarsy.tools.servers import McpToolServers  # noqa: PLC0415 - same
 
     loaded = load_config(directory, os.environ)

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tarsy.config import builtins
-from tarsy.config.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
-from tarsy.config.levels import BUILT_IN
-from tarsy.config.masking import GROUPS, PATTERNS
-from tarsy.config.providers import LLMProviderConfig
-from tarsy.config.retired import REPLACEMENTS
+from tarsy.config.load.retired import REPLACEMENTS
+from tarsy.config.resolve.hierarchy import BUILT_IN
+from tarsy.config.schema import builtins
+from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
+from tarsy.config.schema.masking import GROUPS, PATTERNS
+from tarsy.config.schema.providers import LLMProviderConfig
+from tarsy.config.schema.values import Section
 from tarsy.config.tree import listing, listing_at, mapping, mapping_at
-from tarsy.config.values import Section
 
 _KINDS = {
     "duration": "duration",

@@ -13,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import signals
 from tarsy.db.audit import AuditAction, note_each
+from tarsy.db.errors import QueueFullError
 from tarsy.db.outbox import publish_for
-from tarsy.db.patience import is_passing
-from tarsy.db.refusals import QueueFullError
+from tarsy.db.retry import is_transient
 from tarsy.db.tables import alert_sessions
 from tarsy.domain import announce
 from tarsy.domain.claim import ClaimKind
@@ -68,7 +68,7 @@ class Admission:
         limit = self._waiting[0].max_queue_size
         together = [visitor for visitor in self._waiting if visitor.max_queue_size == limit][:MAX_TOGETHER]
         error = await self._try_to_store(together, limit)
-        if error is not None and is_passing(error):
+        if error is not None and is_transient(error):
             for visitor in together:
                 visitor.error = error
         elif error is not None:

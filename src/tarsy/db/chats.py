@@ -9,10 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import signals
 from tarsy.db.audit import AuditAction, note
+from tarsy.db.errors import NotFoundError
 from tarsy.db.followups import one_at_a_time, require_follow_up
 from tarsy.db.leftovers import abandon_runs
 from tarsy.db.outbox import publish
-from tarsy.db.refusals import NotFoundError
 from tarsy.db.session_rows import chat_message_of
 from tarsy.db.sessions import CancelAnswer
 from tarsy.db.tables import chat_user_messages, chats

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tarsy.db.refusals import BadCursorError
+from tarsy.db.errors import BadCursorError
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.refusals import ConflictError, NotFoundError
+from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.tables import alert_sessions
 from tarsy.domain.status import SessionStatus
 

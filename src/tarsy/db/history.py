@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.patience import patiently
+from tarsy.db.retry import retrying
 from tarsy.db.rows import execution_of, stage_of, timeline_of
 from tarsy.db.session_rows import chat_message_of
 from tarsy.db.tables import agent_executions, chat_user_messages, mcp_interactions, stages, timeline_events
@@ -28,7 +28,7 @@ class SessionHistory:
             async with self._engine.connect() as connection:
                 return await _stages(connection, session_id, {})
 
-        return await patiently(attempt)
+        return await retrying(attempt)
 
     async def told(self, session_id: str) -> Sequence[StageRecord]:
         async def attempt() -> Sequence[StageRecord]:
@@ -39,7 +39,7 @@ class SessionHistory:
                     events[row["execution_id"]].append(timeline_of(row))
                 return await _stages(connection, session_id, events)
 
-        return await patiently(attempt)
+        return await retrying(attempt)
 
     async def questions(self, session_id: str) -> Sequence[ChatUserMessage]:
         query = sa.select(chat_user_messages).where(chat_user_messages.c.session_id == session_id)
@@ -49,7 +49,7 @@ class SessionHistory:
                 rows = await connection.execute(query.order_by(chat_user_messages.c.created_at))
                 return [chat_message_of(row) for row in rows.mappings()]
 
-        return await patiently(attempt)
+        return await retrying(attempt)
 
 
 class StoredResults:
@@ -68,7 +68,7 @@ class StoredResults:
                 row = (await connection.execute(query.limit(1))).first()
             return ToolOutcome(row.result["content"], row.is_error) if row else None
 
-        return await patiently(attempt)
+        return await retrying(attempt)
 
 
 async def _stages(connection: AsyncConnection, session_id: str, events: dict[str, list[TimelineEvent]]) -> list[StageRecord]:

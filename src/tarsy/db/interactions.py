@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import rows
-from tarsy.db.refusals import NotFoundError
+from tarsy.db.errors import NotFoundError
 from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.execution import AgentExecution

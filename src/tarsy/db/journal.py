@@ -16,7 +16,7 @@ from tarsy.db import rows, signals
 from tarsy.db.claim_tables import CLAIM_TABLES
 from tarsy.db.leftovers import interrupt_events
 from tarsy.db.outbox import Row, draft_rows, stored_event
-from tarsy.db.patience import patiently
+from tarsy.db.retry import retrying
 from tarsy.db.step_statement import statement_for
 from tarsy.db.storable import storable_json
 from tarsy.db.tables import agent_executions, alert_sessions, llm_interactions, mcp_interactions, messages, session_scores, timeline_events
@@ -57,7 +57,7 @@ class PostgresJournal:
                 return await _store(connection, step, _announcements(step))
 
         # Whole: half of what a step says must never be left to chance by a cancellation.
-        self._deliver(await patiently(attempt, whole=True))
+        self._deliver(await retrying(attempt, whole=True))
 
     async def load(self, execution_id: str) -> StoredRun:
         async def attempt() -> StoredRun:
@@ -65,7 +65,7 @@ class PostgresJournal:
                 return await _load(connection, execution_id)
 
         # Whole as well: an agent that is stopped this early still has a status to end.
-        return await patiently(attempt, whole=True)
+        return await retrying(attempt, whole=True)
 
     async def _went_through(self, step: Step) -> bool:
         """Whether the attempt before, whose connection was lost, was committed all the same: then it has left what no other step leaves."""

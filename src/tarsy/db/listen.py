@@ -42,7 +42,7 @@ class NotificationListener:
         self._handlers: dict[str, list[Handler]] = {}
         self._gap_handlers: list[GapHandler] = []
         # Nothing is handed on before the handlers know of the gap: out of order, half the news would mislead them.
-        self._hearing = False
+        self._orphan_grace = False
         self._line = _Line(url, prepare=self._listen, ready=self._ready)
 
     @property
@@ -67,7 +67,7 @@ class NotificationListener:
         await self._line.run(task_status)
 
     async def _listen(self, connection: RawConnection) -> None:
-        self._hearing = False
+        self._orphan_grace = False
         with anyio.fail_after(ANSWER_SECONDS):
             for name in self._handlers:
                 await connection.add_listener(name, self._dispatch)
@@ -76,10 +76,10 @@ class NotificationListener:
         if after_gap:
             for handler in self._gap_handlers:
                 handler()
-        self._hearing = True
+        self._orphan_grace = True
 
     def _dispatch(self, _connection: object, _pid: int, name: str, payload: object) -> None:
-        if not self._hearing:
+        if not self._orphan_grace:
             return
         for handler in self._handlers.get(name, ()):
             try:

@@ -12,9 +12,9 @@ from tarsy.db import signals
 from tarsy.db.admission import Admission
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.cursor import Cursor
+from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.leftovers import abandon_runs, best_analysis
 from tarsy.db.outbox import publish
-from tarsy.db.refusals import ConflictError, NotFoundError
 from tarsy.db.session_list import SessionFilter, SessionPage, queue_positions, read_page
 from tarsy.db.session_rows import session_of
 from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, session_scores

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from tarsy.config.resolved import (
+from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,
     ResolvedMasking,

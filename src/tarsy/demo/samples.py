@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from tarsy.config.resolved import ResolvedChain, ResolvedProvider
+from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider
 from tarsy.demo.chain import RECORDING_SCHEME, StageOutline, build_chain, chain_id_of, replay_provider
 from tarsy.demo.chat import with_chat
 from tarsy.demo.world import INCIDENTS, read_yaml

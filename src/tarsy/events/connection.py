@@ -1,7 +1,7 @@
 """One client's view of the channels it follows. Whoever owns the transport pulls messages from here and sends them.
 
 Nothing is queued for a client but the answers to what it asked: events are read from the channel's feed at the client's own position,
-text from the board. A client that does not read therefore delays nobody and occupies nothing; it falls behind until it reads again.
+text from the live_state. A client that does not read therefore delays nobody and occupies nothing; it falls behind until it reads again.
 """
 
 from collections import deque
@@ -11,8 +11,8 @@ from uuid import uuid4
 
 import anyio
 
-from tarsy.events.board import Board, Topic
 from tarsy.events.feed import CATCHUP_LIMIT, Entry, Feed, Lost, ReadStore, continues, entry
+from tarsy.events.live_state import LiveState, Topic
 from tarsy.events.messages import CatchupOverflow, ControlMessage
 from tarsy.events.ports import EventStore
 
@@ -33,13 +33,13 @@ class Subscription:
 class Connection:
     """A client's subscriptions, what it has of each, and what it is to be told next."""
 
-    def __init__(self, store: EventStore, board: Board) -> None:
+    def __init__(self, store: EventStore, live_state: LiveState) -> None:
         self.id = str(uuid4())
         # Channels it has asked for, and those of them it is told of already.
         self.joined: set[str] = set()
         self.subscriptions: dict[str, Subscription] = {}
         self._store = store
-        self._board = board
+        self._live_state = live_state
         self._answers: deque[str] = deque()
         self._unsaid: dict[str, None] = {}
         self._seen: dict[str, int] = {}
@@ -59,7 +59,7 @@ class Connection:
     def follow(self, feed: Feed, cursor: int) -> None:
         """Tell of everything after `cursor`, and of the text that is being written."""
         self.subscriptions[feed.channel] = Subscription(feed, cursor)
-        for topic in self._board.on_channel(feed.channel):
+        for topic in self._live_state.on_channel(feed.channel):
             self._seen.pop(topic.key, None)
             self._unsaid[topic.key] = None
         self.wake()
@@ -125,10 +125,10 @@ class Connection:
 
     def _read_board(self) -> list[str]:
         if len(self._seen) > MAX_REMEMBERED_TOPICS:
-            self._seen = {key: seen for key, seen in self._seen.items() if self._board.get(key)}
+            self._seen = {key: seen for key, seen in self._seen.items() if self._live_state.get(key)}
         messages: list[str] = []
         for key in tuple(self._unsaid):
-            topic = self._board.get(key)
+            topic = self._live_state.get(key)
             subscription = self.subscriptions.get(topic.channel) if topic else None
             if topic is None or subscription is None:
                 del self._unsaid[key]

@@ -14,13 +14,13 @@ import orjson
 from anyio.abc import TaskGroup, TaskStatus
 
 from tarsy.domain.live import LiveEventType, StoredLiveEvent
-from tarsy.events.board import Board, Topic
 from tarsy.events.channel import session_of
 from tarsy.events.connection import Connection
 from tarsy.events.feed import CATCHUP_LIMIT, Feed
+from tarsy.events.live_state import LiveState, Topic
 from tarsy.events.messages import SubscriptionConfirmed
-from tarsy.events.patient_store import PatientStore
 from tarsy.events.ports import EventStore, SessionExists
+from tarsy.events.retrying_store import RetryingStore
 
 # Two writers of one process may report their commits in the wrong order: the other is waited for before the store is asked.
 OUT_OF_ORDER_SECONDS = 0.01
@@ -55,9 +55,9 @@ class _Channel:
 class ConnectionManager:
     """The meeting point of writers and readers in one process."""
 
-    def __init__(self, store: EventStore, session_exists: SessionExists, board: Board, *, limits: HubLimits | None = None) -> None:
-        self._store = PatientStore(store, session_exists)
-        self._board = board
+    def __init__(self, store: EventStore, session_exists: SessionExists, live_state: LiveState, *, limits: HubLimits | None = None) -> None:
+        self._store = RetryingStore(store, session_exists)
+        self._live_state = live_state
         self._limits = limits or HubLimits()
         self._channels: dict[str, _Channel] = {}
         self._connections = 0
@@ -108,7 +108,7 @@ class ConnectionManager:
         """
         if self._connections >= self._limits.connections:
             raise RefusedError("This server has as many live connections as it takes; try again later.")
-        connection = Connection(self._store, self._board)
+        connection = Connection(self._store, self._live_state)
         self._connections += 1
         try:
             yield connection
@@ -156,10 +156,10 @@ class ConnectionManager:
         channel.followers.pop(connection, None)
         if not channel.followers:
             del self._channels[name]
-            self._board.forget_foreign(name)
+            self._live_state.forget_foreign(name)
 
     def tell(self, topic: Topic, agreed: int) -> None:
-        """A topic of the board has changed after position `agreed`."""
+        """A topic of the live state has changed after position `agreed`."""
         channel = self._channels.get(topic.channel)
         if channel is None:
             return
@@ -184,9 +184,9 @@ class ConnectionManager:
     def _end_topics(self, payload: Mapping[str, Any]) -> None:
         match payload:
             case {"type": LiveEventType.TIMELINE_COMPLETED.value, "event_id": str(event_id)}:
-                self._board.end(event_id)
+                self._live_state.end(event_id)
             case {"type": LiveEventType.SESSION_COMPLETED.value, "session_id": str(session_id)}:
-                self._board.end_session(session_id)
+                self._live_state.end_session(session_id)
             case _:
                 pass
 
@@ -221,7 +221,7 @@ class ConnectionManager:
             doubts = channel.doubts
             last_id = await self._store.last_id(feed.channel)
         feed.settle(last_id)
-        for topic in self._board.on_channel(feed.channel):
+        for topic in self._live_state.on_channel(feed.channel):
             if topic.anchor is None or topic.anchor > feed.target:
                 topic.anchor = feed.target
         channel.settled.set()

@@ -5,8 +5,8 @@ from uuid import uuid4
 import anyio
 from anyio.abc import TaskStatus
 
-from tarsy.events.board import Board
 from tarsy.events.hub import ConnectionManager, HubLimits
+from tarsy.events.live_state import LiveState
 from tarsy.events.ports import Broadcast, EventStore, NotificationSource, SessionExists
 from tarsy.events.publisher import EventPublisher
 from tarsy.events.relay import Relay
@@ -28,10 +28,10 @@ class LiveUpdates:
         limits: HubLimits | None = None,
         clock: Clock | None = None,
     ) -> None:
-        board = Board()
-        self.hub = ConnectionManager(store, session_exists, board, limits=limits)
-        self._relay = Relay(board, self.hub, broadcast, process_id=uuid4().hex[:12], clock=clock or SystemClock())
-        self.publisher = EventPublisher(board, self.hub, self._relay)
+        live_state = LiveState()
+        self.hub = ConnectionManager(store, session_exists, live_state, limits=limits)
+        self._relay = Relay(live_state, self.hub, broadcast, process_id=uuid4().hex[:12], clock=clock or SystemClock())
+        self.publisher = EventPublisher(live_state, self.hub, self._relay)
         self.hub.on_followed = self._relay.watch
         source.subscribe(events_notification, self.hub.on_notification)
         source.subscribe(TEXT_NOTIFICATION, self._relay.on_bulletin)

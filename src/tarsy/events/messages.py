@@ -1,4 +1,4 @@
-"""Pure module: the control messages between a client and the server. Events themselves are in `tarsy.domain.announce` and `board`."""
+"""Pure module: the control messages between a client and the server. Events themselves are in `tarsy.domain.announce` and `live_state`."""
 
 from typing import Annotated, Literal
 

@@ -6,8 +6,8 @@ from sys import maxsize
 import structlog
 
 from tarsy.domain.live import StoredLiveEvent, StreamDelta
-from tarsy.events.board import Board
 from tarsy.events.hub import ConnectionManager
+from tarsy.events.live_state import LiveState
 from tarsy.events.relay import Relay
 
 log = structlog.stdlib.get_logger(__name__)
@@ -16,8 +16,8 @@ log = structlog.stdlib.get_logger(__name__)
 class EventPublisher:
     """Persistent events are stored and announced by the writer's own transaction; here they take the short way to local readers."""
 
-    def __init__(self, board: Board, hub: ConnectionManager, relay: Relay) -> None:
-        self._board = board
+    def __init__(self, live_state: LiveState, hub: ConnectionManager, relay: Relay) -> None:
+        self._live_state = live_state
         self._hub = hub
         self._relay = relay
 
@@ -27,7 +27,7 @@ class EventPublisher:
 
     def publish(self, delta: StreamDelta) -> None:
         """Show text that is being written."""
-        stream = self._board.stream(delta, own=True)
+        stream = self._live_state.stream(delta, own=True)
         if stream is None:
             return
         agreed = stream.text.put(delta.offset, _encodable(delta.delta))
@@ -40,7 +40,7 @@ class EventPublisher:
 
     def progress(self, session_id: str, *, stage_name: str, stage_index: int, stage_count: int) -> None:
         """Say where a running session is."""
-        topic = self._board.progress(session_id, own=True)
+        topic = self._live_state.progress(session_id, own=True)
         if topic is None:
             return
         topic.update(

@@ -7,9 +7,9 @@ import anyio
 from anyio.abc import TaskStatus
 
 from tarsy.domain.live import SESSIONS_CHANNEL, StreamDelta, session_channel
-from tarsy.events.board import Board, OpenStream, Progress, Topic
 from tarsy.events.hub import ConnectionManager
 from tarsy.events.interest import REPEAT_SECONDS, Interest
+from tarsy.events.live_state import LiveState, OpenStream, Progress, Topic
 from tarsy.events.ports import Broadcast
 from tarsy.events.relay_wire import (
     TEXT_NOTIFICATION,
@@ -31,10 +31,10 @@ RETRY_SECONDS = 1.0
 
 
 class Relay:
-    """What goes out is decided from the board when it goes out, so nothing is queued and nothing is lost while it cannot."""
+    """What goes out is decided from the live state when it goes out, so nothing is queued and nothing is lost while it cannot."""
 
-    def __init__(self, board: Board, hub: ConnectionManager, broadcast: Broadcast, *, process_id: str, clock: Clock) -> None:
-        self._board = board
+    def __init__(self, live_state: LiveState, hub: ConnectionManager, broadcast: Broadcast, *, process_id: str, clock: Clock) -> None:
+        self._live_state = live_state
         self._hub = hub
         self._broadcast = broadcast
         self._process_id = process_id
@@ -109,7 +109,7 @@ class Relay:
         return sent
 
     async def _send_bulletin(self) -> bool:
-        topics = [topic for key in self._changed if (topic := self._board.get(key)) is not None]
+        topics = [topic for key in self._changed if (topic := self._live_state.get(key)) is not None]
         self._changed.clear()
         streams = [topic for topic in topics if isinstance(topic, OpenStream)]
         texts = [StreamDelta(stream.session_id, stream.key, stream.relayed, stream.text.since(stream.relayed)) for stream in streams]
@@ -126,7 +126,7 @@ class Relay:
         return False
 
     def _resend(self, channel: str, *, from_start: bool) -> None:
-        for topic in self._board.on_channel(channel):
+        for topic in self._live_state.on_channel(channel):
             if not topic.own:
                 continue
             if from_start and isinstance(topic, OpenStream):
@@ -135,7 +135,7 @@ class Relay:
             self._news.set()
 
     def _take_text(self, delta: StreamDelta) -> None:
-        stream = self._board.stream(delta, own=False)
+        stream = self._live_state.stream(delta, own=False)
         if stream is None or stream.own:
             return
         agreed = stream.text.put(delta.offset, delta.delta)
@@ -145,7 +145,7 @@ class Relay:
             self._hub.tell(stream, agreed)
 
     def _take_progress(self, fields: dict[str, Any]) -> None:
-        progress = self._board.progress(fields["session_id"], own=False)
+        progress = self._live_state.progress(fields["session_id"], own=False)
         if progress is not None:
             progress.update(fields)
             self._hub.tell(progress, agreed=maxsize)

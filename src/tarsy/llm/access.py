@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from tarsy.config.providers import is_local
-from tarsy.config.resolved import ResolvedProvider
+from tarsy.config.resolve.resolved import ResolvedProvider
+from tarsy.config.schema.providers import is_local
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.agent import ProviderType
 

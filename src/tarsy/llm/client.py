@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from tarsy.config.resolved import ResolvedProvider
+from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage
 from tarsy.domain.tool import ToolDefinition

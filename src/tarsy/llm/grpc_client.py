@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from tarsy.config.resolved import ResolvedProvider
+from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.llm.access import USUAL_LOCATION, USUAL_PROJECT
 from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput

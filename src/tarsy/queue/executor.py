@@ -3,15 +3,15 @@
 from typing import assert_never
 
 from tarsy.domain.work import ChatWork, ScoreWork, SessionWork, Work
+from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import FollowupExecutor
-from tarsy.session.workshop import RunScope, Workshop
 
 
 class WorkExecutor:
-    def __init__(self, workshop: Workshop) -> None:
-        self._sessions = SessionExecutor(workshop)
-        self._followups = FollowupExecutor(workshop)
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._sessions = SessionExecutor(dependencies)
+        self._followups = FollowupExecutor(dependencies)
 
     async def execute(self, work: Work, scope: RunScope) -> None:
         match work:

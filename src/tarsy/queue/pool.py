@@ -10,16 +10,16 @@ import structlog
 from anyio.abc import TaskGroup
 
 from tarsy.agent.stopping import StopReason
-from tarsy.db.patience import is_passing
+from tarsy.db.retry import is_transient
 from tarsy.domain.claim import Claim, ClaimKind, ClaimLostError
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.work import Pulse, Work
 from tarsy.kit.clock import Clock
-from tarsy.queue.doorbell import Doorbell
-from tarsy.queue.hearing import Hearing
+from tarsy.queue.orphan_grace import OrphanGrace
 from tarsy.queue.ports import Executor, OrphanRecovery, Queue
+from tarsy.queue.wakeup import Wakeup
 from tarsy.session.cancellation import Cancellations
-from tarsy.session.workshop import RunScope
+from tarsy.session.dependencies import RunScope
 
 # Chats and scorings have their own workers: an answer should not wait behind five investigations.
 FOLLOWUP_WORKERS = 2
@@ -81,8 +81,10 @@ class WorkerPool:
         self._deliver = deliver
         self._clock = clock
         self._mask = mask
-        self._hearing = Hearing(clock.now(), heartbeat_interval=settings.heartbeat_interval, orphan_threshold=settings.orphan_threshold)
-        self._bells = {ClaimKind.SESSION: Doorbell(), ClaimKind.CHAT: Doorbell()}
+        self._orphan_grace = OrphanGrace(
+            clock.now(), heartbeat_interval=settings.heartbeat_interval, orphan_threshold=settings.orphan_threshold
+        )
+        self._bells = {ClaimKind.SESSION: Wakeup(), ClaimKind.CHAT: Wakeup()}
         self._draining = anyio.Event()
         # Rung whenever a worker has finished something.
         self._put_down = anyio.Event()
@@ -158,7 +160,7 @@ class WorkerPool:
             try:
                 claimed = await self._claim_any(slot.kinds)
             except Exception as error:  # whatever it is, the next poll may find it gone
-                if not is_passing(error):
+                if not is_transient(error):
                     log.exception("queue.claim_failed", worker=slot.name)
                 await anyio.sleep(ERROR_PAUSE_SECONDS)
                 continue
@@ -207,7 +209,7 @@ class WorkerPool:
 
     async def _give_up(self, claim: Claim, error: Exception) -> None:
         """End what broke by itself: it would break again. Only when the database was away, recovery tries once more."""
-        if is_passing(error):
+        if is_transient(error):
             return
         reason = f"internal error: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no details'}"
         try:
@@ -228,7 +230,7 @@ class WorkerPool:
             except Exception as error:  # noqa: BLE001 - a missed beat is survivable, and the next one is near
                 log.warning("queue.heartbeat_failed", error=str(error) or type(error).__name__)
                 continue
-            self._hearing.answered(self._clock.now())
+            self._orphan_grace.answered(self._clock.now())
             for slot, claim in held:
                 self._act_on(pulses[claim.id], slot, claim)
             for execution_id in unwanted:
@@ -242,7 +244,7 @@ class WorkerPool:
 
     async def _recover_orphans(self) -> None:
         while True:
-            if self._hearing.is_good(self._clock.now()):
+            if self._orphan_grace.is_good(self._clock.now()):
                 await self._recover()
             jitter = random.uniform(0.8, 1.2)  # noqa: S311 - keeps replicas out of step
             await anyio.sleep(self._settings.orphan_detection_interval * jitter)

@@ -6,7 +6,7 @@ from typing import Protocol
 from tarsy.domain.claim import Claim, ClaimKind
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.work import Pulse, Recovered, Work
-from tarsy.session.workshop import RunScope
+from tarsy.session.dependencies import RunScope
 
 
 class Queue(Protocol):

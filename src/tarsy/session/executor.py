@@ -5,11 +5,11 @@ from uuid import uuid4
 
 import structlog
 
-from tarsy.agent.budget import context_limit
 from tarsy.agent.context.formatter import formatter_for
+from tarsy.agent.context_window import context_limit
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.stopping import StopReason
-from tarsy.config.resolved import ResolvedChain
+from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.history import StageRecord
 from tarsy.domain.score import SessionScore
@@ -20,23 +20,23 @@ from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.work import SessionWork
 from tarsy.kit.text import clip_bytes
+from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, best_analysis, cut_short, next_step, plan
 from tarsy.session.stage_runner import AbandonedStage, StageJob, StageRunner, abandoned, outcome_of
-from tarsy.session.workshop import RunScope, Workshop
 
 log = structlog.get_logger(__name__)
 
 
 class SessionExecutor:
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
-        self._stages = StageRunner(workshop)
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._dependencies = dependencies
+        self._stages = StageRunner(dependencies)
 
     async def execute(self, work: SessionWork, scope: RunScope) -> None:
         """Run the session until it ends, or is stopped. What must be written of its end is written here."""
         chain = ResolvedChain.model_validate(work.session.chain_snapshot)
         stages = plan(chain)
-        with self._workshop.cancellations.registered(work.session.id, lambda: scope.stop(StopReason.CANCELLED)):
+        with self._dependencies.cancellations.registered(work.session.id, lambda: scope.stop(StopReason.CANCELLED)):
             async with scope.limited(chain.session_timeout):
                 finish = await self._walk(work, chain, stages, scope)
                 await self._finish(work, chain, finish)
@@ -49,7 +49,7 @@ class SessionExecutor:
                 return
 
     async def _walk(self, work: SessionWork, chain: ResolvedChain, stages: Sequence[PlannedStage], scope: RunScope) -> FinishSession:
-        records = await self._workshop.history.told(work.session.id)
+        records = await self._dependencies.history.told(work.session.id)
         runbook = await self._runbook(work, chain)
         done = finished_stages(stages, records)
         while True:
@@ -57,8 +57,10 @@ class SessionExecutor:
             if isinstance(step, FinishSession):
                 return step
             planned = step.planned
-            self._workshop.progress.progress(work.session.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages))
-            records = await self._workshop.history.told(work.session.id)
+            self._dependencies.progress.progress(
+                work.session.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages)
+            )
+            records = await self._dependencies.history.told(work.session.id)
             job = StageJob(
                 claim=work.claim,
                 session=work.session,
@@ -77,15 +79,15 @@ class SessionExecutor:
         session = work.session
         if session.runbook is not None:
             return session.runbook
-        runbook = await self._workshop.runbooks.fetch(session.runbook_url, default=chain.default_runbook)
-        text = self._workshop.mask(runbook.text)
+        runbook = await self._dependencies.runbooks.fetch(session.runbook_url, default=chain.default_runbook)
+        text = self._dependencies.mask(runbook.text)
         if session.runbook_url:
-            opened = (self._warning(work, self._workshop.mask(runbook.warning)),) if runbook.warning else ()
-            await self._workshop.journal.commit(Step(claim=work.claim, opened=opened, runbook=text))
+            opened = (self._warning(work, self._dependencies.mask(runbook.warning)),) if runbook.warning else ()
+            await self._dependencies.journal.commit(Step(claim=work.claim, opened=opened, runbook=text))
         return text
 
     def _warning(self, work: SessionWork, text: str) -> TimelineEvent:
-        now = self._workshop.clock.now()
+        now = self._dependencies.clock.now()
         return TimelineEvent(
             id=str(uuid4()),
             session_id=work.session.id,
@@ -104,7 +106,7 @@ class SessionExecutor:
     ) -> None:
         close = SessionClose(
             status=finish.status,
-            completed_at=self._workshop.clock.now(),
+            completed_at=self._dependencies.clock.now(),
             final_analysis=finish.final_analysis,
             analysis_is_partial=finish.partial and finish.final_analysis is not None,
             executive_summary=finish.executive_summary,
@@ -113,7 +115,7 @@ class SessionExecutor:
         )
         judged = chain.scoring is not None and close.status is SessionStatus.COMPLETED
         score = _score_request(work.session.id, close) if judged else None
-        await self._workshop.journal.commit(
+        await self._dependencies.journal.commit(
             Step(
                 claim=work.claim,
                 execution_changes=tuple(change for changes, _ in abandoned_stages for change in changes),
@@ -126,9 +128,9 @@ class SessionExecutor:
 
     async def _end_early(self, work: SessionWork, chain: ResolvedChain, status: RunStatus, reason: str) -> None:
         """Close what is open and keep the best analysis there is."""
-        records = await self._workshop.history.told(work.session.id)
+        records = await self._dependencies.history.told(work.session.id)
         stages = plan(chain)
-        change = ExecutionChange(execution_id="", at=self._workshop.clock.now(), error_message=reason)
+        change = ExecutionChange(execution_id="", at=self._dependencies.clock.now(), error_message=reason)
         closing = [abandoned(record, change, status) for record in records if not record.stage.status.is_final]
         await self._finish(work, chain, cut_short(stages, finished_stages(stages, records), status, reason), closing)
 

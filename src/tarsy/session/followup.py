@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import structlog
 
-from tarsy.agent.budget import context_limit, side_limit
 from tarsy.agent.context.investigation import format_investigation
+from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt
 from tarsy.agent.prompt.score import NO_SCORE, parse_score
 from tarsy.agent.stopping import StopReason
-from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.history import StageRecord
@@ -20,9 +20,9 @@ from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
 from tarsy.domain.work import ChatWork, ScoreWork
 from tarsy.kit.text import clip
+from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.plan import PlannedStage
 from tarsy.session.stage_runner import StageJob, StageRunner, abandoned
-from tarsy.session.workshop import RunScope, Workshop
 
 CHAT = "chat"
 SCORING = "scoring"
@@ -45,9 +45,9 @@ class _Followup:
 class FollowupExecutor:
     """Runs chat answers and scorings. The database lets one of each run at a time per session, and no lock outlives its owner."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
-        self._stages = StageRunner(workshop)
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._dependencies = dependencies
+        self._stages = StageRunner(dependencies)
 
     async def answer(self, work: ChatWork, scope: RunScope) -> None:
         chain = ResolvedChain.model_validate(work.session.chain_snapshot)
@@ -75,7 +75,7 @@ class FollowupExecutor:
         if kind.agent is None:
             await self._close(work, RunStatus.FAILED, kind.disabled)
             return
-        with self._workshop.cancellations.registered(work.claim.id, lambda: scope.stop(StopReason.CANCELLED)):
+        with self._dependencies.cancellations.registered(work.claim.id, lambda: scope.stop(StopReason.CANCELLED)):
             async with scope.limited(chain.session_timeout):
                 job = await self._job(work, chain, kind, kind.agent)
                 _, results = await self._stages.run(job, scope.stopping)
@@ -89,11 +89,11 @@ class FollowupExecutor:
                 return
 
     async def _job(self, work: ChatWork | ScoreWork, chain: ResolvedChain, kind: _Followup, agent: ResolvedAgentConfig) -> StageJob:
-        records = await self._workshop.history.told(work.session.id)
+        records = await self._dependencies.history.told(work.session.id)
         stored = next((record for record in records if record.stage.id == kind.stage_id), None)
         index = stored.stage.stage_index if stored else max((record.stage.stage_index for record in records), default=-1) + 1
         investigation = format_investigation(records, limit=context_limit(agent.provider))
-        questions = await self._workshop.history.questions(work.session.id)
+        questions = await self._dependencies.history.questions(work.session.id)
         return StageJob(
             claim=work.claim,
             session=work.session,
@@ -113,12 +113,12 @@ class FollowupExecutor:
         if score is None:
             await self._close(work, RunStatus.FAILED, NO_SCORE)
             return
-        await self._workshop.journal.commit(
+        await self._dependencies.journal.commit(
             Step(
                 claim=work.claim,
                 work_close=WorkClose(
                     status=RunStatus.COMPLETED,
-                    completed_at=self._workshop.clock.now(),
+                    completed_at=self._dependencies.clock.now(),
                     total_score=score.total,
                     analysis=score.analysis,
                     missing_tools=score.missing_tools,
@@ -127,19 +127,19 @@ class FollowupExecutor:
         )
 
     async def _close(self, work: ChatWork | ScoreWork, status: RunStatus, error: str | None) -> None:
-        close = WorkClose(status=status, completed_at=self._workshop.clock.now(), error_message=error)
-        await self._workshop.journal.commit(Step(claim=work.claim, work_close=close))
+        close = WorkClose(status=status, completed_at=self._dependencies.clock.now(), error_message=error)
+        await self._dependencies.journal.commit(Step(claim=work.claim, work_close=close))
         log.info("followup.finished", kind=work.claim.kind.value, session_id=work.session.id, status=status.value)
 
     async def _end_early(self, work: ChatWork | ScoreWork, status: RunStatus, reason: str) -> None:
-        now = self._workshop.clock.now()
+        now = self._dependencies.clock.now()
         own = {StageType.CHAT} if isinstance(work, ChatWork) else {StageType.SCORING}
-        records = await self._workshop.history.stages(work.session.id)
+        records = await self._dependencies.history.stages(work.session.id)
         change = ExecutionChange(execution_id="", at=now, error_message=reason)
         closing = [
             abandoned(record, change, status) for record in records if record.stage.stage_type in own and not record.stage.status.is_final
         ]
-        await self._workshop.journal.commit(
+        await self._dependencies.journal.commit(
             Step(
                 claim=work.claim,
                 execution_changes=tuple(change for changes, _ in closing for change in changes),

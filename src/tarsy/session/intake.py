@@ -11,10 +11,10 @@ from uuid import uuid4
 import structlog
 from anyio import to_thread
 
-from tarsy.config.configuration import Config
-from tarsy.config.resolved import ResolvedChain
-from tarsy.config.resolver import resolve_chain
-from tarsy.config.selection import KnownTools, McpSelection, SelectionError, check_selection, nothing_known
+from tarsy.config.resolve.resolved import ResolvedChain
+from tarsy.config.resolve.resolver import resolve_chain
+from tarsy.config.schema.configuration import Config
+from tarsy.config.schema.selection import KnownTools, McpSelection, SelectionError, check_selection, nothing_known
 from tarsy.domain.session import MAX_ALERT_BYTES, NewSession
 from tarsy.kit.clock import Clock, SystemClock
 

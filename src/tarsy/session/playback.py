@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import uuid4
 
-from tarsy.config.resolved import ResolvedChain, ResolvedProvider
+from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider
 from tarsy.domain.agent import ProviderType
 from tarsy.domain.recording import Recording
 from tarsy.domain.session import NewSession

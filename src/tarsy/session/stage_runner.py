@@ -8,13 +8,13 @@ import anyio
 import structlog
 
 from tarsy.agent.agent import create_agent
-from tarsy.agent.budget import context_limit, side_limit
+from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
 from tarsy.agent.read_result import ALERT, RUNBOOK, ResultReader, shown_document
 from tarsy.agent.stopping import Stopping, StopReason
-from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.history import ExecutionRecord, StageRecord
@@ -24,8 +24,8 @@ from tarsy.domain.stage import Stage, StageClose, stage_status
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
 from tarsy.kit.groups import single_errors
+from tarsy.session.dependencies import Dependencies
 from tarsy.session.plan import PlannedStage, StageOutcome
-from tarsy.session.workshop import Workshop
 
 log = structlog.get_logger(__name__)
 
@@ -46,8 +46,8 @@ class StageJob:
 
 
 class StageRunner:
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._dependencies = dependencies
 
     async def run(self, job: StageJob, stopping: Stopping) -> tuple[StageOutcome, Sequence[ExecutionResult]]:
         """Run the stage to its end and close it. Cancellation passes through; what is done by then stays done."""
@@ -65,7 +65,7 @@ class StageRunner:
         return await self._close(job, record.stage, ordered), ordered
 
     async def _begin(self, job: StageJob) -> StageRecord:
-        now = self._workshop.clock.now()
+        now = self._dependencies.clock.now()
         planned = job.planned
         stage = Stage(
             id=str(uuid4()),
@@ -81,7 +81,7 @@ class StageRunner:
             started_at=now,
         )
         executions = tuple(_execution(stage, config, index) for index, config in enumerate(planned.agents, start=1))
-        await self._workshop.journal.commit(Step(claim=job.claim, stages=(stage,), executions=executions))
+        await self._dependencies.journal.commit(Step(claim=job.claim, stages=(stage,), executions=executions))
         return StageRecord(stage, tuple(ExecutionRecord(execution) for execution in executions))
 
     async def _run_agent(
@@ -98,7 +98,7 @@ class StageRunner:
                 own.own = StopReason.CANCELLED
                 scope.cancel()
 
-            with self._workshop.cancellations.registered(execution.id, stop):
+            with self._dependencies.cancellations.registered(execution.id, stop):
                 if execution.cancel_requested:
                     stop()
                 return await self._guarded(job, stage, execution, continued_with(config, execution), own)
@@ -115,20 +115,20 @@ class StageRunner:
             raise
         except Exception as error:
             log.exception("agent.broke", execution_id=execution.id, agent=config.agent_name)
-            reason = self._workshop.mask(f"internal error: {type(error).__name__}: {error}")
+            reason = self._dependencies.mask(f"internal error: {type(error).__name__}: {error}")
             change = ExecutionChange(
-                execution_id=execution.id, at=self._workshop.clock.now(), status=RunStatus.FAILED, error_message=reason
+                execution_id=execution.id, at=self._dependencies.clock.now(), status=RunStatus.FAILED, error_message=reason
             )
-            await self._workshop.journal.commit(Step(claim=job.claim, execution_changes=(change,)))
+            await self._dependencies.journal.commit(Step(claim=job.claim, execution_changes=(change,)))
             return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
     async def _execute(
         self, job: StageJob, stage: Stage, execution: AgentExecution, config: ResolvedAgentConfig, stopping: Stopping
     ) -> ExecutionResult:
-        workshop = self._workshop
+        dependencies = self._dependencies
         servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
         track = track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
-        async with workshop.tools.open(config, servers, execution_id=execution.id, track=track) as tools:
+        async with dependencies.tools.open(config, servers, execution_id=execution.id, track=track) as tools:
             context = ExecutionContext(
                 claim=job.claim,
                 stage_id=stage.id,
@@ -137,19 +137,19 @@ class StageRunner:
                 config=config,
                 servers=servers,
                 prompts=PromptBuilder(_prompt_context(job, config)),
-                llm=workshop.llm,
+                llm=dependencies.llm,
                 tools=ResultReader(
                     tools,
-                    workshop.results,
+                    dependencies.results,
                     execution_id=execution.id,
                     documents=_long_documents(job, config),
-                    clock=workshop.clock,
+                    clock=dependencies.clock,
                 ),
-                journal=workshop.journal,
-                live=workshop.live,
-                results=workshop.results,
-                mask=workshop.mask,
-                clock=workshop.clock,
+                journal=dependencies.journal,
+                live=dependencies.live,
+                results=dependencies.results,
+                mask=dependencies.mask,
+                clock=dependencies.clock,
                 previous=job.previous[execution.agent_index - 1],
                 chat=job.chat,
             )
@@ -158,8 +158,8 @@ class StageRunner:
     async def _close(self, job: StageJob, stage: Stage, results: Sequence[ExecutionResult]) -> StageOutcome:
         status = stage_status([result.status for result in results], job.planned.success_policy)
         error = None if status is RunStatus.COMPLETED else _errors(job.planned, results)
-        close = StageClose(stage_id=stage.id, status=status, completed_at=self._workshop.clock.now(), error_message=error)
-        await self._workshop.journal.commit(Step(claim=job.claim, stage_closes=(close,)))
+        close = StageClose(stage_id=stage.id, status=status, completed_at=self._dependencies.clock.now(), error_message=error)
+        await self._dependencies.journal.commit(Step(claim=job.claim, stage_closes=(close,)))
         return outcome_of(job.planned, stage.id, status, results, error)
 
 

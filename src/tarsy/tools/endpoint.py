@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tarsy.config.resolved import ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedTransport
 from tarsy.config.templates import variables
 
 # Values under such names are credentials, whatever they look like.

@@ -9,7 +9,7 @@ from enum import StrEnum
 import anyio
 import structlog
 
-from tarsy.config.resolved import ResolvedMcpServer
+from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.domain.tool import ToolDefinition
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.tools.failures import ToolServerError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.abc import TaskGroup
 
-from tarsy.config.resolved import ResolvedMcpServer
+from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.kit.groups import single_errors
 from tarsy.tools.endpoint import uses_session_id
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 
-from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedCatalog, RecordedTool, Recording
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolName, ToolResult

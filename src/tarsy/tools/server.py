@@ -8,7 +8,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from tarsy.config.resolved import ResolvedMcpServer
+from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName
 from tarsy.kit.clock import Clock, milliseconds_since

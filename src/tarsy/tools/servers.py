@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import anyio
 
-from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMcpServer
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.kit.groups import single_errors
 from tarsy.tools.executor import McpToolExecutor

@@ -31,8 +31,8 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.queue.executor import WorkExecutor
 from tarsy.session.cancellation import Cancellations
+from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.runbook import RunbookSource
-from tarsy.session.workshop import RunScope, Workshop
 from tarsy.tools.masking import mask_alert
 from tarsy.tools.servers import McpToolServers
 
@@ -48,11 +48,11 @@ class Nobody:
 
 
 @asynccontextmanager
-async def workshop_on(engine: AsyncEngine) -> AsyncGenerator[Workshop]:
+async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
     nobody, clock = Nobody(), SystemClock()
     llm = in_process_client(env={}, recordings=recording_loader(RecordingFiles()))
     try:
-        yield Workshop(
+        yield Dependencies(
             journal=PostgresJournal(engine, nobody.announce),
             history=SessionHistory(engine),
             llm=llm,
@@ -69,11 +69,11 @@ async def workshop_on(engine: AsyncEngine) -> AsyncGenerator[Workshop]:
         await llm.aclose()
 
 
-async def do(engine: AsyncEngine, workshop: Workshop, kind: ClaimKind) -> None:
+async def do(engine: AsyncEngine, dependencies: Dependencies, kind: ClaimKind) -> None:
     claimed = await WorkQueue(engine, pod_id="test").claim(kind, cap=1)
     assert claimed
     with anyio.fail_after(90):
-        await WorkExecutor(workshop).execute(claimed[0], RunScope())
+        await WorkExecutor(dependencies).execute(claimed[0], RunScope())
 
 
 async def play(engine: AsyncEngine, sample: Sample) -> str:
@@ -90,11 +90,11 @@ async def play(engine: AsyncEngine, sample: Sample) -> str:
         created_at=datetime.now(UTC),
     )
     await SessionRepository(engine).insert(session)
-    async with workshop_on(engine) as workshop:
-        await do(engine, workshop, ClaimKind.SESSION)
+    async with dependencies_on(engine) as dependencies:
+        await do(engine, dependencies, ClaimKind.SESSION)
         for question in (*sample.questions, "And what did you have for lunch?"):
             await ChatRepository(engine).ask(session_id, question, author="test")
-            await do(engine, workshop, ClaimKind.CHAT)
+            await do(engine, dependencies, ClaimKind.CHAT)
     return session_id
 
 

@@ -17,7 +17,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from contract.llm.vendor_server import Act, Reply, VendorServer
 from contract.llm.vendors import USAGE, ChatCompletions, Said
-from tarsy.config.resolved import ResolvedProvider
+from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contract.llm.vendor_server import Reply, json_reply
-from tarsy.config.resolved import ResolvedProvider
+from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.llm.client import UsageChunk
 

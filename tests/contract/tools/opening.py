@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.config.resolved import ResolvedAgentConfig, ResolvedMasking, ResolvedMcpServer, ResolvedProvider, ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMasking, ResolvedMcpServer, ResolvedProvider, ResolvedTransport
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolResult

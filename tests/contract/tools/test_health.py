@@ -7,7 +7,7 @@ import anyio
 from contract.tools.http_fault_server import http_fault_server
 from contract.tools.opening import fault, server, stdio
 from contract.tools.own_processes import children
-from tarsy.config.resolved import ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedTransport
 from tarsy.tools.health import HealthMonitor, ServerReport, ServerState
 
 

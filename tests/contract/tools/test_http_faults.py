@@ -8,7 +8,7 @@ import trustme
 
 from contract.tools.http_fault_server import HttpFault, http_fault_server
 from contract.tools.opening import EXECUTION_ID, opened, server
-from tarsy.config.resolved import ResolvedMcpServer, ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.tools import http
 
 

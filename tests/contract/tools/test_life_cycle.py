@@ -6,7 +6,7 @@ import pytest
 from contract.tools.http_fault_server import http_fault_server
 from contract.tools.opening import fault, opened, server
 from contract.tools.own_processes import children
-from tarsy.config.resolved import ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedTransport
 from tarsy.tools import connection
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from contract.tools.http_fault_server import HttpFault, http_fault_server
 from contract.tools.opening import fault, opened, server
-from tarsy.config.resolved import ResolvedMcpServer, ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.tools.pool import ConnectionPool, connection_pool, may_share
 
 

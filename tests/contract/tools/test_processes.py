@@ -14,7 +14,7 @@ import pytest
 from contract.tools.http_fault_server import http_fault_server
 from contract.tools.opening import HERE, Tools, fault, npm_program, opened, server, stdio
 from contract.tools.own_processes import children
-from tarsy.config.resolved import ResolvedMcpServer, ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 
 # An execution in a process of its own, so that it can be killed.
 VICTIM = """

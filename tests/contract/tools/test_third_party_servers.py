@@ -11,7 +11,7 @@ import pytest
 from anyio.streams.text import TextReceiveStream
 
 from contract.tools.opening import npm_program, opened, server, stdio
-from tarsy.config.resolved import ResolvedMcpServer, ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 
 TRANSPORTS = ["stdio", "http", "sse"]
 

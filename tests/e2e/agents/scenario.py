@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tarsy.agent.ports import ToolServers
-from tarsy.config.resolved import (
+from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,
     ResolvedFallback,

@@ -18,7 +18,7 @@ from e2e.agents.scenario import (
     thinks,
     told,
 )
-from tarsy.config.resolved import ResolvedChain
+from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.domain.agent import ToolCalling
 
 TRACK = "0.look/1.Investigator"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import anyio
 
-from tarsy.db.embedded import embedded_postgres
+from tarsy.db.embedded.server import embedded_postgres
 
 
 async def main() -> None:

@@ -17,9 +17,9 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 
-from tarsy.db.embedded import DATABASE, EmbeddedServer, embedded_postgres
-from tarsy.db.postgres_program import EmbeddedPostgresError, cure_for, last_words
-from tarsy.db.postmaster import running_postmaster
+from tarsy.db.embedded.postmaster import running_postmaster
+from tarsy.db.embedded.programs import EmbeddedPostgresError, cure_for, last_words
+from tarsy.db.embedded.server import DATABASE, EmbeddedServer, embedded_postgres
 
 USER = Path(__file__).with_name("embedded_user.py")
 
@@ -99,7 +99,7 @@ def guards(data_dir: Path) -> list[psutil.Process]:
     found: list[psutil.Process] = []
     for process in psutil.process_iter(["cmdline"]):
         words: list[str] = process.info["cmdline"] or []
-        if str(data_dir / "postgres") in words and any(word.endswith("embedded_guard.py") for word in words):
+        if str(data_dir / "postgres") in words and any(word.endswith("guard.py") for word in words):
             found.append(process)
     return found
 

@@ -11,8 +11,8 @@ from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.connection import create_engine
+from tarsy.db.errors import BadCursorError, NotFoundError
 from tarsy.db.outbox import Outbox
-from tarsy.db.refusals import BadCursorError, NotFoundError
 from tarsy.db.session_list import SessionFilter, SessionSummary
 from tarsy.db.sessions import CancelAnswer, SessionRepository
 from tarsy.db.tables import agent_executions as executions

@@ -19,7 +19,7 @@ from tarsy.events.hub import HubLimits
 from tarsy.events.live_updates import LiveUpdates
 
 # Long enough for a busy machine, short enough to fail within a test's own limit.
-PATIENCE_SECONDS = 20
+GIVE_UP_SECONDS = 20
 
 Message = dict[str, Any]
 
@@ -93,7 +93,7 @@ async def live_node(url: str, *, limits: HubLimits | None = None) -> AsyncGenera
 async def read_until(connection: Connection, enough: Callable[[list[Message]], bool]) -> list[Message]:
     """Everything the connection is told until `enough(messages)`."""
     seen: list[Message] = []
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(GIVE_UP_SECONDS):
         while not enough(seen):
             seen += [orjson.loads(message) for message in await connection.next_messages()]
     return seen

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from websockets.asyncio.client import connect
 
 from integration.events.live_node import (
-    PATIENCE_SECONDS,
+    GIVE_UP_SECONDS,
     LiveNode,
     Message,
     created_event,
@@ -55,7 +55,7 @@ async def cut_off(node: LiveNode) -> None:
 
 async def place_given_back(node: LiveNode) -> None:
     """Wait until the only place for a connection is free again."""
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(GIVE_UP_SECONDS):
         while node.live.hub.connection_count:  # noqa: ASYNC110 - what ends is a socket of the server, which tells nobody
             await anyio.sleep(0.02)
 
@@ -101,7 +101,7 @@ async def test_a_client_that_does_not_read_delays_nobody_and_is_told_to_reload(h
             awake = await _write_while_reading(here, session, count, other)
         assert ids(awake) == list(range(1, count + 1))
         last, overflows = 0, 0
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(GIVE_UP_SECONDS):
             while last < count:
                 message = orjson.loads(await sleeper.recv())
                 if message["type"] == "catchup.overflow":
@@ -131,7 +131,7 @@ async def test_a_peer_that_does_not_answer_pings_is_closed(there: LiveNode) -> N
             f"GET /ws HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
         )
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(GIVE_UP_SECONDS):
             assert b"connection.established" in await reader.read()
         writer.close()
         await place_given_back(there)

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from httpx_sse import EventSource, ServerSentEvent, aconnect_sse
 
-from integration.events.live_node import PATIENCE_SECONDS, LiveNode, created_event, delta, live_node, new_id
+from integration.events.live_node import GIVE_UP_SECONDS, LiveNode, created_event, delta, live_node, new_id
 from integration.events.live_server import live_server
 from tarsy.events.hub import HubLimits
 
@@ -20,13 +20,13 @@ async def node(database_url: str) -> AsyncGenerator[LiveNode]:
 
 @pytest.fixture
 async def http(node: LiveNode) -> AsyncGenerator[httpx.AsyncClient]:
-    async with live_server(node) as address, httpx.AsyncClient(base_url=f"http://{address}", timeout=PATIENCE_SECONDS) as http:
+    async with live_server(node) as address, httpx.AsyncClient(base_url=f"http://{address}", timeout=GIVE_UP_SECONDS) as http:
         yield http
 
 
 async def take(source: EventSource, count: int) -> list[ServerSentEvent]:
     taken: list[ServerSentEvent] = []
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(GIVE_UP_SECONDS):
         async for event in source.aiter_sse():
             taken.append(event)
             if len(taken) == count:

@@ -8,7 +8,7 @@ import orjson
 import pytest
 import sqlalchemy as sa
 
-from integration.events.live_node import PATIENCE_SECONDS, LiveNode, Message, completed_event, created_event, delta, live_node, new_id
+from integration.events.live_node import GIVE_UP_SECONDS, LiveNode, Message, completed_event, created_event, delta, live_node, new_id
 from tarsy.domain.live import session_channel
 from tarsy.events.connection import Connection
 
@@ -107,7 +107,7 @@ async def test_every_reader_sees_the_stored_truth(database_url: str, seed: int) 
     readers = [Reader() for _ in range(READERS)]
     async with live_node(database_url) as one, live_node(database_url) as two:
         nodes = [one, two]
-        with anyio.fail_after(2 * PATIENCE_SECONDS):
+        with anyio.fail_after(2 * GIVE_UP_SECONDS):
             async with anyio.create_task_group() as disturbance:
                 disturbance.start_soon(cut_now_and_then, one, chances(seed, "line", 0))
                 async with anyio.create_task_group() as work:

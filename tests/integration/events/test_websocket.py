@@ -11,7 +11,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from integration.events.live_node import (
-    PATIENCE_SECONDS,
+    GIVE_UP_SECONDS,
     LiveNode,
     Message,
     completed_event,
@@ -50,7 +50,7 @@ class Client:
         await self._connection.send(orjson.dumps(action).decode())
 
     async def hear(self) -> Message:
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(GIVE_UP_SECONDS):
             return orjson.loads(await self._connection.recv())
 
     async def subscribe(self, channel: str, last_event_id: int | None = None) -> Message:

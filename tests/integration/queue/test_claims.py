@@ -11,14 +11,14 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chaos.ground import PATIENCE_SECONDS, Ground
+from chaos.ground import GIVE_UP_SECONDS, Ground
 from chaos.scenario import Scenario
 from integration.queue.followups import open_followup
 from tarsy.db import queue
+from tarsy.db.errors import QueueFullError
 from tarsy.db.journal import PostgresJournal
-from tarsy.db.patience import patiently
 from tarsy.db.queue import WorkQueue
-from tarsy.db.refusals import QueueFullError
+from tarsy.db.retry import retrying
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.domain.claim import Claim, ClaimKind
@@ -131,8 +131,8 @@ async def test_a_process_that_is_paused_while_it_claims_keeps_the_others_waiting
         if in_a_statement:
             driver: Any = (await paused.get_raw_connection()).driver_connection
             await driver.prepare("SELECT 1")
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await patiently(partial(claim, engine))
+        with anyio.fail_after(GIVE_UP_SECONDS):
+            assert await retrying(partial(claim, engine))
         with pytest.raises(DBAPIError):
             await paused.execute(sa.text("SELECT 1"))
 

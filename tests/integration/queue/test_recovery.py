@@ -18,9 +18,9 @@ from integration.timeline_entries import streaming
 from tarsy.db import connection
 from tarsy.db.chats import ChatRepository
 from tarsy.db.journal import PostgresJournal
-from tarsy.db.patience import is_passing
 from tarsy.db.queue import WorkQueue
 from tarsy.db.recovery import POISONED, Recovery
+from tarsy.db.retry import is_transient
 from tarsy.db.sessions import CancelAnswer, SessionRepository
 from tarsy.domain.claim import Claim, ClaimKind, ClaimLostError
 from tarsy.domain.live import StoredLiveEvent
@@ -262,6 +262,6 @@ async def test_work_whose_worker_is_paused_in_the_middle_of_a_transaction_is_tak
                 recovered, _ = await Recovery(engine).run(silent_seconds=60)
         with pytest.raises(DBAPIError) as woken:
             await paused.execute(sa.text("SELECT 1"))
-    assert is_passing(woken.value)
+    assert is_transient(woken.value)
     assert await ground.status(held.id) == "pending"
     await engine.dispose()

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chaos.ground import PATIENCE_SECONDS, Ground
+from chaos.ground import GIVE_UP_SECONDS, Ground
 from chaos.scenario import Scenario
 from tarsy.db.queue import WorkQueue
 from tarsy.db.recovery import Recovery
@@ -22,7 +22,7 @@ from tarsy.kit.clock import FixedClock
 from tarsy.queue import pool as pools
 from tarsy.queue.pool import PoolSettings, WorkerPool
 from tarsy.session.cancellation import Cancellations
-from tarsy.session.workshop import RunScope
+from tarsy.session.dependencies import RunScope
 
 SETTINGS = PoolSettings(
     worker_count=1,
@@ -46,7 +46,7 @@ class Endless:
     async def execute(self, work: Work, scope: RunScope) -> None:
         self.taken.append(work)
         self.begun.set()
-        async with scope.limited(PATIENCE_SECONDS):
+        async with scope.limited(GIVE_UP_SECONDS):
             await anyio.sleep_forever()
 
 
@@ -75,7 +75,7 @@ async def working(engine: AsyncEngine, clock: FixedClock, recovery: Recovery) ->
         deliver=lambda _events: None,
         clock=clock,
     )
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(GIVE_UP_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pool.run)
             await executor.begun.wait()
@@ -123,7 +123,7 @@ async def test_however_many_workers_wait_to_claim_one_connection_is_enough_for_t
         for _ in range(20):
             tasks.start_soon(partial(queue.claim, ClaimKind.SESSION, cap=1))
         await ground.until(f"SELECT ({waiting}) > 0")
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(GIVE_UP_SECONDS):
             assert await queue.beat([]) == {}
             assert await SessionRepository(engine).queue_position(await ground.submit(made)) is not None
         assert (await ground.fetch(waiting))[0]["count"] == 1

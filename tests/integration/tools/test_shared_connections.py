@@ -7,7 +7,7 @@ import pytest
 
 from contract.tools.http_fault_server import HttpFault, http_fault_server
 from e2e.agents.scenario import SUMMARY, Scenario, agent, calls, chain, says, stage
-from tarsy.config.resolved import ResolvedMcpServer, ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.claim import ClaimKind
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings

@@ -9,7 +9,7 @@ import asyncpg
 
 from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, says, stage
 from integration.tools.overheard import overheard
-from tarsy.config.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
 
 FAULT_SERVER = Path(__file__).parents[2] / "contract" / "tools" / "fault_server.py"
 TRACK = "0.look/1.Investigator"

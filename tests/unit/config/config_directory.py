@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tarsy.config.loader import LoadedConfig, load_config
+from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError, Problem
 
 EVERY_KEY = {

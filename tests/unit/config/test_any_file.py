@@ -8,12 +8,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarsy.config.configuration import Config
-from tarsy.config.documents import ProvidersDocument, TarsyDocument
-from tarsy.config.loader import load_config
+from tarsy.config.load.loader import load_config
 from tarsy.config.problems import ConfigError
-from tarsy.config.redaction import redacted
-from tarsy.config.resolver import resolve_chain
+from tarsy.config.resolve.redaction import redacted
+from tarsy.config.resolve.resolver import resolve_chain
+from tarsy.config.schema.configuration import Config
+from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument
 from unit.config.config_directory import EVERY_KEY
 
 KEYS = sorted(

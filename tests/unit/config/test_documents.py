@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from tarsy.config import reference
-from tarsy.config.json_schema import FILES, json_schema, schema_file_name
-from tarsy.config.loader import load_config
-from tarsy.config.resolver import resolve_chain
+from tarsy.config.load.loader import load_config
+from tarsy.config.resolve.resolver import resolve_chain
+from tarsy.config.schema.json_schema import FILES, json_schema, schema_file_name
 from unit.config.config_directory import EVERY_KEY, ConfigDirectory
 
 ROOT = Path(__file__).parents[3]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.config.loader import load_config
+from tarsy.config.load.loader import load_config
 from tarsy.config.problems import ConfigError
-from tarsy.config.registries import UnknownEntryError
+from tarsy.config.schema.registries import UnknownEntryError
 from unit.config.config_directory import ConfigDirectory
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.config.redaction import redacted, redacted_chain, redacted_text
-from tarsy.config.resolver import resolve_chain
+from tarsy.config.resolve.redaction import redacted, redacted_chain, redacted_text
+from tarsy.config.resolve.resolver import resolve_chain
 from unit.config.config_directory import ConfigDirectory
 
 SECRETS = {f"s3cr3t-{n}" for n in range(11)}

@@ -11,13 +11,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarsy.config.configuration import NoProviderError
-from tarsy.config.levels import Level
-from tarsy.config.loader import load_config
-from tarsy.config.registries import UnknownEntryError
-from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain
-from tarsy.config.resolver import ExplainedChain, explain_chain, resolve_chain
-from tarsy.config.selection import McpSelection, NativeToolSelection, SelectedServer
+from tarsy.config.load.loader import load_config
+from tarsy.config.resolve.hierarchy import Level
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.config.resolve.resolver import ExplainedChain, explain_chain, resolve_chain
+from tarsy.config.schema.configuration import NoProviderError
+from tarsy.config.schema.registries import UnknownEntryError
+from tarsy.config.schema.selection import McpSelection, NativeToolSelection, SelectedServer
 from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
 from tarsy.domain.stage import ParallelType, SuccessPolicy
 from unit.config.config_directory import EVERY_KEY, ConfigDirectory

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tarsy.config.resolver import resolve_chain
+from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
 from unit.config.config_directory import ConfigDirectory
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from tarsy.config.configuration import Config
-from tarsy.config.default_tools import default_tools
-from tarsy.config.registries import UnknownEntryError
-from tarsy.config.resolver import resolve_chain
-from tarsy.config.selection import McpSelection, SelectionError, check_selection
+from tarsy.config.resolve.default_tools import default_tools
+from tarsy.config.resolve.resolver import resolve_chain
+from tarsy.config.schema.configuration import Config
+from tarsy.config.schema.registries import UnknownEntryError
+from tarsy.config.schema.selection import McpSelection, SelectionError, check_selection
 from unit.config.config_directory import ConfigDirectory
 
 

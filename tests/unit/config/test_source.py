@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.config.source import Source, parse_source
+from tarsy.config.load.source import Source, parse_source
 
 
 def parse(text: str) -> Source:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.config.resolver import resolve_chain
+from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.templates import MissingVariableError, expand, variables
 from unit.config.config_directory import ConfigDirectory
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from tarsy.agent.react.parser import ReActAction, ReActFinalAnswer, parse
-from tarsy.config.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedProvider
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedProvider
 from tarsy.demo.chat import FURTHER_QUESTIONS, NO_MORE_ANSWERS
 from tarsy.demo.samples import Sample, UnknownSampleError, list_samples, load_sample, recording_loader
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling

@@ -9,8 +9,8 @@ import yaml
 
 import tarsy
 from tarsy.cli.serve import serve
-from tarsy.config.configuration import vendor_variables
-from tarsy.config.queue import QueueConfig
+from tarsy.config.schema.configuration import vendor_variables
+from tarsy.config.schema.queue import QueueConfig
 from tarsy.settings import settings_from
 from unit.deploy.deployment_files import ROOT, containerfile
 

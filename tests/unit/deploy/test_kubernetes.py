@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from tarsy.cli.llm_service import DEFAULT_GRACE
-from tarsy.config.loader import load_config
-from tarsy.config.providers import LLMProviderConfig
+from tarsy.config.load.loader import load_config
+from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.domain.agent import ProviderType
 from tarsy.settings import settings_from
 from unit.deploy.deployment_files import KUBERNETES, ROOT, containers, manifests, of_kind

@@ -20,7 +20,7 @@ from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import WorkClose
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
-from tarsy.events.board import Progress, stream_chunk
+from tarsy.events.live_state import Progress, stream_chunk
 from tarsy.events.schema import SERVER_MESSAGE, json_schema
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -1,6 +1,6 @@
 import pytest
 
-from tarsy.config.resolved import ResolvedProvider
+from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import ProviderType
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.access import CredentialsMissingError, resolve_access

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.config.resolved import ResolvedProvider
+from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.recording import Recording

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tarsy.config.resolved import ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedTransport
 from tarsy.config.templates import expand
 from tarsy.tools.endpoint import HttpEndpoint, credentials, endpoint_of
 

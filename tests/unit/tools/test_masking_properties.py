@@ -10,7 +10,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tarsy.config.resolved import ResolvedMasking
+from tarsy.config.resolve.resolved import ResolvedMasking
 from tarsy.tools.masking import LineMasker, Masker, mask_alert
 
 MASKER = Masker.for_group("all")

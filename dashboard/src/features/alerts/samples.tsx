@@ -7,7 +7,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Play } from "lucide-react";
 import { samples } from "@/api/alerts";
 import { Failure, Loading } from "@/components/states";
-import { RecordedMark } from "@/faces/recorded";
+import { RecordedMark } from "@/presentation/recorded";
 import type { Sample } from "@/wire/types";
 
 interface SamplesProps {

@@ -12,8 +12,8 @@ import { askAnew } from "@/api/ask-anew";
 import { ask, chatKey, chatMessages, stopAnswer } from "@/api/chat";
 import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
-import { hasEnded } from "@/faces/statuses";
-import { groupBy } from "@/faces/timeline-rows";
+import { hasEnded } from "@/presentation/statuses";
+import { groupBy } from "@/presentation/timeline-rows";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { Exchange, isAnswering } from "./exchange";
 

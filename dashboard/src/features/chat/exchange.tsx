@@ -3,9 +3,9 @@ import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
 import { Badge } from "@/components/badge";
 import { RelativeTime } from "@/components/times";
-import { Entry } from "@/faces/entries";
-import { RUN_FACES } from "@/faces/statuses";
-import { entryRows } from "@/faces/timeline-rows";
+import { Entry } from "@/presentation/entries";
+import { RUN_FACES } from "@/presentation/statuses";
+import { entryRows } from "@/presentation/timeline-rows";
 import type { ChatMessage, RunStatus, TimelineEvent } from "@/wire/types";
 
 const ANSWERING = {

@@ -10,9 +10,9 @@ import { useCallback, useLayoutEffect, useMemo, useRef } from "react";
 import { Badge, FaceIcon } from "@/components/badge";
 import { Spoken } from "@/components/spoken";
 import { Elapsed } from "@/components/times";
-import { Entry } from "@/faces/entries";
-import { RUN_FACES } from "@/faces/statuses";
-import { currentRow, entryRows } from "@/faces/timeline-rows";
+import { Entry } from "@/presentation/entries";
+import { RUN_FACES } from "@/presentation/statuses";
+import { currentRow, entryRows } from "@/presentation/timeline-rows";
 import type { ExecutionView, StageView, TimelineEvent } from "@/wire/types";
 import { CancelAgent } from "./cancel-agent";
 

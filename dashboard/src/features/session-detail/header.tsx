@@ -16,8 +16,8 @@ import { formatCount } from "@/components/format";
 import { LinkButton, TextLink } from "@/components/links";
 import { Fact } from "@/components/section";
 import { Elapsed, RelativeTime } from "@/components/times";
-import { RecordedMark } from "@/faces/recorded";
-import { hasEnded, SESSION_FACES } from "@/faces/statuses";
+import { RecordedMark } from "@/presentation/recorded";
+import { hasEnded, SESSION_FACES } from "@/presentation/statuses";
 import type { SessionDetail } from "@/wire/types";
 
 export const Header = memo(function Header({ session, onCancel }: { session: SessionDetail; onCancel: () => void }) {

@@ -9,7 +9,7 @@ import { cancelExecution, cancelSession, refreshSession } from "@/api/sessions";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { useTitle } from "@/components/title";
-import { hasEnded, reasonBeside, SESSION_FACES } from "@/faces/statuses";
+import { hasEnded, reasonBeside, SESSION_FACES } from "@/presentation/statuses";
 import { eventById } from "@/live/timeline-buffer";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";

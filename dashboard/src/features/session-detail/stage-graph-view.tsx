@@ -7,7 +7,7 @@ import type { Face } from "@/components/badge";
 import { FaceIcon } from "@/components/badge";
 import { Spoken } from "@/components/spoken";
 import { Elapsed } from "@/components/times";
-import { RUN_FACES } from "@/faces/statuses";
+import { RUN_FACES } from "@/presentation/statuses";
 import type { RunStatus } from "@/wire/types";
 import type { GraphNode } from "./stage-graph";
 

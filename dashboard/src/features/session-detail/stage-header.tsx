@@ -5,7 +5,7 @@ import { Badge } from "@/components/badge";
 import { MONO } from "@/components/fonts";
 import { formatCount } from "@/components/format";
 import { Elapsed } from "@/components/times";
-import { reasonBeside, RUN_FACES } from "@/faces/statuses";
+import { reasonBeside, RUN_FACES } from "@/presentation/statuses";
 import type { StageView } from "@/wire/types";
 
 export function StageHeader({ stage }: { stage: StageView }) {

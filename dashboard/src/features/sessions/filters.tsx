@@ -9,7 +9,7 @@ import { Search, X } from "lucide-react";
 import type { RefObject } from "react";
 import { useEffect, useEffectEvent, useState } from "react";
 import { alertTypes } from "@/api/alerts";
-import { SESSION_FACES } from "@/faces/statuses";
+import { SESSION_FACES } from "@/presentation/statuses";
 import type { SessionSearch } from "./search";
 import { isFiltered, PERIODS, readSearch } from "./search";
 

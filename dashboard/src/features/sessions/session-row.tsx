@@ -8,7 +8,7 @@ import { MONO } from "@/components/fonts";
 import { BareLink } from "@/components/links";
 import { formatCount } from "@/components/format";
 import { Elapsed, RelativeTime } from "@/components/times";
-import { hasEnded, reasonBeside, SESSION_FACES } from "@/faces/statuses";
+import { hasEnded, reasonBeside, SESSION_FACES } from "@/presentation/statuses";
 import type { SessionListItem } from "@/wire/types";
 
 export const COLUMNS = { xs: "1fr auto", md: "124px minmax(0, 1fr) 170px 64px 80px 84px" };

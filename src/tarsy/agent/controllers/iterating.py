@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import anyio
 
-from tarsy.agent.budget import Pointer
+from tarsy.agent.context_window import Pointer
 from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, ToolSpeech, Turn, WantsTools
 from tarsy.agent.controllers.tool_turn import ToolTurn
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
@@ -16,9 +16,9 @@ from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, next_move, s
 from tarsy.agent.model_call import REACT, CompletedCall, ModelAnswer, OpenEvent, failed_closes
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.nudges import circle_nudge, error_note, looping_text_nudge
+from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import TURNS_THAT_MATTER, Circle, find_circle, without_loop
 from tarsy.agent.run import Run
-from tarsy.agent.scribe import Scribe
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
@@ -38,8 +38,8 @@ class IteratingController:
     def __init__(self, speech: ToolSpeech) -> None:
         self._speech = speech
 
-    async def run(self, context: ExecutionContext, scribe: Scribe, stored: StoredRun) -> ExecutionResult:
-        run = Run(context, scribe, stored)
+    async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult:
+        run = Run(context, recorder, stored)
         await self._prepare(run, stored)
         while True:
             circle = self._circle(run)
@@ -62,16 +62,16 @@ class IteratingController:
         """Learn which tools there are, then begin the conversation or finish what a predecessor left open."""
         run.catalog = await run.context.tools.list_tools()
         if run.messages:
-            await run.scribe.commit(mcp_interactions=_listings(run.context, run.catalog))
+            await run.recorder.commit(mcp_interactions=_listings(run.context, run.catalog))
             await self._settle(run, stored)
             return
         context = run.context
         prompts = PromptBuilder(replace(context.prompts.context, tool_warnings=run.catalog.warnings))
         bodies = self._speech.initial_messages(prompts, run.catalog.tools, context.previous, context.chat)
-        run.messages = [run.scribe.message(body) for body in bodies]
-        question = (run.scribe.event(TimelineEventType.USER_QUESTION, context.chat.question),) if context.chat else ()
-        warnings = (run.scribe.event(TimelineEventType.WARNING, warning) for warning in run.catalog.warnings)
-        await run.scribe.commit(
+        run.messages = [run.recorder.message(body) for body in bodies]
+        question = (run.recorder.event(TimelineEventType.USER_QUESTION, context.chat.question),) if context.chat else ()
+        warnings = (run.recorder.event(TimelineEventType.WARNING, warning) for warning in run.catalog.warnings)
+        await run.recorder.commit(
             messages=tuple(run.messages),
             opened=(*question, *warnings),
             mcp_interactions=_listings(context, run.catalog),
@@ -82,9 +82,9 @@ class IteratingController:
         timed_out = stored.timed_out_tools
         pending = self._speech.pending_calls(run.messages)
         if pending:
-            run.scribe.reserve_up_to(pending[-1].sequence_number)
+            run.recorder.reserve_up_to(pending[-1].sequence_number)
             turn = ToolTurn(run, self._speech, pending, question=self._question(run), known=await _known(run.context, pending))
-            await run.scribe.commit(opened=turn.announce())
+            await run.recorder.commit(opened=turn.announce())
             outcome = await turn.run(deadline=anyio.current_time() + run.context.config.iteration_timeout)
             timed_out |= outcome.timed_out
         if timed_out:
@@ -106,7 +106,7 @@ class IteratingController:
         call = await run.call(LLMInteractionKind.ITERATION, self._speech.router(), tools=tools)
         if call.answer.error:
             return await self._after_error(run, call, call.answer.error)
-        (sequence_number,) = run.scribe.reserve(1)
+        (sequence_number,) = run.recorder.reserve(1)
         turn = self._read(run, call.answer, sequence_number)
         match turn:
             case GivesAnswer():
@@ -126,19 +126,19 @@ class IteratingController:
         return turn
 
     async def _finish(self, run: Run, call: CompletedCall, turn: GivesAnswer, sequence_number: int) -> ExecutionResult:
-        message = run.scribe.message(self._speech.assistant_message(call.answer, ()), sequence_number)
-        closed, opened = _show_analysis(run.scribe, call, turn)
-        await run.scribe.commit(
+        message = run.recorder.message(self._speech.assistant_message(call.answer, ()), sequence_number)
+        closed, opened = _show_analysis(run.recorder, call, turn)
+        await run.recorder.commit(
             messages=(message,),
             closed=closed,
             opened=(*call.answer.native_events, *opened),
             llm_interactions=(call.interaction,),
-            execution_changes=(run.scribe.moved(RunStatus.COMPLETED),),
+            execution_changes=(run.recorder.moved(RunStatus.COMPLETED),),
         )
         return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=turn.text)
 
     async def _use_tools(self, run: Run, call: CompletedCall, turn: WantsTools, sequence_number: int, deadline: float) -> None:
-        places = run.scribe.reserve(len(turn.calls))
+        places = run.recorder.reserve(len(turn.calls))
         tools = ToolTurn(
             run,
             self._speech,
@@ -146,9 +146,9 @@ class IteratingController:
             question=turn.thought or call.answer.text or call.answer.thinking,
         )
         masked = tuple(replace(tool_call, arguments=run.context.mask(tool_call.arguments)) for tool_call in turn.calls)
-        message = run.scribe.message(self._speech.assistant_message(call.answer, masked), sequence_number)
-        closed, opened = _show_thought(run.scribe, call, turn.thought)
-        await run.scribe.commit(
+        message = run.recorder.message(self._speech.assistant_message(call.answer, masked), sequence_number)
+        closed, opened = _show_thought(run.recorder, call, turn.thought)
+        await run.recorder.commit(
             messages=(message,),
             closed=closed,
             opened=(*call.answer.native_events, *opened, *tools.announce()),
@@ -161,16 +161,16 @@ class IteratingController:
 
     async def _object(self, run: Run, call: CompletedCall, turn: MakesNoSense, sequence_number: int) -> None:
         """Keep the answer, say what is wrong with it, and go on."""
-        message = run.scribe.message(self._speech.assistant_message(call.answer, ()), sequence_number)
-        feedback = run.scribe.message(ConversationMessage(Role.USER, turn.feedback))
-        closed, opened = _show_thought(run.scribe, call, turn.thought)
-        await run.scribe.commit(
+        message = run.recorder.message(self._speech.assistant_message(call.answer, ()), sequence_number)
+        feedback = run.recorder.message(ConversationMessage(Role.USER, turn.feedback))
+        closed, opened = _show_thought(run.recorder, call, turn.thought)
+        await run.recorder.commit(
             messages=(message, feedback),
             closed=closed,
             opened=(
                 *call.answer.native_events,
                 *opened,
-                run.scribe.event(TimelineEventType.ERROR, turn.problem, metadata={"code": "malformed_answer"}),
+                run.recorder.event(TimelineEventType.ERROR, turn.problem, metadata={"code": "malformed_answer"}),
             ),
             llm_interactions=(call.interaction,),
         )
@@ -191,14 +191,14 @@ class IteratingController:
         since = takewhile(lambda message: message.body.role is not Role.ASSISTANT, reversed(run.messages))
         if any(message.body.content == text for message in since):
             return
-        nudge = run.scribe.message(ConversationMessage(Role.USER, text))
-        await run.scribe.commit(messages=(nudge,))
+        nudge = run.recorder.message(ConversationMessage(Role.USER, text))
+        await run.recorder.commit(messages=(nudge,))
         run.messages.append(nudge)
 
     async def _after_error(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult | None:
         """Record a failed call, then make room, change the model, try again or give up, whichever can help."""
         run.state = run.state.failed(error.message, timed_out=error.code.is_timeout)
-        failure = _Failure.of(call, error, run.scribe)
+        failure = _Failure.of(call, error, run.recorder)
         if await self._made_shorter(run, failure, error, self._speech.bound_tools(run.catalog.tools)):
             run.state = run.state.renewed()
             return None
@@ -207,19 +207,19 @@ class IteratingController:
         if fallback:
             change, event = fallback
             run.state = run.state.renewed()
-            await failure.commit(run.scribe, opened=(event,), changes=(change,))
+            await failure.commit(run.recorder, opened=(event,), changes=(change,))
             return None
         if error.code in _HOPELESS:
-            await failure.commit(run.scribe, changes=(run.scribe.moved(RunStatus.FAILED, error.message),))
+            await failure.commit(run.recorder, changes=(run.recorder.moved(RunStatus.FAILED, error.message),))
             return ExecutionResult(status=RunStatus.FAILED, error=error.message)
-        note = run.scribe.message(ConversationMessage(Role.USER, error_note(error.message)))
-        await failure.commit(run.scribe, messages=(note,))
+        note = run.recorder.message(ConversationMessage(Role.USER, error_note(error.message)))
+        await failure.commit(run.recorder, messages=(note,))
         run.messages.append(note)
         return None
 
     async def _conclude(self, run: Run) -> ExecutionResult:
         """One more call, without tools. The prompt is stored with its answer, so that a crash between them leaves no trace."""
-        context, scribe = run.context, run.scribe
+        context, recorder = run.context, run.recorder
         prompt = ConversationMessage(Role.USER, context.prompts.build_forced_conclusion_prompt(run.state.used, context.config.tool_calling))
         await run.make_room(self._pointer(run), ())
         call = await run.call(LLMInteractionKind.FORCED_CONCLUSION, self._speech.concluding_router(), extra=(prompt,))
@@ -228,27 +228,27 @@ class IteratingController:
             return await self._failed_conclusion(run, call, error)
         turn = self._speech.conclusion(call.answer.told)
         metadata = {"forced_conclusion": True, "iterations_used": run.state.used, "max_iterations": run.state.max_iterations}
-        messages = (scribe.message(prompt), scribe.message(self._speech.assistant_message(call.answer, ())))
-        closed, opened = _show_analysis(scribe, call, turn, metadata)
-        await scribe.commit(
+        messages = (recorder.message(prompt), recorder.message(self._speech.assistant_message(call.answer, ())))
+        closed, opened = _show_analysis(recorder, call, turn, metadata)
+        await recorder.commit(
             messages=messages,
             closed=closed,
             opened=(*call.answer.native_events, *opened),
             llm_interactions=(call.interaction,),
-            execution_changes=(scribe.moved(RunStatus.COMPLETED),),
+            execution_changes=(recorder.moved(RunStatus.COMPLETED),),
         )
         return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=turn.text)
 
     async def _failed_conclusion(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult:
-        failure = _Failure.of(call, error, run.scribe)
+        failure = _Failure.of(call, error, run.recorder)
         if await self._made_shorter(run, failure, error, ()):
             return await self._conclude(run)
         fallback = run.fall_back(error)
         if fallback:
-            await failure.commit(run.scribe, opened=(fallback[1],), changes=(fallback[0],))
+            await failure.commit(run.recorder, opened=(fallback[1],), changes=(fallback[0],))
             return await self._conclude(run)
         reason = f"the forced conclusion failed: {error.message}"
-        await failure.commit(run.scribe, changes=(run.scribe.moved(RunStatus.FAILED, reason),))
+        await failure.commit(run.recorder, changes=(run.recorder.moved(RunStatus.FAILED, reason),))
         return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
     async def _made_shorter(self, run: Run, failure: "_Failure", error: ErrorChunk, tools: tuple[ToolDefinition, ...]) -> bool:
@@ -256,12 +256,12 @@ class IteratingController:
         compacted = run.shrink(self._pointer(run), tools) if error.code is ErrorCode.CONTEXT_TOO_LONG else None
         if compacted is None:
             return False
-        await failure.commit(run.scribe, compacted=compacted)
+        await failure.commit(run.recorder, compacted=compacted)
         return True
 
     async def _give_up(self, run: Run, reason: str) -> ExecutionResult:
-        shown = run.scribe.event(TimelineEventType.ERROR, reason, status=TimelineStatus.FAILED, metadata={"code": "gave_up"})
-        await run.scribe.commit(opened=(shown,), execution_changes=(run.scribe.moved(RunStatus.FAILED, reason),))
+        shown = run.recorder.event(TimelineEventType.ERROR, reason, status=TimelineStatus.FAILED, metadata={"code": "gave_up"})
+        await run.recorder.commit(opened=(shown,), execution_changes=(run.recorder.moved(RunStatus.FAILED, reason),))
         return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
     def _pointer(self, run: Run) -> Pointer:
@@ -280,19 +280,19 @@ class _Failure:
     shown: tuple[TimelineEvent, ...]
 
     @classmethod
-    def of(cls, call: CompletedCall, error: ErrorChunk, scribe: Scribe) -> "_Failure":
-        return cls(call.interaction, failed_closes(call, scribe), (*call.answer.native_events, _error_event(scribe, error)))
+    def of(cls, call: CompletedCall, error: ErrorChunk, recorder: Recorder) -> "_Failure":
+        return cls(call.interaction, failed_closes(call, recorder), (*call.answer.native_events, _error_event(recorder, error)))
 
     async def commit(
         self,
-        scribe: Scribe,
+        recorder: Recorder,
         *,
         opened: tuple[TimelineEvent, ...] = (),
         messages: tuple[Message, ...] = (),
         compacted: tuple[Compacted, ...] = (),
         changes: tuple[ExecutionChange, ...] = (),
     ) -> None:
-        await scribe.commit(
+        await recorder.commit(
             messages=messages,
             compacted=compacted,
             closed=self.closed,
@@ -302,40 +302,40 @@ class _Failure:
         )
 
 
-def _error_event(scribe: Scribe, error: ErrorChunk) -> TimelineEvent:
+def _error_event(recorder: Recorder, error: ErrorChunk) -> TimelineEvent:
     metadata = {"code": error.code.value, "retryable": error.retryable}
-    return scribe.event(TimelineEventType.ERROR, error.message, status=TimelineStatus.FAILED, metadata=metadata)
+    return recorder.event(TimelineEventType.ERROR, error.message, status=TimelineStatus.FAILED, metadata=metadata)
 
 
 _EMPTY_CONCLUSION = ErrorChunk("the model's conclusion was empty", ErrorCode.EMPTY_RESPONSE)
 
 
-def _show_thought(scribe: Scribe, call: CompletedCall, thought: str) -> tuple[tuple[TimelineClose, ...], tuple[TimelineEvent, ...]]:
+def _show_thought(recorder: Recorder, call: CompletedCall, thought: str) -> tuple[tuple[TimelineClose, ...], tuple[TimelineEvent, ...]]:
     """Close what the call showed; a thought that was only found by parsing is shown now."""
-    closed = (_close_as_thought(scribe, call.open_event, thought),) if call.open_event else ()
+    closed = (_close_as_thought(recorder, call.open_event, thought),) if call.open_event else ()
     if thought and TimelineEventType.LLM_THINKING not in call.shown:
-        return closed, (scribe.event(TimelineEventType.LLM_THINKING, thought, metadata={"source": REACT}),)
+        return closed, (recorder.event(TimelineEventType.LLM_THINKING, thought, metadata={"source": REACT}),)
     return closed, ()
 
 
-def _close_as_thought(scribe: Scribe, event: OpenEvent, thought: str) -> TimelineClose:
-    written = without_loop(scribe.written(event.id))
+def _close_as_thought(recorder: Recorder, event: OpenEvent, thought: str) -> TimelineClose:
+    written = without_loop(recorder.written(event.id))
     if event.event_type is TimelineEventType.FINAL_ANALYSIS:
         # What was streamed as the answer turned out not to be one.
-        return scribe.close(event.id, content=written, event_type=TimelineEventType.LLM_THINKING, metadata={"source": REACT})
+        return recorder.close(event.id, content=written, event_type=TimelineEventType.LLM_THINKING, metadata={"source": REACT})
     # What was streamed as a thought may turn out to hold a call: the parsed thought has the last word.
-    return scribe.close(event.id, content=(thought if event.source == REACT else "") or written)
+    return recorder.close(event.id, content=(thought if event.source == REACT else "") or written)
 
 
 def _show_analysis(
-    scribe: Scribe, call: CompletedCall, turn: GivesAnswer, metadata: dict[str, Any] | None = None
+    recorder: Recorder, call: CompletedCall, turn: GivesAnswer, metadata: dict[str, Any] | None = None
 ) -> tuple[tuple[TimelineClose, ...], tuple[TimelineEvent, ...]]:
     """The answer as `final_analysis`: the text event that streamed it is renamed, or one is made."""
     if call.open_event and call.open_event.event_type in {TimelineEventType.LLM_RESPONSE, TimelineEventType.FINAL_ANALYSIS}:
-        close = scribe.close(call.open_event.id, content=turn.text, event_type=TimelineEventType.FINAL_ANALYSIS, metadata=metadata)
+        close = recorder.close(call.open_event.id, content=turn.text, event_type=TimelineEventType.FINAL_ANALYSIS, metadata=metadata)
         return (close,), ()
-    closed, opened = _show_thought(scribe, call, turn.thought)
-    return closed, (*opened, scribe.event(TimelineEventType.FINAL_ANALYSIS, turn.text, metadata=metadata))
+    closed, opened = _show_thought(recorder, call, turn.thought)
+    return closed, (*opened, recorder.event(TimelineEventType.FINAL_ANALYSIS, turn.text, metadata=metadata))
 
 
 def _timeouts(calls: tuple[ToolCall, ...], timed_out: frozenset[str]) -> str | None:

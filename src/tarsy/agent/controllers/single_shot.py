@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.model_call import CompletedCall, WholeText, failed_closes
 from tarsy.agent.prompt.score import NO_SCORE, parse_score
+from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run
-from tarsy.agent.scribe import Scribe
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.status import RunStatus, TimelineStatus
@@ -32,11 +32,11 @@ class SingleShotController:
     def __init__(self, config: SingleShotConfig) -> None:
         self._config = config
 
-    async def run(self, context: ExecutionContext, scribe: Scribe, stored: StoredRun) -> ExecutionResult:
-        run = Run(context, scribe, stored)
+    async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult:
+        run = Run(context, recorder, stored)
         if not run.messages:
-            run.messages = [scribe.message(body) for body in self._config.build_messages(context)]
-            await scribe.commit(messages=tuple(run.messages))
+            run.messages = [recorder.message(body) for body in self._config.build_messages(context)]
+            await recorder.commit(messages=tuple(run.messages))
         while True:
             call = await run.call(LLMInteractionKind.SINGLE_SHOT, WholeText(self._config.event_type))
             answer = call.answer
@@ -49,27 +49,27 @@ class SingleShotController:
                 return ExecutionResult(status=RunStatus.FAILED, error=error.message)
 
     async def _finish(self, run: Run, call: CompletedCall, text: str) -> ExecutionResult:
-        scribe = run.scribe
+        recorder = run.recorder
         answered = call.open_event is not None and call.open_event.event_type is self._config.event_type
-        closed = (scribe.close(call.open_event.id, content=text if answered else None),) if call.open_event else ()
-        made = () if answered else (scribe.event(self._config.event_type, text),)
-        await scribe.commit(
-            messages=(scribe.message(ConversationMessage(Role.ASSISTANT, text)),),
+        closed = (recorder.close(call.open_event.id, content=text if answered else None),) if call.open_event else ()
+        made = () if answered else (recorder.event(self._config.event_type, text),)
+        await recorder.commit(
+            messages=(recorder.message(ConversationMessage(Role.ASSISTANT, text)),),
             closed=closed,
             opened=(*call.answer.native_events, *made),
             llm_interactions=(call.interaction,),
-            execution_changes=(scribe.moved(RunStatus.COMPLETED),),
+            execution_changes=(recorder.moved(RunStatus.COMPLETED),),
         )
         return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=text)
 
     async def _fall_back(self, run: Run, call: CompletedCall, error: ErrorChunk) -> bool:
         """Record the failure; true when another model can be asked."""
-        scribe = run.scribe
-        shown = scribe.event(TimelineEventType.ERROR, error.message, status=TimelineStatus.FAILED, metadata={"code": error.code.value})
+        recorder = run.recorder
+        shown = recorder.event(TimelineEventType.ERROR, error.message, status=TimelineStatus.FAILED, metadata={"code": error.code.value})
         fallback = run.fall_back(error)
-        change, more = (fallback[0], (fallback[1],)) if fallback else (scribe.moved(RunStatus.FAILED, error.message), ())
-        await scribe.commit(
-            closed=failed_closes(call, scribe),
+        change, more = (fallback[0], (fallback[1],)) if fallback else (recorder.moved(RunStatus.FAILED, error.message), ())
+        await recorder.commit(
+            closed=failed_closes(call, recorder),
             opened=(*call.answer.native_events, shown, *more),
             llm_interactions=(call.interaction,),
             execution_changes=(change,),

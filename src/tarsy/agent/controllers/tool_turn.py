@@ -64,8 +64,8 @@ class ToolTurn:
             metadata = _metadata(pending.call)
             if not self._resumed:
                 arguments = self._run.context.mask(pending.call.arguments)
-                opened.append(self._run.scribe.event(TimelineEventType.LLM_TOOL_CALL, arguments, metadata=metadata))
-            result = self._run.scribe.open(TimelineEventType.TOOL_RESULT, metadata)
+                opened.append(self._run.recorder.event(TimelineEventType.LLM_TOOL_CALL, arguments, metadata=metadata))
+            result = self._run.recorder.open(TimelineEventType.TOOL_RESULT, metadata)
             self._events[pending.call.id] = result.id
             opened.append(result)
         return tuple(opened)
@@ -110,7 +110,7 @@ class ToolTurn:
         event_id = self._events[call.id]
         with anyio.move_on_at(deadline) as scope:
             try:
-                return await context.tools.execute(call, lambda output: self._run.scribe.append(event_id, output))
+                return await context.tools.execute(call, lambda output: self._run.recorder.append(event_id, output))
             except Exception as error:  # a bug in a tool adapter must not end the investigation
                 log.exception("tool.broke", tool=call.name, execution_id=context.execution_id)
                 return ToolResult(call=call, content=f"{call.name} broke: {context.mask(str(error))}", is_error=True, started_at=started_at)
@@ -121,25 +121,25 @@ class ToolTurn:
 
     async def _store(self, pending: PendingCall, result: ToolResult) -> Message:
         """Store a result. A large one is stored before it is summarised: its outcome must survive whatever happens meanwhile."""
-        scribe = self._run.scribe
+        recorder = self._run.recorder
         recorded = pending.call.id in self._known
         interactions = () if recorded or result.refused else (self._interaction(result),)
         closed = () if recorded else (self._closed(pending.call, result),)
         if not recorded and self._summarizer.needed(result):
-            await scribe.commit(closed=closed, mcp_interactions=interactions)
+            await recorder.commit(closed=closed, mcp_interactions=interactions)
             closed, interactions = (), ()
         shown = await self._summarizer.shown(result, self._question)
         body = self._speech.result_message(self._run.context.prompts, result, shown.text)
-        message = scribe.message(body, pending.sequence_number)
+        message = recorder.message(body, pending.sequence_number)
         # A summary is stored with the message it is for: one that nobody was shown would have to be paid for again.
-        await scribe.commit(
+        await recorder.commit(
             closed=(*closed, *shown.closed), mcp_interactions=interactions, llm_interactions=shown.interactions, messages=(message,)
         )
         return message
 
     def _closed(self, call: ToolCall, result: ToolResult) -> TimelineClose:
         ended = TimelineStatus.TIMED_OUT if result.is_timeout else TimelineStatus.FAILED
-        return self._run.scribe.close(
+        return self._run.recorder.close(
             self._events[call.id],
             ended if result.is_error else TimelineStatus.COMPLETED,
             content=result.content,

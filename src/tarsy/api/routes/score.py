@@ -5,7 +5,7 @@ from fastapi import APIRouter
 from tarsy.api.schemas.followups import Score
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import AuthorOf, ServicesOf
-from tarsy.db.refusals import NotFoundError
+from tarsy.db.errors import NotFoundError
 
 router = APIRouter(prefix="/sessions/{session_id}/score", tags=["score"])
 

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from tarsy.api.schemas.view import Usage, View, milliseconds_between
-from tarsy.config.selection import McpSelection
+from tarsy.config.schema.selection import McpSelection
 from tarsy.db.interactions import SessionRun
 from tarsy.db.session_list import SessionPage, SessionSummary
 from tarsy.db.sessions import CancelAnswer

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from tarsy.config.masking import GROUPS, PATTERNS
-from tarsy.config.resolved import ResolvedMasking
+from tarsy.config.resolve.resolved import ResolvedMasking
+from tarsy.config.schema.masking import GROUPS, PATTERNS
 from tarsy.tools.masking.assignments import AssignmentMasker
 from tarsy.tools.masking.blocks import (
     encoded_secrets,
@@ -17,13 +17,13 @@ from tarsy.tools.masking.blocks import (
     mask_url_credentials,
 )
 from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
-from tarsy.tools.masking.makes import mask_known_makes
+from tarsy.tools.masking.token_formats import mask_known_formats
 from tarsy.tools.masking.values import label
 
 Rule = Callable[[str], str]
 
 # Unmistakable, and never wanted: hidden whatever a configuration says.
-FLOOR: tuple[Rule, ...] = (mask_private_keys, mask_known_makes, mask_url_credentials)
+FLOOR: tuple[Rule, ...] = (mask_private_keys, mask_known_formats, mask_url_credentials)
 
 _RULES: dict[str, Rule] = {
     "certificate": mask_certificates,

@@ -1,0 +1,150 @@
+"""The recorder of an execution: numbers its messages and events, keeps the text of open ones, and commits steps in its name."""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict, Unpack
+from uuid import uuid4
+
+import anyio
+
+from tarsy.agent.execution import ExecutionContext
+from tarsy.domain.conversation import ConversationMessage, Message
+from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.interaction import LLMInteraction, MCPInteraction
+from tarsy.domain.live import StreamDelta
+from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.step import Compacted, Step, StoredRun
+from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+
+
+class StepParts(TypedDict, total=False):
+    """What an execution may put into a step."""
+
+    messages: tuple[Message, ...]
+    compacted: tuple[Compacted, ...]
+    opened: tuple[TimelineEvent, ...]
+    closed: tuple[TimelineClose, ...]
+    llm_interactions: tuple[LLMInteraction, ...]
+    mcp_interactions: tuple[MCPInteraction, ...]
+    execution_changes: tuple[ExecutionChange, ...]
+
+
+class Recorder:
+    """Starts its counters where the stored run ends, so that going on and beginning are the same."""
+
+    def __init__(self, context: ExecutionContext, stored: StoredRun) -> None:
+        self._context = context
+        self._next_message = stored.messages[-1].sequence_number + 1 if stored.messages else 1
+        self._next_event = stored.next_timeline_sequence
+        self._open: dict[str, list[str]] = {}
+        self._written: dict[str, int] = {}
+        # Model call → events that are complete as soon as it is stored.
+        self._awaiting: dict[str, list[str]] = {}
+        self._writing = anyio.Lock()
+
+    async def commit(self, **parts: Unpack[StepParts]) -> None:
+        """Write a step. The journal writes it whole, whoever cancels meanwhile."""
+        awaited = [event for call in parts.get("llm_interactions", ()) for event in self._awaiting.pop(call.id, ())]
+        parts["closed"] = (*(self.close(event) for event in awaited), *parts.get("closed", ()))
+        # One after the other: eight results at once would only wait for each other, on eight connections.
+        with anyio.CancelScope(shield=True):
+            await self._writing.acquire()
+        try:
+            await self._context.journal.commit(Step(claim=self._context.claim, **parts))
+        finally:
+            self._writing.release()
+
+    def reserve(self, count: int) -> range:
+        """Sequence numbers for messages that will be stored later, in whatever order they come."""
+        first = self._next_message
+        self._next_message += count
+        return range(first, first + count)
+
+    def reserve_up_to(self, sequence_number: int) -> None:
+        """Keep the places of results that a predecessor reserved."""
+        self._next_message = max(self._next_message, sequence_number + 1)
+
+    def message(self, body: ConversationMessage, sequence_number: int | None = None) -> Message:
+        return Message(
+            id=str(uuid4()),
+            execution_id=self._context.execution_id,
+            sequence_number=self.reserve(1)[0] if sequence_number is None else sequence_number,
+            body=body,
+            created_at=self._context.clock.now(),
+        )
+
+    def event(
+        self,
+        event_type: TimelineEventType,
+        content: str,
+        *,
+        status: TimelineStatus = TimelineStatus.COMPLETED,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> TimelineEvent:
+        """An event with all its content; one that is still `streaming` is opened with `open`."""
+        now = self._context.clock.now()
+        self._next_event += 1
+        return TimelineEvent(
+            id=str(uuid4()),
+            session_id=self._context.session_id,
+            stage_id=self._context.stage_id,
+            execution_id=self._context.execution_id,
+            sequence_number=self._next_event - 1,
+            event_type=event_type,
+            status=status,
+            content=content,
+            metadata=metadata or {},
+            created_at=now,
+            completed_at=None if status is TimelineStatus.STREAMING else now,
+        )
+
+    def open(self, event_type: TimelineEventType, metadata: Mapping[str, Any] | None = None) -> TimelineEvent:
+        """An event whose text is still to come."""
+        event = self.event(event_type, "", status=TimelineStatus.STREAMING, metadata=metadata)
+        self._open[event.id] = []
+        self._written[event.id] = 0
+        return event
+
+    def append(self, event_id: str, delta: str) -> None:
+        """Add to an open event's text and let watchers see it."""
+        if event_id not in self._open or not delta:
+            return
+        offset = self._written[event_id]
+        self._open[event_id].append(delta)
+        self._written[event_id] = offset + len(delta)
+        self._context.live.publish(StreamDelta(self._context.session_id, event_id, offset, delta))
+
+    def written(self, event_id: str) -> str:
+        """The text that an open event has so far."""
+        return "".join(self._open[event_id])
+
+    def close(
+        self,
+        event_id: str,
+        status: TimelineStatus = TimelineStatus.COMPLETED,
+        *,
+        content: str | None = None,
+        event_type: TimelineEventType | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> TimelineClose:
+        """End an open event with the text it has, or with `content` instead."""
+        text = "".join(self._open.pop(event_id))
+        del self._written[event_id]
+        return TimelineClose(
+            event_id=event_id,
+            status=status,
+            content=text if content is None else content,
+            completed_at=self._context.clock.now(),
+            metadata=metadata or {},
+            event_type=event_type,
+        )
+
+    def close_with(self, interaction_id: str, event_id: str) -> None:
+        """End an open event in the step that stores the model call it belongs to."""
+        self._awaiting.setdefault(interaction_id, []).append(event_id)
+
+    def close_all(self, status: TimelineStatus) -> tuple[TimelineClose, ...]:
+        self._awaiting.clear()
+        return tuple(self.close(event_id, status) for event_id in list(self._open))
+
+    def moved(self, status: RunStatus, error: str | None = None) -> ExecutionChange:
+        return ExecutionChange(execution_id=self._context.execution_id, at=self._context.clock.now(), status=status, error_message=error)

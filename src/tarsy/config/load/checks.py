@@ -1,0 +1,216 @@
+"""What only shows when all parts are seen together: what a chain reaches, and whether it could be used. Pure module."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+
+from tarsy.config.load.source import Source
+from tarsy.config.problems import Path, Problem
+from tarsy.config.resolve.agent_resolver import ExplainedAgent
+from tarsy.config.resolve.hierarchy import Level
+from tarsy.config.resolve.resolved_entries import reaches, resolved_server
+from tarsy.config.resolve.resolver import explain_chain
+from tarsy.config.schema import builtins
+from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
+from tarsy.config.schema.registries import UnknownEntryError
+from tarsy.config.schema.values import LATER
+from tarsy.config.templates import variables
+from tarsy.config.tree import listing, mapping, mapping_at
+from tarsy.domain.agent import AgentType
+
+_PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The two sources."""
+
+    tarsy: Source
+    providers: Source
+
+    def provider_problem(self, name: str, message: str, cure: str) -> Problem:
+        """Point at the provider's entry, or for a built-in one at the place that names it."""
+        entry: Path = ("llm_providers", name)
+        if self.providers.holds(entry):
+            return self.providers.problem(entry, message, cure)
+        place = next(_places_naming(self.tarsy.data, name, ()), ())
+        return self.tarsy.problem(place, message, cure)
+
+
+@dataclass(slots=True)
+class Reach:
+    """What the chains lead to: name → the first chain that does."""
+
+    agents: dict[str, str] = field(default_factory=dict[str, str])
+    servers: dict[str, str] = field(default_factory=dict[str, str])
+    providers: dict[str, str] = field(default_factory=dict[str, str])
+    explained: list[ExplainedAgent] = field(default_factory=list[ExplainedAgent])
+    needs_default_provider: bool = False
+
+    def holds(self, path: Path) -> bool:
+        """Whether the entry that `path` leads into is used; sections and chains always are."""
+        match path:
+            case ("agents", str() as name, *_):
+                return name in self.agents
+            case ("mcp_servers", str() as name, *_):
+                return name in self.servers
+            case ("llm_providers", str() as name, *_):
+                return name in self.providers
+            case _:
+                return True
+
+
+def reach_of(config: Config) -> Reach:
+    """Follow every chain. A chain that names an entry which could not be built is left out."""
+    reach = Reach()
+    # Any provider will do to see the rest; it is not counted as reached.
+    followed = with_any_model(config)
+    # The user's own chains first: a message should name something they wrote.
+    for chain_id in sorted(config.chains, key=lambda chain_id: chain_id in builtins.CHAINS):
+        try:
+            explained = explain_chain(followed, chain_id)
+        except UnknownEntryError:
+            continue
+        for agent in explained.agents:
+            _follow(reach, chain_id, agent)
+        for server in explained.chain.mcp_servers.values():
+            reach.servers.setdefault(server.name, chain_id)
+            if server.summarization.provider:
+                reach.providers.setdefault(server.summarization.provider.name, chain_id)
+    return reach
+
+
+def follow_broken_chains(reach: Reach, config: Config, data: Any) -> None:
+    """Count what the chains that could not be built name as reached, so that their mistakes hide no missing key."""
+    for chain_id, chain in mapping_at(data, "agent_chains").items():
+        if chain_id not in config.chains:
+            for name in _named_providers(chain):
+                if name in config.llm_providers:
+                    reach.providers.setdefault(name, chain_id)
+
+
+def _named_providers(data: Any) -> Iterator[str]:
+    for key, value in (mapping(data) or {}).items():
+        if key in _PROVIDER_KEYS and isinstance(value, str):
+            yield value
+        yield from _named_providers(value)
+    for value in listing(data) or ():
+        yield from _named_providers(value)
+
+
+def _follow(reach: Reach, chain_id: str, explained: ExplainedAgent) -> None:
+    reach.explained.append(explained)
+    reach.agents.setdefault(explained.agent.agent_name, chain_id)
+    if explained.levels["provider"] is Level.ENVIRONMENT:
+        reach.needs_default_provider = True
+    else:
+        reach.providers.setdefault(explained.agent.provider.name, chain_id)
+    for fallback in explained.agent.fallback_providers:
+        reach.providers.setdefault(fallback.provider.name, chain_id)
+
+
+def unreachable_models(config: Config, reach: Reach, files: Files, env: Mapping[str, str]) -> Iterator[Problem]:
+    """Providers that a chain leads to and that lack a key or another variable."""
+    for name, chain_id in reach.providers.items():
+        provider = config.llm_providers[name]
+        templates = [variable for variable in sorted(variables(provider.base_url or "")) if variable not in env]
+        for variable in (*templates, *provider.missing_variables(env)):
+            message = f'provider "{name}" is used by chain "{chain_id}", but the environment variable {variable} is not set'
+            yield files.provider_problem(name, message, f"set {variable}, or name another provider")
+
+
+def unreachable_servers(config: Config, reach: Reach, files: Files, env: Mapping[str, str]) -> tuple[list[Problem], list[Problem]]:
+    """Tool servers that a chain leads to and that lack a variable: as mistakes, and as remarks where only built-ins are concerned."""
+    mistakes: list[Problem] = []
+    remarks: list[Problem] = []
+    for name, chain_id in reach.servers.items():
+        entry: Path = ("mcp_servers", name)
+        chain: Path = ("agent_chains", chain_id)
+        in_file = files.tarsy.holds(entry)
+        told: set[str] = set()
+        for path, text in config.mcp_servers[name].transport.texts():
+            for variable in sorted(variables(text) - env.keys() - told):
+                told.add(variable)
+                message = f'MCP server "{name}" is used by chain "{chain_id}", but the environment variable {variable} is not set'
+                cure = f"set {variable}, or override the server's transport"
+                place = (*entry, "transport", *path) if in_file else chain
+                is_mistake = in_file or files.tarsy.holds(chain)
+                (mistakes if is_mistake else remarks).append(files.tarsy.problem(place, message, cure))
+    return mistakes, remarks if not files.tarsy.holds(("agent_chains",)) else []
+
+
+def unfit_backends(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:
+    """Agents and summaries that would reach a model over an SDK which does not know it."""
+    for explained in reach.explained:
+        agent = explained.agent
+        if not reaches(agent.llm_backend, agent.provider.type, agent.provider.model):
+            origins = (explained.levels["llm_backend"], explained.levels["provider"])
+            message = (
+                f'llm_backend {agent.llm_backend} (from {origins[0]}) cannot reach provider "{agent.provider.name}" '
+                f"of type {agent.provider.type} (from {origins[1]})"
+            )
+            yield files.tarsy.problem(_place_of_both(explained), message, "write llm_backend: langchain beside the provider")
+    for name in reach.servers:
+        summary = resolved_server(config, name).summarization
+        if summary.provider and summary.backend and not reaches(summary.backend, summary.provider.type, summary.provider.model):
+            message = f'llm_backend {summary.backend} cannot reach provider "{summary.provider.name}" of type {summary.provider.type}'
+            in_server: Path = ("mcp_servers", name, "summarization")
+            place = in_server if files.tarsy.holds(in_server) else ("defaults", "summarization")
+            yield files.tarsy.problem(place, message, "write llm_backend: langchain beside the provider")
+
+
+def _place_of_both(explained: ExplainedAgent) -> Path:
+    """The lowest place that both values come from, so that one mistake there is one problem however many agents it concerns."""
+    origins = {explained.levels["llm_backend"], explained.levels["provider"]}
+    if origins <= {Level.ENVIRONMENT, Level.DEFAULTS}:
+        return ("defaults", "llm_backend")
+    if origins <= {Level.ENVIRONMENT, Level.DEFAULTS, Level.AGENT}:
+        return ("agents", explained.agent.agent_name, "llm_backend")
+    if origins <= {Level.ENVIRONMENT, Level.DEFAULTS, Level.AGENT, Level.CHAIN}:
+        return explained.path[:2]
+    return explained.path
+
+
+def unanswered_default(config: Config, files: Files) -> Iterator[Problem]:
+    """The remark that alerts without a type will be refused."""
+    wanted = config.defaults.alert_type
+    if wanted not in config.chains.alert_types:
+        yield files.tarsy.problem(("defaults",), f'no chain answers the default alert type "{wanted}"', "set defaults.alert_type")
+
+
+def no_model(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:
+    """The remark that alerts will be refused until some model can be reached."""
+    if config.default_provider is None and reach.needs_default_provider:
+        yield files.providers.problem((), str(NoProviderError(vendor_variables())))
+
+
+def pointless_tools(config: Config, files: Files) -> Iterator[Problem]:
+    """The remark that tool servers were given to an agent which calls no tools."""
+    for name, agent in config.agents.items():
+        if agent.mcp_servers and agent.type is not AgentType.DEFAULT:
+            message = f"an agent of type {agent.type} calls no tools"
+            yield files.tarsy.problem(("agents", name, "mcp_servers"), message, "remove mcp_servers, or type")
+
+
+def later_keys(section: BaseModel, source: Source, path: Path = ()) -> Iterator[Problem]:
+    """One remark for each key that is set and that nothing acts on yet."""
+    for name, info in type(section).model_fields.items():
+        value: Any = getattr(section, name)
+        if info.json_schema_extra == LATER and value is not None:
+            yield source.problem((*path, name), f"{name} is accepted, not acted on yet")
+        elif isinstance(value, BaseModel):
+            yield from later_keys(value, source, (*path, name))
+        for key, entry in (mapping(value) or {}).items():
+            if isinstance(entry, BaseModel):
+                yield from later_keys(entry, source, (*path, name, key))
+
+
+def _places_naming(data: Any, name: str, path: Path) -> Iterator[Path]:
+    for key, value in (mapping(data) or {}).items():
+        if key in _PROVIDER_KEYS and value == name:
+            yield (*path, key)
+        yield from _places_naming(value, name, (*path, key))
+    for index, value in enumerate(listing(data) or ()):
+        yield from _places_naming(value, name, (*path, index))

@@ -1,0 +1,57 @@
+"""Where the configuration is looked for, and the variables it may use."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dotenv import dotenv_values
+
+from tarsy.config.problems import ConfigError, Problem
+from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE
+
+DIRECTORY_VARIABLE = "TARSY_CONFIG_DIR"
+DEFAULT_DIRECTORY = Path("config")
+
+
+def find_directory(directory: Path | None, env: Mapping[str, str]) -> Path | None:
+    """The given directory, the one that TARSY_CONFIG_DIR names, or ./config if it holds one of the files; None: built-ins alone.
+
+    Raises:
+        ConfigError: a directory was named but holds no configuration.
+    """
+    named = directory or (Path(env[DIRECTORY_VARIABLE]) if env.get(DIRECTORY_VARIABLE) else None)
+    if named is None:
+        return DEFAULT_DIRECTORY if _holds_configuration(DEFAULT_DIRECTORY) else None
+    if not named.is_dir():
+        raise ConfigError([Problem(str(named), 0, "", "there is no such directory", f"--config and {DIRECTORY_VARIABLE} name a directory")])
+    if not _holds_configuration(named):
+        raise ConfigError(
+            [Problem(str(named), 0, "", f"holds neither {TARSY_FILE} nor {PROVIDERS_FILE}", "add one of them, or name another directory")]
+        )
+    return named
+
+
+def with_dotenv(env: Mapping[str, str], directory: Path | None) -> Mapping[str, str]:
+    """Add what `.env` in the directory says, and then `.env` in the working directory; what is already set stays.
+
+    Raises:
+        ConfigError: such a file cannot be read.
+    """
+    places = [Path(".env")] if directory is None else [directory / ".env", Path(".env")]
+    known: dict[str, str] = {}
+    for place in reversed(places):
+        if place.is_file():
+            known |= _read_dotenv(place)
+    return {**known, **env}
+
+
+def _read_dotenv(place: Path) -> Mapping[str, str]:
+    try:
+        # `$` is an ordinary character in a password.
+        found = dotenv_values(place, interpolate=False)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError([Problem(str(place), 0, "", "cannot be read", "write NAME=value lines in UTF-8")]) from error
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _holds_configuration(directory: Path) -> bool:
+    return (directory / TARSY_FILE).is_file() or (directory / PROVIDERS_FILE).is_file()

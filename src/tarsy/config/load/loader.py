@@ -1,0 +1,159 @@
+"""Loading: both files over the built-ins, every check, one report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+from tarsy.config.load import checks
+from tarsy.config.load.chain_rules import duplicate_alert_types, misused_replicas, yield_alert_types
+from tarsy.config.load.checks import Files
+from tarsy.config.load.environment import find_directory, with_dotenv
+from tarsy.config.load.mistakes import validate
+from tarsy.config.load.source import Source, read_source
+from tarsy.config.load.substitution import Filled, fill_in
+from tarsy.config.load.transport_remarks import transport_remarks
+from tarsy.config.problems import ConfigError, Problem, dotted, in_order
+from tarsy.config.schema import builtins
+from tarsy.config.schema.configuration import Config, choose_default_provider
+from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
+from tarsy.config.schema.masking import GROUPS, PATTERNS
+from tarsy.config.schema.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
+from tarsy.config.schema.values import KnownNames, as_text
+from tarsy.config.tree import listing_at, mapping, mapping_at
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedConfig:
+    """The configuration, what a person should know about it, and the variables to fill its templates with."""
+
+    config: Config
+    warnings: tuple[Problem, ...]
+    # Hidden from repr: it holds the secrets.
+    env: Mapping[str, str] = field(repr=False)
+    directory: FilePath | None = None
+
+
+def load_config(directory: FilePath | None, env: Mapping[str, str]) -> LoadedConfig:
+    """Load the files of `directory` (or of the usual places) over the built-ins.
+
+    Raises:
+        ConfigError: with every problem of every file.
+    """
+    found = find_directory(directory, with_dotenv(env, None))
+    full_env = with_dotenv(env, found)
+    files = Files(_source(found, TARSY_FILE), _source(found, PROVIDERS_FILE))
+    checked = _check(files, full_env)
+    if checked.problems or checked.config is None:
+        raise ConfigError(checked.problems)
+    return LoadedConfig(checked.config, in_order(checked.warnings), full_env, found)
+
+
+@dataclass(slots=True)
+class _Checked:
+    config: Config | None = None
+    problems: list[Problem] = field(default_factory=list[Problem])
+    warnings: list[Problem] = field(default_factory=list[Problem])
+
+
+def _source(directory: FilePath | None, name: str) -> Source:
+    if directory is None or not (directory / name).exists():
+        return Source(str((directory or FilePath()) / name), {})
+    source = read_source(directory / name)
+    if source.data is not None and mapping(source.data) is None:
+        source.problems.append(source.problem((), "this file is not a mapping of keys to values"))
+    source.data = mapping(source.data) or {}
+    return source
+
+
+def _check(files: Files, env: Mapping[str, str]) -> _Checked:
+    checked = _Checked(problems=[*files.tarsy.problems, *files.providers.problems])
+    tarsy = fill_in(_over_builtins(files.tarsy.data), env)
+    providers = fill_in(_merged(files.providers.data, "llm_providers", builtins.LLM_PROVIDERS), env)
+    yield_alert_types(tarsy.data, files.tarsy)
+    checked.problems += [*duplicate_alert_types(tarsy.data, files.tarsy), *misused_replicas(tarsy.data, files.tarsy)]
+    names = _names(tarsy.data, providers.data)
+    document, mistakes = validate(TarsyDocument, files.tarsy, tarsy.data, names)
+    models, model_mistakes = validate(ProvidersDocument, files.providers, providers.data, names)
+    checked.problems += [
+        *mistakes,
+        *model_mistakes,
+        *_misplaced_session_ids(files.tarsy, tarsy),
+        *_misplaced_session_ids(files.providers, providers),
+    ]
+    if document is not None and models is not None:
+        checked.config = _config(document, models, env)
+        _check_together(checked, checked.config, files, (tarsy, providers), env)
+        checked.warnings += [*checks.later_keys(document, files.tarsy), *transport_remarks(document.mcp_servers, files.tarsy)]
+    return checked
+
+
+def _check_together(checked: _Checked, config: Config, files: Files, filled: tuple[Filled, Filled], env: Mapping[str, str]) -> None:
+    reach = checks.reach_of(config)
+    checks.follow_broken_chains(reach, config, files.tarsy.data)
+    mistakes, remarks = checks.unreachable_servers(config, reach, files, env)
+    checked.problems += [*checks.unreachable_models(config, reach, files, env), *mistakes, *checks.unfit_backends(config, reach, files)]
+    checked.warnings += [
+        *remarks,
+        *checks.no_model(config, reach, files),
+        *checks.unanswered_default(config, files),
+        *checks.pointless_tools(config, files),
+    ]
+    # What else is wrong with such a value is wrong with its template, not with what it will be.
+    mistaken = {(problem.file, problem.path) for problem in checked.problems}
+    wanting = [
+        source.problem(path, f"the environment variable {variable} is not set", f"set {variable}")
+        for source, part in zip((files.tarsy, files.providers), filled, strict=True)
+        for path, variable in part.missing
+        if reach.holds(path) or (source.file, dotted(path)) in mistaken
+    ]
+    places = {(problem.file, problem.path) for problem in wanting}
+    checked.problems = [*wanting, *(problem for problem in checked.problems if (problem.file, problem.path) not in places)]
+
+
+def _misplaced_session_ids(source: Source, filled: Filled) -> list[Problem]:
+    cure = "use it in an MCP server's custom_headers or session_cleanup_url"
+    return [source.problem(path, "{{.SESSION_ID}} is known only while a session runs", cure) for path in filled.session_ids]
+
+
+def _over_builtins(data: dict[str, Any]) -> dict[str, Any]:
+    data = _merged(data, "mcp_servers", builtins.MCP_SERVERS)
+    data = _merged(data, "agents", builtins.AGENTS)
+    return _merged(data, "agent_chains", builtins.CHAINS)
+
+
+def _merged(data: dict[str, Any], key: str, below: Mapping[str, Any]) -> dict[str, Any]:
+    if data.get(key) is not None and mapping(data[key]) is None:
+        return data
+    own = mapping_at(data, key)
+    return {**data, key: {**below, **{name: builtins.over_builtin(below.get(name), entry) for name, entry in own.items()}}}
+
+
+def _names(tarsy: dict[str, Any], providers: dict[str, Any]) -> KnownNames:
+    # Built-ins again: a section that is no mapping could not be laid over them.
+    chains = {**builtins.CHAINS, **mapping_at(tarsy, "agent_chains")}
+    return KnownNames(
+        providers=_types({**builtins.LLM_PROVIDERS, **mapping_at(providers, "llm_providers")}),
+        agents=_types({**builtins.AGENTS, **mapping_at(tarsy, "agents")}),
+        servers={*builtins.MCP_SERVERS, *mapping_at(tarsy, "mcp_servers")},
+        alert_types={as_text(name) for chain in chains.values() for name in listing_at(chain, "alert_types")},
+        patterns=PATTERNS,
+        pattern_groups=GROUPS,
+    )
+
+
+def _types(entries: Mapping[str, Any]) -> Mapping[str, str]:
+    return {name: str((mapping(entry) or {}).get("type", "default")) for name, entry in entries.items()}
+
+
+def _config(document: TarsyDocument, models: ProvidersDocument, env: Mapping[str, str]) -> Config:
+    return Config(
+        system=document.system,
+        defaults=document.defaults,
+        queue=document.queue,
+        mcp_servers=MCPServerRegistry(document.mcp_servers),
+        agents=AgentRegistry(document.agents),
+        chains=ChainRegistry(document.agent_chains),
+        llm_providers=LLMProviderRegistry(models.llm_providers),
+        default_provider=choose_default_provider(models.llm_providers, env),
+    )

@@ -1,0 +1,150 @@
+"""From what pydantic found to what a person can act on; and what is left of a document when its mistakes are taken out. Pure module."""
+
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from tarsy.config.load import retired
+from tarsy.config.load.source import Source
+from tarsy.config.problems import Path, Problem, did_you_mean
+from tarsy.config.schema.values import KnownNames, Section
+
+Document = TypeVar("Document", bound=Section)
+
+_KINDS = {
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+
+def validate(model: type[Document], source: Source, data: Any, names: KnownNames) -> tuple[Document | None, list[Problem]]:
+    """Build the document and list every mistake. With mistakes, what could be built without them is returned for further checks."""
+    try:
+        return model.model_validate(data, context=names), []
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+    problems = [_problem(model, source, details) for details in found if not _follows_from_others(details)]
+    return _salvage(model, deepcopy(data), found, names), problems
+
+
+def _follows_from_others(details: ErrorDetails) -> bool:
+    """Whether a list only counts as empty because each of its items has a mistake of its own."""
+    return details["type"] == "too_short" and bool(details["input"])
+
+
+def _salvage(model: type[Document], data: Any, found: Sequence[ErrorDetails], names: KnownNames) -> Document | None:
+    # Every round takes something out, so this ends; a mistake in a leaf can take its whole entry along.
+    while isinstance(data, dict) and found and all(details["loc"] for details in found):
+        for loc in sorted({_faulty_part(data, details) for details in found}, key=_last_first, reverse=True):
+            _take_out(data, loc)
+        try:
+            return model.model_validate(data, context=names)
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+    return None
+
+
+def _last_first(path: Path) -> tuple[tuple[int, str], ...]:
+    return tuple((part, "") if isinstance(part, int) else (0, part) for part in path)
+
+
+def _faulty_part(data: Any, details: ErrorDetails) -> Path:
+    """The part to take out: the value itself, or what lacks it."""
+    loc = details["loc"]
+    for length in range(len(loc)):
+        try:
+            data = data[loc[length]]
+        except (KeyError, IndexError, TypeError):
+            return loc[: length or 1]
+    return loc
+
+
+def _take_out(data: Any, path: Path) -> None:
+    for part in path[:-1]:
+        data = data[part]
+    del data[path[-1]]
+
+
+def _problem(model: type[Section], source: Source, details: ErrorDetails) -> Problem:
+    path = details["loc"]
+    message, cure = _words(model, path, details)
+    return source.problem(path, message, cure)
+
+
+def _words(model: type[Section], path: Path, details: ErrorDetails) -> tuple[str, str]:
+    context, value = details.get("ctx", {}), details["input"]
+    message, cure = details["msg"], ""
+    match details["type"]:
+        case "refused":
+            message, cure = context["message"], context["cure"]
+        case "extra_forbidden":
+            message, cure = _unknown_key(model, path, value)
+        case "missing":
+            message = f"{path[-1]} is missing"
+        case "enum":
+            message, cure = f"{_shown(path, value)} is not one of {context['expected']}", _near(value, context["expected"])
+        case "too_short":
+            message = "this list must not be empty"
+        case "greater_than_equal":
+            message, cure = f"{value} is too small", f"the least is {context['ge']}"
+        case "less_than_equal":
+            message, cure = f"{value} is too large", f"the most is {context['le']}"
+        case kind if kind in _KINDS:
+            message = f"{_shown(path, value)} is not {_KINDS[kind]}"
+        case _:
+            pass
+    return message, cure
+
+
+def _unknown_key(model: type[Section], path: Path, value: object) -> tuple[str, str]:
+    key = str(path[-1])
+    section = section_at(model, path[:-1])
+    known = section.model_fields if section else {}
+    if key == retired.ITERATION_STRATEGY:
+        return f"iteration_strategy: {value} is no longer a key", retired.cure(value, known)
+    return f'unknown key "{key}"', did_you_mean(key, known)
+
+
+def _near(value: object, expected: str) -> str:
+    options = [option.strip(" '") for option in expected.replace(" or ", ",").split(",")]
+    guess = did_you_mean(str(value), options)
+    return guess if guess.startswith("did you mean") else ""
+
+
+def _shown(path: Path, value: object) -> str:
+    # What is written into a transport or an address may be a secret.
+    if isinstance(value, str | int | float) and not {"transport", "base_url"} & set(path):
+        return f'"{value}"' if isinstance(value, str) else str(value)
+    return "this"
+
+
+def section_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
+    """The model that describes what stands at `path`."""
+    here: Any = model
+    for part in path:
+        if isinstance(here, type) and issubclass(here, BaseModel):
+            field = here.model_fields.get(str(part))
+            here = field.annotation if field else None
+        else:
+            here = get_args(here)[0 if isinstance(part, int) else -1] if get_args(here) else None
+        here = _without_none(here)
+    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+
+
+def _without_none(annotation: Any) -> Any:
+    options: Iterable[Any] = [option for option in get_args(annotation) if option is not type(None)]
+    return next(iter(options)) if type(None) in get_args(annotation) else _without_annotated(annotation)
+
+
+def _without_annotated(annotation: Any) -> Any:
+    return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation

@@ -1,0 +1,1 @@
+"""From the configuration to what one session runs with."""

@@ -1,0 +1,131 @@
+"""One agent in one place of a chain: every field from the highest level that sets it. Pure module."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from tarsy.config.problems import Path
+from tarsy.config.resolve.hierarchy import BUILT_IN, Layer, Level, highest
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedFallback
+from tarsy.config.resolve.resolved_entries import fitting_backend, reaches, resolved_provider
+from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
+from tarsy.config.schema.providers import FallbackConfig
+from tarsy.config.schema.selection import McpSelection
+from tarsy.domain.agent import AgentType, LLMBackend
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPlace:
+    """Where an agent stands and what the levels above its definition say about it."""
+
+    title: str
+    path: Path
+    name: str
+    layers: tuple[Layer, ...]
+    # A block for synthesis, summary or scoring makes its agent one of that type.
+    kind: AgentType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedAgent:
+    """A resolved agent, and for each of its fields the level it came from."""
+
+    title: str
+    path: Path
+    agent: ResolvedAgentConfig
+    levels: Mapping[str, Level]
+
+
+@dataclass(slots=True)
+class _Choice:
+    layers: tuple[Layer, ...]
+    levels: dict[str, Level] = field(default_factory=dict[str, Level])
+
+    def take(self, name: str, of: Callable[[Layer], Value | None]) -> Value:
+        found = highest(self.layers, of)
+        if found is None:
+            raise LookupError(f"no level sets {name}")
+        self.levels[name] = found[1]
+        return found[0]
+
+
+def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | None = None) -> ExplainedAgent:
+    """Raises:
+    NoProviderError: no level names a provider and no vendor's key was in the environment.
+    """
+    definition = config.agents[place.name]
+    kind = place.kind or definition.type
+    choice = _Choice(_layers(config, place, selection, has_tools=kind is AgentType.DEFAULT))
+    if not any(layer.llm_provider for layer in choice.layers):
+        raise NoProviderError(vendor_variables())
+    provider_name = choice.take("provider", lambda layer: layer.llm_provider)
+    provider = config.llm_providers[provider_name]
+    native_tools = {**definition.native_tools.as_switches(), **_selected_native_tools(selection)}
+    backend = choice.take("llm_backend", lambda layer: layer.llm_backend)
+    if kind is AgentType.EXEC_SUMMARY and not reaches(backend, provider.type, provider.model):
+        # The summary's provider has no key for a backend beside it: a mismatch could not be put right in the file.
+        backend = fitting_backend(backend, provider)
+        choice.levels["llm_backend"] = choice.levels["provider"]
+    resolved = resolved_provider(provider_name, provider, native_tools)
+    servers = choice.take("mcp_servers", lambda layer: layer.mcp_servers)
+    agent = ResolvedAgentConfig(
+        agent_name=place.name,
+        type=kind,
+        llm_backend=backend,
+        tool_calling=choice.take("tool_calling", lambda layer: layer.tool_calling),
+        provider=resolved,
+        fallback_providers=_fallbacks(
+            config, choice.take("fallback_providers", lambda layer: layer.fallback_providers), backend, native_tools
+        ),
+        max_iterations=choice.take("max_iterations", lambda layer: layer.max_iterations),
+        iteration_timeout=choice.take("iteration_timeout", lambda layer: layer.iteration_timeout),
+        llm_call_timeout=choice.take("llm_call_timeout", lambda layer: layer.llm_call_timeout),
+        tool_call_timeout=choice.take("tool_call_timeout", lambda layer: layer.tool_call_timeout),
+        mcp_servers=servers,
+        tool_filters=_tool_filters(selection, servers),
+        native_tools=resolved.native_tools,
+        custom_instructions=definition.custom_instructions,
+        description=definition.description,
+    )
+    return ExplainedAgent(place.title, place.path, agent, choice.levels)
+
+
+def _layers(config: Config, place: AgentPlace, selection: McpSelection | None, *, has_tools: bool) -> tuple[Layer, ...]:
+    below = (
+        BUILT_IN,
+        Layer(level=Level.ENVIRONMENT, llm_provider=config.default_provider),
+        Layer.of(Level.DEFAULTS, config.defaults),
+        Layer.of(Level.AGENT, config.agents[place.name]),
+    )
+    layers = (*below, *place.layers)
+    if not has_tools:
+        return tuple(replace(layer, mcp_servers=None if layer.level is not Level.BUILT_IN else ()) for layer in layers)
+    if selection:
+        layers = (*layers, Layer(level=Level.ALERT, mcp_servers=tuple(server.name for server in selection.servers)))
+    return layers
+
+
+def _fallbacks(
+    config: Config, entries: tuple[FallbackConfig, ...], backend: LLMBackend, native_tools: Mapping[str, bool]
+) -> tuple[ResolvedFallback, ...]:
+    return tuple(
+        ResolvedFallback(
+            provider=resolved_provider(entry.provider, config.llm_providers[entry.provider], native_tools),
+            backend=entry.backend or fitting_backend(backend, config.llm_providers[entry.provider]),
+        )
+        for entry in entries
+    )
+
+
+def _selected_native_tools(selection: McpSelection | None) -> Mapping[str, bool]:
+    if selection is None or selection.native_tools is None:
+        return {}
+    return {name: value for name, value in selection.native_tools.model_dump().items() if value is not None}
+
+
+def _tool_filters(selection: McpSelection | None, servers: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    if selection is None:
+        return {}
+    return {server.name: server.tools for server in selection.servers if server.tools is not None and server.name in servers}

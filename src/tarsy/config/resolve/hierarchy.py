@@ -1,0 +1,76 @@
+"""The levels of the hierarchy, and the one rule that decides between them. Pure module."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self, TypeVar
+
+from tarsy.config.schema.providers import FallbackConfig
+from tarsy.config.schema.values import Section
+from tarsy.domain.agent import LLMBackend, ToolCalling
+
+Value = TypeVar("Value")
+
+
+class Level(StrEnum):
+    """Where a value came from, from low to high."""
+
+    BUILT_IN = "built-in"
+    ENVIRONMENT = "environment"
+    DEFAULTS = "defaults"
+    AGENT = "agent"
+    CHAIN = "chain"
+    # Not written anywhere: chat has the servers that the chain's stages have.
+    STAGES = "stages of the chain"
+    STAGE = "stage"
+    STAGE_AGENT = "stage agent"
+    DEFAULTS_SCORING = "defaults.scoring"
+    SCORING = "chain scoring"
+    CHAT = "chain chat"
+    SYNTHESIS = "stage synthesis"
+    EXECUTIVE_SUMMARY = "chain executive_summary_provider"
+    ALERT = "alert"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """What one level sets. None: it says nothing."""
+
+    level: Level
+    llm_backend: LLMBackend | None = None
+    tool_calling: ToolCalling | None = None
+    llm_provider: str | None = None
+    max_iterations: int | None = None
+    iteration_timeout: float | None = None
+    llm_call_timeout: float | None = None
+    tool_call_timeout: float | None = None
+    mcp_servers: tuple[str, ...] | None = None
+    fallback_providers: tuple[FallbackConfig, ...] | None = None
+
+    @classmethod
+    def of(cls, level: Level, section: Section) -> Self:
+        """Take from a section those keys of the hierarchy that it has."""
+        names = cls.__dataclass_fields__.keys() & type(section).model_fields.keys()
+        return cls(level=level, **{name: getattr(section, name) for name in names})
+
+
+BUILT_IN = Layer(
+    level=Level.BUILT_IN,
+    llm_backend=LLMBackend.LANGCHAIN,
+    tool_calling=ToolCalling.NATIVE,
+    max_iterations=20,
+    iteration_timeout=120.0,
+    llm_call_timeout=100.0,
+    tool_call_timeout=60.0,
+    mcp_servers=(),
+    fallback_providers=(),
+)
+
+
+def highest(layers: Sequence[Layer], field: Callable[[Layer], Value | None]) -> tuple[Value, Level] | None:
+    """The value of the highest level that sets the field; `layers` go from low to high."""
+    for layer in reversed(layers):
+        value = field(layer)
+        if value is not None:
+            return value, layer.level
+    return None

@@ -1,0 +1,89 @@
+"""Providers and tool servers in the form that is stored with a session. Pure module."""
+
+from collections.abc import Mapping
+
+from tarsy.config.resolve.context_windows import context_window
+from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedProvider, ResolvedSummarization, ResolvedTransport
+from tarsy.config.schema.configuration import Config
+from tarsy.config.schema.providers import NOT_NATIVE, LLMProviderConfig
+from tarsy.domain.agent import LLMBackend, ProviderType
+
+
+def reaches(backend: LLMBackend, kind: ProviderType, model: str | None) -> bool:
+    """Whether the backend's SDK knows the model. Vertex AI also has other vendors' models; a recording plays on any path."""
+    if backend is LLMBackend.LANGCHAIN:
+        return True
+    return kind not in NOT_NATIVE and not (kind is ProviderType.VERTEXAI and "claude" in (model or ""))
+
+
+def fitting_backend(wanted: LLMBackend, provider: LLMProviderConfig) -> LLMBackend:
+    """`wanted`, or `langchain` where the provider has nothing else."""
+    return wanted if reaches(wanted, provider.type, provider.model) else LLMBackend.LANGCHAIN
+
+
+def resolved_provider(name: str, provider: LLMProviderConfig, native_tools: Mapping[str, bool] | None = None) -> ResolvedProvider:
+    """A provider with the agent's or alert's native tools laid over its own."""
+    model = provider.model or "recording"
+    return ResolvedProvider(
+        name=name,
+        type=provider.type,
+        model=model,
+        api_key_env=provider.api_key_env,
+        credentials_env=provider.credentials_env,
+        project_env=provider.project_env,
+        location_env=provider.location_env,
+        base_url=provider.base_url,
+        native_tools={**provider.native_tools.as_switches(), **(native_tools or {})},
+        first_chunk_timeout=provider.first_chunk_timeout,
+        stall_timeout=provider.stall_timeout,
+        max_tool_result_tokens=provider.max_tool_result_tokens,
+        context_window=provider.context_window or context_window(model),
+        recording=provider.recording,
+    )
+
+
+def resolved_server(config: Config, name: str) -> ResolvedMcpServer:
+    """A tool server; its strings are still templates."""
+    server = config.mcp_servers[name]
+    transport, masking = server.transport, server.data_masking
+    return ResolvedMcpServer(
+        name=name,
+        transport=ResolvedTransport(
+            type=transport.type.value,
+            command=transport.command,
+            args=transport.args,
+            env=transport.env,
+            url=transport.url,
+            bearer_token=transport.bearer_token,
+            verify_ssl=transport.verify_ssl,
+            timeout=transport.timeout,
+            custom_headers=transport.custom_headers,
+            session_cleanup_url=transport.session_cleanup_url,
+            shared_connection=transport.shared_connection,
+        ),
+        instructions=server.instructions,
+        tools=server.tools,
+        masking=ResolvedMasking(
+            enabled=masking.enabled,
+            pattern_groups=masking.pattern_groups,
+            patterns=masking.patterns,
+            custom_patterns=tuple((custom.pattern, custom.replacement) for custom in masking.custom_patterns),
+        ),
+        summarization=_summarization(config, name),
+    )
+
+
+def _summarization(config: Config, server_name: str) -> ResolvedSummarization:
+    own, common = config.mcp_servers[server_name].summarization, config.defaults.summarization
+    provider_name = own.llm_provider or common.llm_provider
+    provider = config.llm_providers[provider_name] if provider_name else None
+    backend = own.llm_backend or common.llm_backend
+    if provider and backend is None:
+        backend = fitting_backend(config.defaults.llm_backend or LLMBackend.LANGCHAIN, provider)
+    return ResolvedSummarization(
+        enabled=own.enabled,
+        size_threshold_tokens=own.size_threshold_tokens,
+        summary_max_token_limit=own.summary_max_token_limit,
+        provider=resolved_provider(provider_name, provider) if provider_name and provider else None,
+        backend=backend,
+    )

@@ -1,0 +1,132 @@
+"""From the configuration to what one session runs with. Pure module.
+
+low → high: built-in, defaults, agent definition, chain, stage, stage agent, the alert's own selection. The blocks for chat,
+synthesis and scoring stand above the chain (and stage) they belong to.
+"""
+
+from dataclasses import dataclass, field
+
+from tarsy.config.problems import Path
+from tarsy.config.resolve.agent_resolver import AgentPlace, ExplainedAgent, resolve_agent
+from tarsy.config.resolve.hierarchy import Layer, Level
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedStage
+from tarsy.config.resolve.resolved_entries import resolved_server
+from tarsy.config.schema.chains import ChainConfig, StageConfig
+from tarsy.config.schema.configuration import Config
+from tarsy.config.schema.selection import McpSelection, SelectionError, check_selection
+from tarsy.domain.agent import AgentType
+from tarsy.domain.stage import ParallelType, SuccessPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedChain:
+    """A resolved chain, and where each of its agents' fields came from: stage by stage, then summary, chat, scoring. Replicas stand once."""
+
+    chain: ResolvedChain
+    agents: tuple[ExplainedAgent, ...]
+
+
+def resolve_chain(config: Config, chain_id: str, mcp_selection: McpSelection | None = None) -> ResolvedChain:
+    """Everything a session needs from the configuration, to be stored with it.
+
+    Raises:
+        UnknownEntryError: there is no such chain.
+        NoProviderError: no level names a provider and no vendor's key was in the environment.
+        SelectionError: the alert's selection cannot be met.
+    """
+    return explain_chain(config, chain_id, mcp_selection).chain
+
+
+def explain_chain(config: Config, chain_id: str, mcp_selection: McpSelection | None = None) -> ExplainedChain:
+    """As `resolve_chain`, and say for each field of each agent which level it came from."""
+    chain = config.chains[chain_id]
+    if mcp_selection and (problems := check_selection(config, mcp_selection)):
+        raise SelectionError(problems)
+    return _ChainResolver(config, chain_id, chain, mcp_selection).run()
+
+
+@dataclass(slots=True)
+class _ChainResolver:
+    config: Config
+    chain_id: str
+    chain: ChainConfig
+    selection: McpSelection | None
+    explained: list[ExplainedAgent] = field(default_factory=list[ExplainedAgent])
+
+    def run(self) -> ExplainedChain:
+        stages = tuple(self._stage(index, stage) for index, stage in enumerate(self.chain.stages))
+        summary = self._executive_summary()
+        chat = self._chat(stages) if self.chain.chat.enabled else None
+        scoring = self._scoring()
+        servers = sorted({name for explained in self.explained for name in explained.agent.mcp_servers})
+        resolved = ResolvedChain(
+            chain_id=self.chain_id,
+            stages=stages,
+            executive_summary=summary,
+            chat=chat,
+            scoring=scoring,
+            mcp_servers={name: resolved_server(self.config, name) for name in servers},
+            default_runbook=self.config.defaults.runbook,
+            session_timeout=self.config.queue.session_timeout,
+        )
+        return ExplainedChain(resolved, tuple(self.explained))
+
+    def _agent(self, title: str, path: Path, name: str, *layers: Layer, kind: AgentType | None = None) -> ResolvedAgentConfig:
+        chain_path: Path = ("agent_chains", self.chain_id)
+        above = (Layer.of(Level.CHAIN, self.chain), *layers)
+        place = AgentPlace(title=title, path=(*chain_path, *path), name=name, layers=above, kind=kind)
+        explained = resolve_agent(self.config, place, self.selection)
+        self.explained.append(explained)
+        return explained.agent
+
+    def _stage(self, index: int, stage: StageConfig) -> ResolvedStage:
+        path: Path = ("stages", index)
+        own = Layer.of(Level.STAGE, stage)
+        agents = tuple(
+            self._agent(f"{stage.name} / {entry.name}", (*path, "agents", number), entry.name, own, Layer.of(Level.STAGE_AGENT, entry))
+            for number, entry in enumerate(stage.agents)
+        )
+        parallel = _parallel_type(stage)
+        if parallel is ParallelType.REPLICA:
+            agents = tuple(
+                agents[0].model_copy(update={"agent_name": f"{agents[0].agent_name}-{number + 1}"}) for number in range(stage.replicas)
+            )
+        synthesis = None
+        if parallel:
+            layers = (own, Layer.of(Level.SYNTHESIS, stage.synthesis))
+            synthesis = self._agent(
+                f"{stage.name} / synthesis", (*path, "synthesis"), stage.synthesis.agent, *layers, kind=AgentType.SYNTHESIS
+            )
+        return ResolvedStage(
+            name=stage.name,
+            agents=agents,
+            parallel_type=parallel,
+            success_policy=stage.success_policy or self.config.defaults.success_policy or SuccessPolicy.ANY,
+            synthesis=synthesis,
+        )
+
+    def _executive_summary(self) -> ResolvedAgentConfig:
+        own = Layer(level=Level.EXECUTIVE_SUMMARY, llm_provider=self.chain.executive_summary_provider)
+        return self._agent("executive summary", ("executive_summary_provider",), "ExecSummaryAgent", own, kind=AgentType.EXEC_SUMMARY)
+
+    def _chat(self, stages: tuple[ResolvedStage, ...]) -> ResolvedAgentConfig:
+        chat = self.chain.chat
+        layers = [Layer.of(Level.CHAT, chat)]
+        if self.config.agents[chat.agent].mcp_servers is None:
+            servers = tuple(dict.fromkeys(name for stage in stages for agent in stage.agents for name in agent.mcp_servers))
+            layers.insert(0, Layer(level=Level.STAGES, mcp_servers=servers))
+        return self._agent("chat", ("chat",), chat.agent, *layers)
+
+    def _scoring(self) -> ResolvedAgentConfig | None:
+        common, own = self.config.defaults.scoring, self.chain.scoring
+        enabled = common.enabled if own.enabled is None else own.enabled
+        if not enabled:
+            return None
+        layers = (Layer.of(Level.DEFAULTS_SCORING, common), Layer.of(Level.SCORING, own))
+        return self._agent("scoring", ("scoring",), own.agent or common.agent or "ScoringAgent", *layers, kind=AgentType.SCORING)
+
+
+def _parallel_type(stage: StageConfig) -> ParallelType | None:
+    if stage.replicas > 1:
+        return ParallelType.REPLICA
+    return ParallelType.MULTI_AGENT if len(stage.agents) > 1 else None

@@ -1,0 +1,51 @@
+"""The `agent_chains` entries: which agents look at an alert, in which order."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey, ServersKey
+from tarsy.config.schema.values import AgentName, ChatAgentName, Count, Name, ProviderName, StageAgentName, Switch, Text, later
+from tarsy.domain.stage import SuccessPolicy
+
+
+class StageAgentConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey):
+    name: StageAgentName = Field(description="Name of an entry of `agents`, or of a built-in agent.")
+
+
+class SynthesisConfig(ProviderKey, BackendKeys):
+    agent: AgentName = Field(default="SynthesisAgent", description="Who brings the parallel analyses together.")
+
+
+class StageConfig(LimitKeys, ServersKey, FallbackKey):
+    name: Name = Field(description="For people, and for the context of later stages.")
+    agents: tuple[StageAgentConfig, ...] = Field(
+        min_length=1, description="They run at the same time; their analyses are then synthesised."
+    )
+    replicas: Count = Field(default=1, description="Run the one agent of this stage several times.")
+    success_policy: SuccessPolicy | None = Field(
+        default=None, description="`any`: one success is enough; `all`: every agent has to succeed."
+    )
+    synthesis: SynthesisConfig = Field(default=SynthesisConfig(), description="How several analyses become one.")
+
+
+class ChatConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey):
+    enabled: Switch = Field(default=True, description="Allow questions after the investigation.")
+    agent: ChatAgentName = Field(default="ChatAgent", description="Who answers.")
+
+
+class ScoringConfig(ProviderKey, BackendKeys):
+    enabled: Switch | None = Field(default=None, description="Judge finished sessions; unset: no.")
+    agent: AgentName | None = Field(default=None, description="Who judges; unset: ScoringAgent.")
+
+
+class ChainConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey):
+    alert_types: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
+        description="The alerts this chain answers; a type belongs to one chain only."
+    )
+    description: Text = Field(default="", description="For people.")
+    stages: Annotated[tuple[StageConfig, ...], Field(min_length=1)] = Field(description="They run one after the other.")
+    executive_summary_provider: ProviderName | None = Field(default=None, description="Unset: the chain's provider.")
+    chat: ChatConfig = Field(default=ChatConfig(), description="Questions after the investigation.")
+    scoring: ScoringConfig = Field(default=ScoringConfig(), description="Judging the finished investigation.")
+    sub_agents: tuple[Any, ...] | None = later("Agents that an orchestrator may call.")

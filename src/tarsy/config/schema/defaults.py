@@ -1,0 +1,32 @@
+"""The `defaults` section: what holds where nothing more specific is said."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey
+from tarsy.config.schema.chains import ScoringConfig
+from tarsy.config.schema.values import AlertTypeName, Backend, PatternGroupName, ProviderName, Section, Switch, Text, later
+from tarsy.domain.stage import SuccessPolicy
+
+
+class AlertMaskingConfig(Section):
+    enabled: Switch = Field(default=True, description="Hide secrets in alerts before they are stored.")
+    pattern_group: PatternGroupName = Field(default="security", description="Which ones.")
+
+
+class SummarizationDefaults(Section):
+    llm_provider: ProviderName | None = Field(default=None, description="Who shortens large tool results; unset: the agent's own provider.")
+    llm_backend: Backend | None = Field(default=None, description="Unset: as for the provider.")
+
+
+class DefaultsConfig(ProviderKey, BackendKeys, LimitKeys, FallbackKey):
+    success_policy: SuccessPolicy | None = Field(default=None, description="For parallel stages: `any` (unset) or `all`.")
+    alert_type: AlertTypeName = Field(default="kubernetes", description="The type of an alert that names none.")
+    runbook: Text = Field(default="", description="Runbook text for alerts that bring none.")
+    alert_masking: AlertMaskingConfig = Field(default=AlertMaskingConfig(), description="Secrets in alerts.")
+    scoring: ScoringConfig = Field(default=ScoringConfig(), description="Judging finished investigations, for every chain.")
+    summarization: SummarizationDefaults = Field(default=SummarizationDefaults(), description="Shortening large tool results.")
+    memory: Mapping[str, Any] | None = later("What agents remember between sessions.")
+    orchestrator: Mapping[str, Any] | None = later("Settings of orchestrating agents.")

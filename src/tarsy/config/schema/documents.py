@@ -1,0 +1,34 @@
+"""The two files as wholes."""
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from tarsy.config.schema.agents import AgentConfig
+from tarsy.config.schema.chains import ChainConfig
+from tarsy.config.schema.defaults import DefaultsConfig
+from tarsy.config.schema.mcp_servers import MCPServerConfig
+from tarsy.config.schema.providers import LLMProviderConfig
+from tarsy.config.schema.queue import QueueConfig
+from tarsy.config.schema.system import SystemConfig
+from tarsy.config.schema.values import Section
+
+TARSY_FILE = "tarsy.yaml"
+PROVIDERS_FILE = "llm-providers.yaml"
+
+
+class TarsyDocument(Section):
+    """`tarsy.yaml`: everything but the models."""
+
+    system: SystemConfig = Field(default=SystemConfig(), description="The installation's surroundings.")
+    defaults: DefaultsConfig = Field(default=DefaultsConfig(), description="What holds where nothing more specific is said.")
+    queue: QueueConfig = Field(default=QueueConfig(), description="How many sessions run, and when one counts as abandoned.")
+    mcp_servers: Mapping[str, MCPServerConfig] = Field(default={}, description="Tool servers by name.")
+    agents: Mapping[str, AgentConfig] = Field(default={}, description="Agents by name.")
+    agent_chains: Mapping[str, ChainConfig] = Field(default={}, description="Chains by id.")
+
+
+class ProvidersDocument(Section):
+    """`llm-providers.yaml`: the models."""
+
+    llm_providers: Mapping[str, LLMProviderConfig] = Field(default={}, description="Models and the way to reach them, by name.")

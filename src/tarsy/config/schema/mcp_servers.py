@@ -1,0 +1,155 @@
+"""The `mcp_servers` entries: tool servers, what they may show and how much of it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from tarsy.config.schema.values import (
+    Backend,
+    Count,
+    Duration,
+    Name,
+    PatternGroupName,
+    PatternName,
+    ProviderName,
+    Section,
+    Switch,
+    Text,
+    WebAddress,
+    refuse,
+)
+from tarsy.config.templates import names_session
+
+
+class TransportType(StrEnum):
+    STDIO = "stdio"
+    HTTP = "http"
+    SSE = "sse"
+
+
+def _without_session(value: str) -> str:
+    if names_session(value):
+        raise refuse("{{.SESSION_ID}} is known only while a session runs", "use it in custom_headers or session_cleanup_url")
+    return value
+
+
+PlainText = Annotated[Text, AfterValidator(_without_session)]
+
+
+class TransportConfig(Section):
+    type: TransportType = Field(description="`stdio` starts a program, `http` is streamable HTTP, `sse` the older HTTP transport.")
+    command: PlainText | None = Field(default=None, validate_default=True, description="stdio: the program.")
+    args: tuple[PlainText, ...] = Field(default=(), description="stdio: its arguments.")
+    env: Mapping[str, PlainText] = Field(
+        default={}, description="stdio: its environment, besides PATH, HOME and LANG. Nothing else of ours is passed on."
+    )
+    url: Annotated[WebAddress, AfterValidator(_without_session)] | None = Field(
+        default=None, validate_default=True, description="http, sse: the address."
+    )
+    bearer_token: PlainText | None = Field(default=None, description="http, sse: sent as `Authorization: Bearer`.")
+    verify_ssl: Switch = Field(default=True, description="http, sse: check the server's certificate.")
+    timeout: Duration | None = Field(default=None, description="http, sse: longest wait for a response.")
+    custom_headers: Mapping[str, Text] = Field(default={}, description="http, sse: further headers; may hold `{{.SESSION_ID}}`.")
+    session_cleanup_url: WebAddress | None = Field(
+        default=None, description="http, sse: gets a DELETE when an agent is done; may hold `{{.SESSION_ID}}`."
+    )
+    shared_connection: Switch = Field(
+        default=False,
+        description="http, sse: all agents of a process use one connection, instead of each its own; "
+        "not together with `{{.SESSION_ID}}` or `session_cleanup_url`.",
+    )
+
+    @field_validator("command")
+    @classmethod
+    def _stdio_has_a_command(cls, command: str | None, info: ValidationInfo) -> str | None:
+        if command is None and info.data.get("type") is TransportType.STDIO:
+            raise refuse("command is missing", "a stdio server is started by a command")
+        return command
+
+    @field_validator("url")
+    @classmethod
+    def _remote_has_a_url(cls, url: str | None, info: ValidationInfo) -> str | None:
+        kind = info.data.get("type")
+        if url is None and kind in {TransportType.HTTP, TransportType.SSE}:
+            raise refuse("url is missing", f"an {kind} server is reached by its address")
+        return url
+
+    @field_validator("command", "args", "env")
+    @classmethod
+    def _only_for_stdio(cls, value: Any, info: ValidationInfo) -> Any:
+        kind = info.data.get("type")
+        if value and kind in {TransportType.HTTP, TransportType.SSE}:
+            raise refuse(f"{info.field_name} has no meaning for type {kind}", "write type: stdio, or remove it")
+        return value
+
+    @field_validator("url", "bearer_token", "custom_headers", "session_cleanup_url", "timeout", "shared_connection")
+    @classmethod
+    def _only_for_remote(cls, value: Any, info: ValidationInfo) -> Any:
+        if value and info.data.get("type") is TransportType.STDIO:
+            raise refuse(f"{info.field_name} has no meaning for type stdio", "write type: http, or remove it")
+        return value
+
+    @field_validator("shared_connection")
+    @classmethod
+    def _shared_by_those_nobody_tells_apart(cls, shared: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - a validator's signature
+        headers: Mapping[str, str] = info.data.get("custom_headers") or {}
+        if shared and any(names_session(value) for value in headers.values()):
+            raise refuse("a shared connection cannot send {{.SESSION_ID}}", "remove it from custom_headers, or remove shared_connection")
+        if shared and info.data.get("session_cleanup_url"):
+            raise refuse("a shared connection does not end with an agent", "remove session_cleanup_url, or remove shared_connection")
+        return shared
+
+    def texts(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Every value that may hold a template, with its place in the section."""
+        for name, value in (
+            ("command", self.command),
+            ("url", self.url),
+            ("bearer_token", self.bearer_token),
+            ("session_cleanup_url", self.session_cleanup_url),
+        ):
+            if value is not None:
+                yield (name,), value
+        yield from ((("args", index), value) for index, value in enumerate(self.args))
+        yield from ((("env", name), value) for name, value in self.env.items())
+        yield from ((("custom_headers", name), value) for name, value in self.custom_headers.items())
+
+
+class CustomPatternConfig(Section):
+    pattern: Text = Field(description="Regular expression of what to hide.")
+    replacement: Text = Field(default="[MASKED]", description="What stands there instead.")
+    description: Text = Field(default="", description="What it finds, for people.")
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise refuse(f"this is not a regular expression: {error}") from error
+        return pattern
+
+
+class DataMaskingConfig(Section):
+    enabled: Switch = Field(default=True, description="Hide secrets in what the server's tools return.")
+    pattern_groups: tuple[PatternGroupName, ...] = Field(default=(), description="Groups of patterns.")
+    patterns: tuple[PatternName, ...] = Field(default=(), description="Single patterns.")
+    custom_patterns: tuple[CustomPatternConfig, ...] = Field(default=(), description="Your own patterns.")
+
+
+class ServerSummarizationConfig(Section):
+    enabled: Switch = Field(default=True, description="Let a model shorten large results.")
+    size_threshold_tokens: Count = Field(default=5000, description="Results larger than this are shortened.")
+    summary_max_token_limit: Count = Field(default=1000, description="How long the summary may be.")
+    llm_provider: ProviderName | None = Field(default=None, description="Unset: `defaults.summarization`, else the agent's own.")
+    llm_backend: Backend | None = Field(default=None, description="Unset: as for the provider.")
+
+
+class MCPServerConfig(Section):
+    transport: TransportConfig = Field(description="How the server is reached.")
+    instructions: Text = Field(default="", description="What an agent should know about the server's tools; part of its prompt.")
+    tools: tuple[Name, ...] | None = Field(default=None, description="The only tools that may be used; unset: all.")
+    data_masking: DataMaskingConfig = Field(default=DataMaskingConfig(enabled=False), description="What is hidden in the server's results.")
+    summarization: ServerSummarizationConfig = Field(default=ServerSummarizationConfig(), description="How large results are shortened.")

@@ -1,0 +1,38 @@
+"""The `queue` section: how many sessions run, and when one counts as abandoned."""
+
+from typing import Annotated
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from tarsy.config.schema.values import Count, Duration, DurationOrZero, Section, refuse
+
+
+class QueueConfig(Section):
+    worker_count: Annotated[Count, Field(le=50)] = Field(default=5, description="Sessions that one process works on at once (1 to 50).")
+    max_concurrent_sessions: Count = Field(default=5, description="Sessions that run at once over all processes.")
+    poll_interval: Duration = Field(default=1.0, description="How often the queue is looked at when no notification comes.")
+    poll_interval_jitter: DurationOrZero = Field(
+        default=0.5, description="Random part of the poll interval, so that workers do not march in step."
+    )
+    session_timeout: Duration = Field(default=900.0, description="A session that runs longer is ended as timed out.")
+    graceful_shutdown_timeout: Duration = Field(default=900.0, description="How long a stopping process lets its sessions finish.")
+    heartbeat_interval: Duration = Field(default=10.0, description="How often a worker says that it is alive.")
+    orphan_detection_interval: Duration = Field(default=30.0, description="How often abandoned sessions are looked for.")
+    orphan_threshold: Duration = Field(
+        default=60.0, validate_default=True, description="Silence after which a session is taken over; at least three heartbeats."
+    )
+    max_queue_size: Count | None = Field(
+        default=None, description="Waiting sessions beyond which alerts are refused with HTTP 429; unset: no limit."
+    )
+
+    @field_validator("orphan_threshold")
+    @classmethod
+    def _three_heartbeats(cls, threshold: float, info: ValidationInfo) -> float:
+        heartbeat = info.data.get("heartbeat_interval")
+        # A worker may miss one beat in a slow moment and a second one in a database failover.
+        if isinstance(heartbeat, float) and threshold < 3 * heartbeat:
+            raise refuse(
+                f"{threshold:g}s is less than three heartbeats of {heartbeat:g}s: living workers would lose their sessions",
+                f"write {3 * heartbeat:g}s or more, or shorten heartbeat_interval",
+            )
+        return threshold

@@ -1,0 +1,82 @@
+"""The tools that an alert asks for itself, in place of those of its agents."""
+
+from collections.abc import Callable, Iterator
+
+from pydantic import BaseModel, ConfigDict
+
+from tarsy.config.problems import did_you_mean
+from tarsy.config.schema.configuration import Config
+
+
+class Selected(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class NativeToolSelection(Selected):
+    google_search: bool | None = None
+    code_execution: bool | None = None
+    url_context: bool | None = None
+
+
+class SelectedServer(Selected):
+    name: str
+    # None: every tool the server offers.
+    tools: tuple[str, ...] | None = None
+
+
+class McpSelection(Selected):
+    """`{servers: [{name, tools?}], native_tools?}` as it comes with an alert."""
+
+    servers: tuple[SelectedServer, ...]
+    native_tools: NativeToolSelection | None = None
+
+
+class SelectionError(ValueError):
+    """The alert's selection cannot be met; the caller can act."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(problems))
+
+
+# The tools a server has, as far as anybody knows; None: it has not been seen yet.
+KnownTools = Callable[[str], frozenset[str] | None]
+
+
+def nothing_known(server: str) -> None:
+    """For those who have never seen a server."""
+    del server
+
+
+def check_selection(config: Config, selection: McpSelection, known_tools: KnownTools = nothing_known) -> tuple[str, ...]:
+    """Say everything that is wrong with a selection; empty when it can be met, or when only its servers can tell."""
+    return tuple(_problems(config, selection, known_tools))
+
+
+def _problems(config: Config, selection: McpSelection, known_tools: KnownTools) -> Iterator[str]:
+    if not selection.servers:
+        yield "mcp.servers: name at least one server, or leave mcp out"
+    seen: set[str] = set()
+    for index, wanted in enumerate(selection.servers):
+        place = f"mcp.servers[{index}]"
+        if wanted.name in seen:
+            yield f'{place}: server "{wanted.name}" is named twice'
+        seen.add(wanted.name)
+        if wanted.name not in config.mcp_servers:
+            yield f'{place}: there is no MCP server "{wanted.name}"; {did_you_mean(wanted.name, config.mcp_servers)}'
+            continue
+        yield from _tool_problems(place, wanted, config.mcp_servers[wanted.name].tools, known_tools(wanted.name))
+
+
+def _tool_problems(place: str, wanted: SelectedServer, allowed: tuple[str, ...] | None, known: frozenset[str] | None) -> Iterator[str]:
+    if wanted.tools == ():
+        yield f"{place}.tools: name at least one tool, or leave tools out for all"
+    for tool in wanted.tools or ():
+        if not tool.strip():
+            yield f"{place}.tools: a tool name must not be empty"
+        elif not tool.isprintable():
+            yield f"{place}.tools: a tool name must not hold control characters"
+        elif allowed is not None and tool not in allowed:
+            yield f'{place}.tools: server "{wanted.name}" does not allow the tool "{tool}"; {did_you_mean(tool, allowed)}'
+        elif known is not None and tool not in known:
+            yield f'{place}.tools: server "{wanted.name}" has no tool "{tool}"; {did_you_mean(tool, known) or "it offers none"}'

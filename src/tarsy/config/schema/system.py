@@ -1,0 +1,65 @@
+"""The `system` section: the installation's surroundings."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tarsy.config.schema.values import Count, Duration, Name, Network, Origin, Section, Switch, Text, WebAddress, later
+
+
+class GithubConfig(Section):
+    token_env: Name = Field(
+        default="GITHUB_TOKEN", description="Variable that holds the token for private runbooks; it is sent to GitHub's hosts only."
+    )
+
+
+class RunbooksConfig(Section):
+    repo_url: WebAddress | None = later("Where the dashboard looks for runbooks to offer.")
+    cache_ttl: Duration = Field(default=60.0, description="How long a fetched runbook is kept.")
+    allowed_domains: tuple[Name, ...] = Field(
+        default=("github.com", "raw.githubusercontent.com"), description="Runbooks are fetched from these hosts only."
+    )
+
+
+# A century: what lies further back than a few thousand years PostgreSQL cannot say.
+Days = Annotated[Count, Field(le=36_500)]
+
+
+class RetentionConfig(Section):
+    session_retention_days: Days = Field(default=90, description="Finished sessions older than this are hidden (soft delete).")
+    hard_delete_after_days: Days | None = Field(
+        default=None, description="Hidden sessions are erased after this many more days; unset: only `tarsy sessions purge` erases."
+    )
+    event_ttl: Duration = Field(default=3600.0, description="How long live events stay available for catch-up.")
+    cleanup_interval: Duration = Field(default=43200.0, description="How often old data is looked for.")
+
+
+class SlackConfig(Section):
+    enabled: Switch = Field(default=False, description="Send notifications.")
+    token_env: Name = Field(default="SLACK_BOT_TOKEN", description="Variable that holds the bot token.")
+    channel: Text | None = Field(default=None, description="Channel id.")
+
+
+class CostEstimationConfig(Section):
+    enabled: Switch = Field(default=True, description="Estimate what a session cost.")
+    model_rates: Mapping[str, Any] = Field(default={}, description="Price per million tokens by model.")
+    promotions: tuple[Any, ...] = Field(default=(), description="Times at which other prices hold.")
+
+
+class SystemConfig(Section):
+    dashboard_url: WebAddress | None = Field(
+        default=None, description="Address under which people reach the dashboard; its pages are ours, and so is its host name."
+    )
+    allowed_ws_origins: tuple[Origin, ...] = Field(
+        default=(), description="Further origins whose pages may write and open the live connection; `*` stands for anything."
+    )
+    trusted_proxies: tuple[Network, ...] = Field(
+        default=(), description="Addresses or networks whose `X-Forwarded-*` identity headers are believed."
+    )
+    github: GithubConfig = Field(default=GithubConfig(), description="Access to GitHub.")
+    runbooks: RunbooksConfig = Field(default=RunbooksConfig(), description="Where runbooks come from.")
+    retention: RetentionConfig = Field(default=RetentionConfig(), description="How long data is kept.")
+    slack: SlackConfig | None = later("Notifications to Slack.")
+    cost_estimation: CostEstimationConfig | None = later("What sessions cost.")
+    holidays: tuple[Any, ...] | None = later("Days that count as off-duty.")

@@ -1,0 +1,1 @@
+"""The PostgreSQL that TARSy brings along: its programs, its account, its life."""

@@ -1,0 +1,301 @@
+"""The embedded PostgreSQL: made on first use, shared by all processes on a data directory, stopped by the last one.
+
+Three files beside the data directory hold no data, only locks, and a lock ends with its holder:
+
+    postgres.mutex   held by whoever starts or stops the server
+    postgres.users   shared by every process that uses the server
+    postgres.guard   held by the guard, which stops the server when its last user was killed
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from shlex import quote
+from urllib.parse import urlencode
+
+import anyio
+import structlog
+from anyio.to_thread import run_sync
+
+from tarsy.db.embedded import guard
+from tarsy.db.embedded.account import NoServerAccountError, ServerAccount, account_for, open_the_way
+from tarsy.db.embedded.file_lock import POLL_SECONDS, FileLock
+from tarsy.db.embedded.postmaster import Postmaster, forget_dead_server, running_postmaster
+from tarsy.db.embedded.programs import VERSION, EmbeddedPostgresError, cure_for, program, run
+
+log = structlog.get_logger(__name__)
+
+ROLE = DATABASE = "tarsy"
+PORT = 5432
+# A server that was killed replays its log first; a minute of it is far more than our checkpoints leave behind.
+START_SECONDS = 60
+STOP_SECONDS = 60
+# The longest time another process may take to start or stop the server, with a little to spare.
+MUTEX_SECONDS = START_SECONDS + STOP_SECONDS + 10
+# How long the children of a killed server may take to notice that it is gone; PostgreSQL checks this every few seconds.
+RELATIVES_SECONDS = 15
+# How long the guard may take to notice something; it does nothing but wait, so this is generous.
+GUARD_SECONDS = 5
+# The room for a socket's address in the kernel (Linux 108, macOS 104) without its final zero.
+SOCKET_PATH_BYTES = 103
+SETTINGS = {
+    "max_connections": "100",
+    "shared_buffers": "64MB",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_checkpoints": "off",
+    # The queries are small: workers and just-in-time compilation cost them more than they save.
+    "max_parallel_workers_per_gather": "0",
+    "jit": "off",
+    "io_method": "sync",
+    "unix_socket_permissions": "0700",
+}
+# For data that nobody will miss: waiting for the disk would only cost time.
+THROWAWAY_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+@asynccontextmanager
+async def embedded_postgres(data_dir: Path, *, throwaway: bool = False) -> AsyncGenerator[str]:
+    """Run (or share) the server under `data_dir` and yield the URL of its database; `throwaway` data need not survive the machine.
+
+    Raises:
+        EmbeddedPostgresError: with what is wrong and what to do about it.
+    """
+    server = EmbeddedServer(data_dir, throwaway=throwaway)
+    await run_sync(server.open)
+    try:
+        yield server.url
+    finally:
+        with anyio.CancelScope(shield=True):
+            await run_sync(server.close)
+
+
+@asynccontextmanager
+async def open_database(url: str | None, data_dir: Path | None) -> AsyncGenerator[str]:
+    """The user's own database if `url` names one, the embedded one otherwise."""
+    if url:
+        yield url
+        return
+    async with embedded_postgres(data_dir or default_data_dir()) as embedded_url:
+        yield embedded_url
+
+
+def default_data_dir() -> Path:
+    import platformdirs  # noqa: PLC0415 - needed only where no directory is configured
+
+    return platformdirs.user_data_path("tarsy", appauthor=False)
+
+
+class EmbeddedServer:
+    """One user's hold on the server of a data directory. Its methods block."""
+
+    def __init__(self, data_dir: Path, *, throwaway: bool = False) -> None:
+        self._home = data_dir.expanduser().resolve()
+        self._pgdata = self._home / "postgres"
+        self._throwaway = throwaway
+        self.url = ""
+
+    def open(self) -> None:
+        started = time.monotonic()
+        try:
+            self._home.mkdir(parents=True, exist_ok=True)
+            self._mutex, self._users, self._guard = (FileLock(self._lock_path(name)) for name in ("mutex", "users", "guard"))
+            self._enter()
+        except OSError as error:
+            raise EmbeddedPostgresError(f"{self._pgdata} cannot be used: {error}", cure_for(str(error))) from error
+        log.info("database.ready", data_dir=str(self._home), seconds=round(time.monotonic() - started, 2))
+
+    def close(self) -> None:
+        """Let go; the last one stops the server."""
+        self._take_mutex()
+        try:
+            if self._is_last_user():
+                self._stop()
+        finally:
+            self._close_locks()
+
+    def _enter(self) -> None:
+        try:
+            postmaster = self._find_server() or self._start()
+            self._watch()
+        except BaseException:
+            self._close_locks()
+            raise
+        self._mutex.release()
+        query = urlencode({"host": postmaster.socket_directory, "port": PORT})
+        self.url = f"postgresql://{ROLE}@/{DATABASE}?{query}"
+
+    def _find_server(self) -> Postmaster | None:
+        """Take the mutex and a share of the server; None if there is no server and nobody who believes in one."""
+        give_up = time.monotonic() + GUARD_SECONDS
+        while True:
+            self._take_mutex()
+            # The guard holds it alone for an instant at most, and never while it waits for the mutex.
+            self._users.shared_within(GUARD_SECONDS)
+            postmaster = self._running()
+            if postmaster is not None or self._is_alone():
+                return postmaster
+            if time.monotonic() > give_up:
+                raise EmbeddedPostgresError(
+                    f"Another TARSy uses {self._home}, but its PostgreSQL server does not run on this machine or in this container.",
+                    "Stop the other one first, or choose another TARSY_DATA_DIR, or set DATABASE_URL to a PostgreSQL both can reach.",
+                )
+            # The guard of a server that has just died needs the mutex to notice and go.
+            self._users.release()
+            self._mutex.release()
+            time.sleep(POLL_SECONDS)
+
+    def _is_alone(self) -> bool:
+        """Whether there is neither another user nor a guard. Two on the same data would destroy it, so both are asked."""
+        alone = self._is_last_user() and self._guard.try_exclusive()
+        self._guard.release()
+        self._users.shared_within(GUARD_SECONDS)
+        return alone
+
+    def _is_last_user(self) -> bool:
+        """Trade our share of the server for all of it, if nobody else has one.
+
+        At this moment the guard wakes up, holds the lock for an instant and then queues for the mutex, which is ours: it
+        can be in the way once, so the second answer counts.
+        """
+        if self._users.try_exclusive():
+            return True
+        self._users.shared_within(GUARD_SECONDS)
+        return self._users.try_exclusive()
+
+    def _running(self) -> Postmaster | None:
+        """The server that runs already, or was left running by a killed process, once it is ready."""
+        give_up = time.monotonic() + START_SECONDS
+        while (postmaster := running_postmaster(self._pgdata)) is not None and not postmaster.ready:
+            if time.monotonic() > give_up:
+                raise EmbeddedPostgresError(f"The PostgreSQL server in {self._pgdata} does not become ready.", self._log_hint())
+            time.sleep(POLL_SECONDS)
+        return postmaster
+
+    def _start(self) -> Postmaster:
+        account = self._account()
+        self._check_version()
+        if not self._pgdata.exists():
+            self._create(account)
+        forget_dead_server(self._pgdata, self._socket_directory(account) / f".s.PGSQL.{PORT}.lock")
+        give_up = time.monotonic() + RELATIVES_SECONDS
+        while (postmaster := self._launch(account, last_try=time.monotonic() > give_up)) is None:
+            time.sleep(POLL_SECONDS)
+        return postmaster
+
+    def _launch(self, account: ServerAccount, *, last_try: bool) -> Postmaster | None:
+        """Start the server; None while the children of a killed one are still on their way out."""
+        server_log = self._pgdata / "server.log"
+        with suppress(FileNotFoundError):
+            server_log.replace(self._pgdata / "server.log.old")
+        # PostgreSQL's own settings stay in postgresql.conf, for the operator to change; only the way in is ours.
+        options = f"-c listen_addresses= -c port={PORT} -c unix_socket_directories={quote(_listed(self._socket_directory(account)))}"
+        command = ["-D", str(self._pgdata), "-l", str(server_log), "-o", options, "-w", "-t", str(START_SECONDS), "start"]
+        try:
+            run("pg_ctl", command, account, log=server_log)
+        except EmbeddedPostgresError as error:
+            if last_try or "shared memory block" not in error.problem:
+                raise
+            return None
+        postmaster = running_postmaster(self._pgdata)
+        if postmaster is None:
+            raise EmbeddedPostgresError("The PostgreSQL server ended right after its start.", self._log_hint())
+        return postmaster
+
+    def _account(self) -> ServerAccount:
+        try:
+            account = account_for(self._pgdata)
+        except NoServerAccountError as error:
+            raise EmbeddedPostgresError(
+                "PostgreSQL does not run as root, and there is no other account to run it under.",
+                "Run TARSy as an ordinary user, or create an account named postgres, or set DATABASE_URL.",
+            ) from error
+        open_the_way(account, self._pgdata, program("postgres"))
+        return account
+
+    def _check_version(self) -> None:
+        try:
+            version = (self._pgdata / "PG_VERSION").read_text().strip()
+        except FileNotFoundError:
+            return
+        if version != VERSION:
+            raise EmbeddedPostgresError(
+                f"{self._pgdata} was made by PostgreSQL {version}; this TARSy brings PostgreSQL {VERSION}.",
+                "Start the TARSy version that made it, or move the directory away, or set DATABASE_URL to a PostgreSQL "
+                f"{version} server that serves it.",
+            )
+
+    def _create(self, account: ServerAccount) -> None:
+        """Make the data directory under another name first: a half-made one is never mistaken for the real one."""
+        log.info("database.creating", directory=str(self._pgdata))
+        fresh = self._home / "postgres.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        account.own(fresh)
+        chosen = SETTINGS | THROWAWAY_SETTINGS if self._throwaway else SETTINGS
+        settings = [argument for name, value in chosen.items() for argument in ("--set", f"{name}={value}")]
+        settings += ["--no-sync"] if self._throwaway else []
+        locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        try:
+            run("initdb", ["-D", str(fresh), "-U", ROLE, "--auth=trust", *locale, *settings], account)
+            run("postgres", ["--single", "-D", str(fresh), "template1"], account, stdin=f"CREATE DATABASE {DATABASE}\n")
+        except EmbeddedPostgresError:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
+        fresh.rename(self._pgdata)
+
+    def _socket_directory(self, account: ServerAccount) -> Path:
+        """The data directory, or a private one with a shorter name if the kernel could not hold the address."""
+        if len(os.fsencode(self._pgdata / f".s.PGSQL.{PORT}")) <= SOCKET_PATH_BYTES:
+            return self._pgdata
+        short = Path(tempfile.gettempdir()) / f"tarsy-{sha256(os.fsencode(self._pgdata)).hexdigest()[:12]}"
+        short.mkdir(mode=0o700, exist_ok=True)
+        if short.is_symlink() or short.stat().st_uid not in {account.uid, os.geteuid()}:
+            raise EmbeddedPostgresError(f"{short} belongs to somebody else.", "Choose a TARSY_DATA_DIR with a shorter path.")
+        account.own(short)
+        return short
+
+    def _watch(self) -> None:
+        """See to it that a guard stops the server should all its users be killed."""
+        if not self._guard.try_exclusive():
+            return
+        self._guard.release()
+        locks = [str(self._lock_path(name)) for name in ("mutex", "users", "guard")]
+        command = [sys.executable, "-I", "-S", guard.__file__, str(program("pg_ctl")), str(self._pgdata), *locks]
+        subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - ourselves
+
+    def _stop(self) -> None:
+        if running_postmaster(self._pgdata) is None:
+            return
+        account = account_for(self._pgdata)
+        run("pg_ctl", ["-D", str(self._pgdata), "-m", "fast", "-w", "-t", str(STOP_SECONDS), "stop"], account)
+        log.info("database.stopped", data_dir=str(self._home))
+
+    def _take_mutex(self) -> None:
+        if not self._mutex.exclusive_within(MUTEX_SECONDS):
+            raise EmbeddedPostgresError(
+                f"Another process has been starting or stopping the database in {self._home} for over {MUTEX_SECONDS} s.",
+                f"End that process; it holds {self._lock_path('mutex')}.",
+            )
+
+    def _close_locks(self) -> None:
+        for lock in (self._guard, self._users, self._mutex):
+            lock.close()
+
+    def _lock_path(self, name: str) -> Path:
+        return self._home / f"postgres.{name}"
+
+    def _log_hint(self) -> str:
+        return f"See {self._pgdata / 'server.log'}."
+
+
+def _listed(directory: Path) -> str:
+    """A directory as an element of a PostgreSQL list, where commas and quotes have a meaning of their own."""
+    return '"' + str(directory).replace('"', '""') + '"'

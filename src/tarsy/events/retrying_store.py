@@ -1,0 +1,47 @@
+"""The store as the hub uses it: a database that restarts is waited for, since clients stay connected meanwhile."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import anyio
+import stamina
+
+from tarsy.domain.live import StoredLiveEvent
+from tarsy.events.ports import EventStore, SessionExists
+
+# A restart takes a second or two; an outage should not be asked about more often than this.
+FIRST_WAIT_SECONDS = 0.1
+LONGEST_WAIT_SECONDS = 2.0
+# Each question is one lookup by primary key: no answer in this time means that there will be none.
+ANSWER_SECONDS = 10.0
+
+T = TypeVar("T")
+
+
+class RetryingStore:
+    """Asks again until the store answers."""
+
+    def __init__(self, store: EventStore, session_exists: SessionExists) -> None:
+        self._store = store
+        self._session_exists = session_exists
+
+    async def read_after(self, channel: str, last_id: int, limit: int) -> Sequence[StoredLiveEvent]:
+        return await _retrying(lambda: self._store.read_after(channel, last_id, limit))
+
+    async def last_id(self, channel: str) -> int:
+        return await _retrying(lambda: self._store.last_id(channel))
+
+    async def session_exists(self, session_id: str) -> bool:
+        return await _retrying(lambda: self._session_exists(session_id))
+
+
+async def _retrying(ask: Callable[[], Awaitable[T]]) -> T:
+    # Whatever the store raises, the answer is the same: the client waits, and the operator reads of it in the log.
+    attempts = stamina.retry_context(
+        on=Exception, attempts=None, timeout=None, wait_initial=FIRST_WAIT_SECONDS, wait_max=LONGEST_WAIT_SECONDS
+    )
+    async for attempt in attempts:
+        # A client may leave at any moment; a query cut off in the middle would cost the pool its connection.
+        with attempt, anyio.fail_after(ANSWER_SECONDS, shield=True):
+            return await ask()
+    raise AssertionError("attempts do not end")

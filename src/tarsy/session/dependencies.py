@@ -1,0 +1,66 @@
+"""Everything that runs of sessions, chats and scorings share, and the scope in which one of them lives."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+
+from tarsy.agent.ports import Journal, LiveText, Mask, ResultStore, ToolServers
+from tarsy.agent.stopping import Stopping, StopReason
+from tarsy.kit.clock import Clock
+from tarsy.kit.groups import single_errors
+from tarsy.llm.client import LLMClient
+from tarsy.session.cancellation import Cancellations
+from tarsy.session.ports import History, Progress
+from tarsy.session.runbook import RunbookSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependencies:
+    """The tools of the trade, given by the wiring."""
+
+    journal: Journal
+    history: History
+    llm: LLMClient
+    tools: ToolServers
+    results: ResultStore
+    live: LiveText
+    progress: Progress
+    runbooks: RunbookSource
+    mask: Mask
+    clock: Clock
+    cancellations: Cancellations
+
+
+class RunScope:
+    """A run that can be told to stop, and why."""
+
+    def __init__(self) -> None:
+        self.stopping = Stopping()
+        self._scope = anyio.CancelScope()
+
+    def stop(self, reason: StopReason) -> None:
+        """Stop the run; the first reason given stands."""
+        if self.stopping.own is None:
+            self.stopping.own = reason
+        self._scope.cancel()
+
+    @property
+    def stopped(self) -> StopReason | None:
+        """Why the run was cut short, once it was."""
+        return self.stopping.own if self._scope.cancelled_caught else None
+
+    @asynccontextmanager
+    async def limited(self, seconds: float) -> AsyncGenerator[None]:
+        """The time and place for the run: it ends when it is done, told to, or out of time."""
+
+        async def time_limit() -> None:
+            await anyio.sleep(seconds)
+            self.stop(StopReason.TIMED_OUT)
+
+        with self._scope, single_errors():
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(time_limit, name="time limit")
+                yield
+                tasks.cancel_scope.cancel()

@@ -1,0 +1,43 @@
+"""Silence counts only if it could have been broken."""
+
+from datetime import UTC, datetime, timedelta
+
+from tarsy.queue.orphan_grace import OrphanGrace
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def after(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def grace() -> OrphanGrace:
+    return OrphanGrace(START, heartbeat_interval=10.0, orphan_threshold=60.0)
+
+
+def test_who_starts_believes_the_silence_it_finds() -> None:
+    assert grace().is_good(START)
+
+
+def test_a_database_that_answers_is_believed() -> None:
+    ears = grace()
+    for seconds in range(10, 300, 10):
+        ears.answered(after(seconds))
+        assert ears.is_good(after(seconds))
+
+
+def test_an_answer_that_is_missed_now_and_then_changes_nothing() -> None:
+    ears = grace()
+    ears.answered(after(30))
+    assert ears.is_good(after(30))
+    assert ears.is_good(after(60))
+
+
+def test_after_an_outage_everybody_gets_time_to_speak() -> None:
+    ears = grace()
+    assert not ears.is_good(after(90))
+    ears.answered(after(90))
+    assert not ears.is_good(after(90))
+    ears.answered(after(100))
+    assert not ears.is_good(after(109))
+    assert ears.is_good(after(110))
