@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.ground import Ground
+from support.queue_ground import Ground
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from chaos.ground import ROUNDS, Ground
-from chaos.replica import Replica
-from chaos.scenario import REPEATABLE, scenario, three_stages
-from chaos.story import Story, check_ended, check_events, ledger, read_story, said_alike
+from support.queue_ground import ROUNDS, Ground
+from support.queue_scenario import REPEATABLE, scenario, three_stages
+from support.replica import Replica
+from support.story import Story, check_ended, check_events, ledger, read_story, said_alike
 
 # Each kill point starts two processes and their tool servers.
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if ROUNDS else 300)]

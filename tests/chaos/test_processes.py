@@ -10,11 +10,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from chaos.ground import Ground
-from chaos.replica import Replica
-from chaos.scenario import followups, lengthy, scenario, short, three_stages
-from chaos.story import check_ended, check_events, ledger, read_story
-from integration.queue.followups import open_followup
+from support.followups import open_followup
+from support.queue_ground import Ground
+from support.queue_scenario import followups, lengthy, scenario, short, three_stages
+from support.replica import Replica
+from support.story import check_ended, check_events, ledger, read_story
 from tarsy.db.chats import ChatRepository
 from tarsy.db.claim_tables import CLAIM_TABLES
 from tarsy.db.connection import create_engine

@@ -14,10 +14,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from chaos.ground import ROUNDS, Ground
-from chaos.replica import Replica, stop
-from chaos.scenario import scenario, short
-from chaos.story import FINAL, check_ended, check_events, ledger, read_story
+from support.queue_ground import ROUNDS, Ground
+from support.queue_scenario import scenario, short
+from support.replica import Replica, stop
+from support.story import FINAL, check_ended, check_events, ledger, read_story
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.account import account_for
 from tarsy.db.embedded.programs import run

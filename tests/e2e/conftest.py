@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from e2e.tarsy_process import Tarsy
-from e2e.tarsy_process import tarsy as cold_tarsy
-from e2e.warm_tarsy import warm_tarsy
+from support.tarsy_process import Tarsy
+from support.tarsy_process import tarsy as cold_tarsy
+from support.warm_tarsy import warm_tarsy
 
 
 @pytest.fixture(scope="module")

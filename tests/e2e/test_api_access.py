@@ -7,7 +7,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from e2e.api_world import World, world
+from support.api_world import World, world
 from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.services import Health
 from tarsy.api.tokens import ApiTokens

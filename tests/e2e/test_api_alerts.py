@@ -9,7 +9,8 @@ from typing import Any
 
 import anyio
 
-from e2e.api_world import World, serving, world
+from support.api_world import World, serving, world
+from support.paths import FAULT_SERVER
 from tarsy.db.audit import AuditAction
 from tarsy.settings import Settings
 from tarsy.wiring import application
@@ -215,7 +216,7 @@ defaults: {{llm_provider: recorded, alert_type: disk}}
 @asynccontextmanager
 async def configured_world(database_url: str, place: Path) -> AsyncGenerator[World]:
     """The application as configured by files, with a tool server that has been looked at."""
-    program = Path(__file__).parents[1] / "contract" / "tools" / "fault_server.py"
+    program = FAULT_SERVER
     place.joinpath("tarsy.yaml").write_text(CONFIGURATION.format(python=sys.executable, program=program), encoding="utf-8")
     place.joinpath("llm-providers.yaml").write_text(
         "llm_providers: {recorded: {type: replay, recording: 'sample:crashloop'}}\n", encoding="utf-8"

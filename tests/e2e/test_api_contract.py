@@ -13,7 +13,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from e2e.api_world import world
+from support.api_world import world
 from tarsy.api.app import describe_app, openapi_document
 
 # Server-sent events have no end: a tester that reads to it would wait for ever.

@@ -6,8 +6,8 @@ from uuid import uuid4
 import anyio
 import sqlalchemy as sa
 
-from e2e.api_rows import Run, add_run, set_status
-from e2e.api_world import World, world
+from support.api_rows import Run, add_run, set_status
+from support.api_world import World, world
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
 from tarsy.domain.status import SessionStatus

@@ -9,10 +9,10 @@ import anyio
 import httpx
 import pytest
 
-from contract.llm.vendor_server import vendor_server
-from contract.llm.vendors import ChatCompletions, Said
-from e2e.tarsy_process import TARSY, Tarsy, plain_environment, served
-from e2e.tarsy_process import tarsy as cold_tarsy
+from support.tarsy_process import TARSY, Tarsy, plain_environment, served
+from support.tarsy_process import tarsy as cold_tarsy
+from support.vendor_server import vendor_server
+from support.vendors import ChatCompletions, Said
 from tarsy.cli.init import Template
 from tarsy.config.load.loader import load_config
 from tarsy.config.schema.configuration import vendor_variables

@@ -14,8 +14,8 @@ import trustme
 import yaml
 from typer.main import get_command
 
-from e2e.document_blocks import Block, blocks_of, commands_in_the_text
-from e2e.tarsy_process import Served, plain_environment, served
+from support.document_blocks import Block, blocks_of, commands_in_the_text
+from support.tarsy_process import Served, plain_environment, served
 from tarsy.cli.main import app
 from tarsy.config.load.loader import load_config
 

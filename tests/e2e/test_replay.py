@@ -11,9 +11,9 @@ import anyio
 import httpx
 import pytest
 
-from contract.llm.vendor_server import VendorServer, vendor_server
-from contract.llm.vendors import ChatCompletions, Said
-from e2e.tarsy_process import COMMAND_SECONDS, Served, Tarsy, plain_environment, served
+from support.tarsy_process import COMMAND_SECONDS, Served, Tarsy, plain_environment, served
+from support.vendor_server import VendorServer, vendor_server
+from support.vendors import ChatCompletions, Said
 from tarsy.cli.recordings import as_text
 from tarsy.replay import read_session
 from tarsy.settings import Settings, settings_from

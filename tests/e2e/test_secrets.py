@@ -2,22 +2,21 @@
 
 import base64
 import sys
-from pathlib import Path
 
 import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, read_back, says, stage
-from integration.tools.overheard import overheard
+from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, read_back, says, stage
+from support.overheard import overheard
+from support.paths import FAULT_SERVER
 from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
 from tarsy.db.tables import metadata
 from tarsy.session.intake import Submission
 from tarsy.tools.masking import mask_alert
 from tarsy.wiring import Application
 
-FAULT_SERVER = Path(__file__).parents[1] / "contract" / "tools" / "fault_server.py"
 TRACK = "0.look/1.Investigator"
 # What no text of ours contains by chance.
 SECRETS = st.text(alphabet="ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789", min_size=24, max_size=40)

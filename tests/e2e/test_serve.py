@@ -10,7 +10,7 @@ import httpx
 import psutil
 import pytest
 
-from e2e.tarsy_process import Served, Tarsy, served
+from support.tarsy_process import Served, Tarsy, served
 
 pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
 

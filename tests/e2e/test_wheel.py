@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.tarsy_process import served
+from support.tarsy_process import served
 
 ROOT = Path(__file__).parents[2]
 # Under a minute alone; packages may have to be fetched first.

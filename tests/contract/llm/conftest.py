@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from contract.llm.asking import Asking
-from contract.llm.vendor_server import VendorServer, vendor_server
-from contract.llm.vendors import VENDORS, Vendor
+from support.asking import Asking
+from support.vendor_server import VendorServer, vendor_server
+from support.vendors import VENDORS, Vendor
 from tarsy.llm.attempts import RetryPolicy
 from tarsy.llm.client import LLMClient
 from tarsy.llm.grpc_client import GrpcLLMClient

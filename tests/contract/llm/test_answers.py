@@ -2,9 +2,9 @@
 
 import pytest
 
-from contract.llm.asking import PODS, QUESTION, Asking, results_of
-from contract.llm.vendor_server import Reply
-from contract.llm.vendors import USAGE, Call, Said
+from support.asking import PODS, QUESTION, Asking, results_of
+from support.vendor_server import Reply
+from support.vendors import USAGE, Call, Said
 from tarsy.llm.client import TextChunk, ThinkingChunk, ToolCallChunk
 
 FIRST = Call("call_1", "k8s__pods_list", '{"ns": "a"}')

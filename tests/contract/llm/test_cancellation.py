@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from contract.llm.asking import Asking
-from contract.llm.vendor_server import Act, Reply
-from contract.llm.vendors import Anthropic, ChatCompletions, Gemini, Responses, Said, Vendor
+from support.asking import Asking
+from support.vendor_server import Act, Reply
+from support.vendors import Anthropic, ChatCompletions, Gemini, Responses, Said, Vendor
 from tarsy.llm.client import TextChunk
 
 # One for each SDK underneath.

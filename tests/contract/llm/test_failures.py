@@ -2,9 +2,9 @@
 
 import time
 
-from contract.llm.asking import Asking, without_words
-from contract.llm.vendor_server import Act, Reply
-from contract.llm.vendors import USAGE, Said
+from support.asking import Asking, without_words
+from support.vendor_server import Act, Reply
+from support.vendors import USAGE, Said
 from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, UsageChunk
 
 ANSWER: list[Chunk] = [TextChunk("Because."), USAGE]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from contract.llm.asking import PODS, QUESTION, Asking, results_of
-from contract.llm.vendor_server import Reply
-from contract.llm.vendors import USAGE, Call, Gemini, Said, Vendor, sse
+from support.asking import PODS, QUESTION, Asking, results_of
+from support.vendor_server import Reply
+from support.vendors import USAGE, Call, Gemini, Said, Vendor, sse
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.tool import ToolDefinition
 from tarsy.llm.client import (

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from contract.llm.asking import PODS, QUESTION, Asking, results_of, without_words
-from contract.llm.vendor_server import Act, Reply, VendorServer
-from contract.llm.vendors import (
+from support.asking import PODS, QUESTION, Asking, results_of, without_words
+from support.vendor_server import Act, Reply, VendorServer
+from support.vendors import (
     USAGE,
     XAI,
     Anthropic,

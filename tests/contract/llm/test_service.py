@@ -15,8 +15,8 @@ import trustme
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from contract.llm.vendor_server import Act, Reply, VendorServer
-from contract.llm.vendors import USAGE, ChatCompletions, Said
+from support.vendor_server import Act, Reply, VendorServer
+from support.vendors import USAGE, ChatCompletions, Said
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role

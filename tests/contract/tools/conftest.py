@@ -2,7 +2,7 @@
 
 import pytest
 
-from contract.tools.own_processes import note_earlier
+from support.own_processes import note_earlier
 
 
 @pytest.fixture(autouse=True)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from contract.tools.opening import HERE
+from support.paths import FAULT_SERVER
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:
-    transport = {"type": "stdio", "command": sys.executable, "args": ["-S", str(HERE / "fault_server.py")]}
+    transport = {"type": "stdio", "command": sys.executable, "args": ["-S", str(FAULT_SERVER)]}
     server = {"transport": transport, "data_masking": {"pattern_groups": ["all"]}}
     missing = {"transport": {"type": "stdio", "command": "no-such-program"}}
     (tmp_path / "tarsy.yaml").write_text(yaml.safe_dump({"mcp_servers": {"fault": server, "missing": missing}}))

@@ -4,9 +4,9 @@ import os
 
 import anyio
 
-from contract.tools.http_fault_server import http_fault_server
-from contract.tools.opening import fault, server, stdio
-from contract.tools.own_processes import children
+from support.http_fault_server import http_fault_server
+from support.opening import fault, server, stdio
+from support.own_processes import children
 from tarsy.config.resolve.resolved import ResolvedTransport
 from tarsy.tools.health import HealthMonitor, ServerReport, ServerState
 

@@ -6,8 +6,8 @@ import anyio
 import pytest
 import trustme
 
-from contract.tools.http_fault_server import HttpFault, http_fault_server
-from contract.tools.opening import EXECUTION_ID, opened, server
+from support.http_fault_server import HttpFault, http_fault_server
+from support.opening import EXECUTION_ID, opened, server
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.tools import http
 

@@ -3,9 +3,9 @@
 import anyio
 import pytest
 
-from contract.tools.http_fault_server import http_fault_server
-from contract.tools.opening import fault, opened, server
-from contract.tools.own_processes import children
+from support.http_fault_server import http_fault_server
+from support.opening import fault, opened, server
+from support.own_processes import children
 from tarsy.config.resolve.resolved import ResolvedTransport
 from tarsy.tools import connection
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import anyio
 import pytest
 
-from contract.tools.http_fault_server import HttpFault, http_fault_server
-from contract.tools.opening import fault, opened, server
+from support.http_fault_server import HttpFault, http_fault_server
+from support.opening import fault, opened, server
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.tools.pool import ConnectionPool, connection_pool, may_share
 

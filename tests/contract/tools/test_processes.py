@@ -11,16 +11,17 @@ import anyio
 import psutil
 import pytest
 
-from contract.tools.http_fault_server import http_fault_server
-from contract.tools.opening import HERE, Tools, fault, npm_program, opened, server, stdio
-from contract.tools.own_processes import children
+from support.http_fault_server import http_fault_server
+from support.opening import Tools, fault, npm_program, opened, server, stdio
+from support.own_processes import children
+from support.paths import TESTS
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 
 # An execution in a process of its own, so that it can be killed.
 VICTIM = """
 import anyio, sys
 sys.path.insert(0, sys.argv[1])
-from contract.tools.opening import fault, npm_program, opened, stdio
+from support.opening import fault, npm_program, opened, stdio
 
 async def main():
     npx = stdio("npm", "sh", "-c", "exec " + npm_program("mcp-server-everything"))
@@ -58,7 +59,7 @@ async def gone(pids: list[int]) -> None:
 
 async def test_killing_us_ends_every_server_with_all_its_descendants(tmp_path: Path) -> None:
     pids_file = tmp_path / "pids"
-    command = [sys.executable, "-c", VICTIM, str(HERE.parents[1]), str(pids_file)]
+    command = [sys.executable, "-c", VICTIM, str(TESTS), str(pids_file)]
     async with await anyio.open_process(command, stderr=None) as victim:
         assert victim.stdout is not None
         with anyio.fail_after(60):

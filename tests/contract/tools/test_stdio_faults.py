@@ -9,7 +9,7 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 
-from contract.tools.opening import fault, opened, stdio
+from support.opening import fault, opened, stdio
 from tarsy.domain.tool import ToolResult
 from tarsy.tools.executor import MAX_OUTPUT
 

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from anyio.streams.text import TextReceiveStream
 
-from contract.tools.opening import npm_program, opened, server, stdio
+from support.opening import npm_program, opened, server, stdio
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 
 TRANSPORTS = ["stdio", "http", "sse"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from e2e.agents.scenario import SUMMARY, Scenario, agent, agrees_with_golden, answers, calls, chain, fails, says, stage
+from support.agent_scenario import SUMMARY, Scenario, agent, agrees_with_golden, answers, calls, chain, fails, says, stage
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.recording import RecordedCall
 from tarsy.domain.stage import SuccessPolicy

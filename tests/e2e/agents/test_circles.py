@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from e2e.agents.scenario import SUMMARY, Scenario, agent, agrees_with_golden, answers, calls, chain, says, stage, told
+from support.agent_scenario import SUMMARY, Scenario, agent, agrees_with_golden, answers, calls, chain, says, stage, told
 from tarsy.agent.prompt.nudges import looping_text_nudge, repeated_call_nudge, repeating_text_nudge
 from tarsy.agent.repetition import LOOP_NOTE
 from tarsy.config.resolve.resolved import ResolvedChain

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from e2e.agents.scenario import SUMMARY, Scenario, agent, calls, chain, says, stage
+from support.agent_scenario import SUMMARY, Scenario, agent, calls, chain, says, stage
 from tarsy.agent.controllers.tool_turn import MAX_CONCURRENT_TOOLS
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult

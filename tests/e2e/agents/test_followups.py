@@ -1,6 +1,6 @@
 """What happens after an investigation: questions and judgement."""
 
-from e2e.agents.scenario import (
+from support.agent_scenario import (
     SESSION_ID,
     SUMMARY,
     Scenario,

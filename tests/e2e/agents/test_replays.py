@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from e2e.agents.scenario import SUMMARY, Scenario, agent, answers, calls, chain, read_back, says, stage
+from support.agent_scenario import SUMMARY, Scenario, agent, answers, calls, chain, read_back, says, stage
 from tarsy.agent.ports import ToolExecutor, ToolServers
 from tarsy.db.recordings import RecordingSource
 from tarsy.domain.agent import ToolCalling

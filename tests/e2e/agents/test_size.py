@@ -1,6 +1,6 @@
 """Results, alerts and conversations larger than a model can take."""
 
-from e2e.agents.scenario import (
+from support.agent_scenario import (
     PROVIDER,
     SERVER,
     SESSION_ID,

@@ -7,8 +7,8 @@ import anyio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
-from e2e.agents.stuck_tools import FOR_EVER, StuckTools
+from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
+from support.stuck_tools import FOR_EVER, StuckTools
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import Recording

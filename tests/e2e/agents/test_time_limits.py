@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
-from e2e.agents.stuck_tools import FOR_EVER, StuckTools
+from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
+from support.stuck_tools import FOR_EVER, StuckTools
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.recording import RecordedCall
 from tarsy.domain.status import RunStatus, SessionStatus

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from e2e.agents.scenario import (
+from support.agent_scenario import (
     SUMMARY,
     Scenario,
     agent,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from e2e.agents.scenario import (
+from support.agent_scenario import (
     OTHER,
     SESSION_ID,
     SUMMARY,

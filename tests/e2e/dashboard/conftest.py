@@ -1,18 +1,14 @@
 """One server and one browser for the dashboard's tests."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from e2e.dashboard.browser import ROOT, launch
-from e2e.dashboard.recorded_server import AGENT, SUMMARY, call, recorded_server, says
-from e2e.tarsy_process import Served, served
-
-# Slow enough to be seen streaming, fast enough for a test: four times the pace of a real model.
-SPEED = "4"
+from support.browser import ROOT, launch
+from support.dashboard_sessions import SPEED, submit, wait_for_end
+from support.recorded_server import AGENT, SUMMARY, call, recorded_server, says
+from support.tarsy_process import Served, served
 
 
 @pytest.fixture(scope="package")
@@ -78,18 +74,3 @@ def silent(configured: Served) -> Iterator[Callable[..., str]]:
             http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
         for session in submitted[:1]:
             wait_for_end(http, session)
-
-
-def submit(http: httpx.Client, name: str) -> str:
-    samples: list[dict[str, Any]] = http.get("/api/v1/samples").raise_for_status().json()["samples"]
-    sample = next(sample for sample in samples if sample["name"] == name)
-    alert = {"data": sample["alert_data"], "alert_type": sample["alert_type"]}
-    return http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"]
-
-
-def wait_for_end(http: httpx.Client, session: str) -> None:
-    with http.stream("GET", f"/api/v1/sessions/{session}/events", params={"last_event_id": 0}) as events:
-        for line in events.iter_lines():
-            if line == "event: session.completed":
-                return
-    pytest.fail(f"session {session} did not end")

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from e2e.dashboard.browser import PATIENCE_MS, Network, assert_accessible, expect_status, open_page, picture
-from e2e.dashboard.conftest import SPEED, submit
-from e2e.dashboard.recorded_server import AGENT, call, recorded_server, says
-from e2e.tarsy_process import Served, served
+from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, open_page, picture
+from support.dashboard_sessions import SPEED, submit
+from support.recorded_server import AGENT, call, recorded_server, says
+from support.tarsy_process import Served, served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 

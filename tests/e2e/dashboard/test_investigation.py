@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from e2e.dashboard.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture
-from e2e.tarsy_process import Served
+from support.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture
+from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Browser, Page, Response, expect
 
-from e2e.dashboard.browser import PHONE, assert_accessible, assert_fits, open_page, picture, use_theme
-from e2e.tarsy_process import Served
+from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture, use_theme
+from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 

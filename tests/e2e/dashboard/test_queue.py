@@ -1,18 +1,15 @@
 """Sessions that wait, sessions that end unseen, and lists too long for one page."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from e2e.dashboard.browser import PATIENCE_MS, Network, expect_status, open_page, picture
-from e2e.dashboard.conftest import wait_for_end
-from e2e.tarsy_process import Served
+from support.browser import PATIENCE_MS, Network, expect_status, open_page, picture
+from support.dashboard_sessions import Silent, wait_for_end
+from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
-
-Silent = Callable[..., str]
 
 
 def test_sessions_that_wait_show_their_place_and_move_up(browser: Browser, configured: Served, silent: Silent) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from e2e.dashboard.browser import open_page
-from e2e.dashboard.recorded_server import AGENT, call, recorded_server, says
-from e2e.tarsy_process import Served
+from support.browser import open_page
+from support.recorded_server import AGENT, call, recorded_server, says
+from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
-from e2e.dashboard.browser import PATIENCE_MS, open_page, picture
-from e2e.dashboard.test_queue import Silent
-from e2e.tarsy_process import Served
+from support.browser import PATIENCE_MS, open_page, picture
+from support.dashboard_sessions import Silent
+from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 

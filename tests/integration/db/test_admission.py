@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chaos.ground import Ground
-from chaos.scenario import Scenario, scenario, short
+from support.queue_ground import Ground
+from support.queue_scenario import Scenario, scenario, short
 from tarsy.db.connection import create_engine
 from tarsy.db.sessions import SessionRepository
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from sqlalchemy import make_url, text
 
-from integration.db.cutter import cutting
+from support.connection_cutter import cutting
 from tarsy.db.connection import (
     SILENCE_SECONDS,
     DatabaseUnavailableError,

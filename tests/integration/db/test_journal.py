@@ -10,10 +10,10 @@ import orjson
 import pytest
 import sqlalchemy as sa
 
-from chaos.ground import Ground
-from chaos.scenario import scenario, short
-from integration.db.cutter import cutting
-from integration.timeline_entries import streaming, warning
+from support.connection_cutter import cutting
+from support.queue_ground import Ground
+from support.queue_scenario import scenario, short
+from support.timeline_entries import streaming, warning
 from tarsy.db.connection import create_engine
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.queue import WorkQueue

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from websockets.asyncio.client import connect
 
-from integration.events.live_node import (
+from support.live_node import (
     GIVE_UP_SECONDS,
     LiveNode,
     Message,
@@ -21,7 +21,7 @@ from integration.events.live_node import (
     read_until,
     text_of,
 )
-from integration.events.live_server import live_server
+from support.live_server import live_server
 from tarsy.api import websocket
 from tarsy.domain.live import session_channel
 from tarsy.events.connection import Connection

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from httpx_sse import EventSource, ServerSentEvent, aconnect_sse
 
-from integration.events.live_node import GIVE_UP_SECONDS, LiveNode, created_event, delta, live_node, new_id
-from integration.events.live_server import live_server
+from support.live_node import GIVE_UP_SECONDS, LiveNode, created_event, delta, live_node, new_id
+from support.live_server import live_server
 from tarsy.events.hub import HubLimits
 
 

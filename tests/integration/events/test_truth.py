@@ -8,7 +8,7 @@ import orjson
 import pytest
 import sqlalchemy as sa
 
-from integration.events.live_node import GIVE_UP_SECONDS, LiveNode, Message, completed_event, created_event, delta, live_node, new_id
+from support.live_node import GIVE_UP_SECONDS, LiveNode, Message, completed_event, created_event, delta, live_node, new_id
 from tarsy.domain.live import session_channel
 from tarsy.events.connection import Connection
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 import anyio
 import pytest
 
-from integration.events.live_node import (
+from support.live_node import (
     LiveNode,
     completed_event,
     created_event,

@@ -10,7 +10,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from integration.events.live_node import (
+from support.live_node import (
     GIVE_UP_SECONDS,
     LiveNode,
     Message,
@@ -22,7 +22,7 @@ from integration.events.live_node import (
     new_id,
     text_of,
 )
-from integration.events.live_server import live_server
+from support.live_server import live_server
 from tarsy.api.auth import AuthSettings
 from tarsy.api.tokens import ApiTokens
 from tarsy.api.websocket import MAX_ACTION_BYTES

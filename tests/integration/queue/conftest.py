@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chaos.ground import Ground
-from chaos.scenario import Scenario, scenario, short
+from support.queue_ground import Ground
+from support.queue_scenario import Scenario, scenario, short
 from tarsy.db.connection import create_engine
 
 

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chaos.ground import GIVE_UP_SECONDS, Ground
-from chaos.scenario import Scenario
-from integration.queue.followups import open_followup
+from support.followups import open_followup
+from support.queue_ground import GIVE_UP_SECONDS, Ground
+from support.queue_scenario import Scenario
 from tarsy.db import queue
 from tarsy.db.errors import QueueFullError
 from tarsy.db.journal import PostgresJournal

@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chaos.ground import Ground
-from chaos.scenario import Scenario
-from integration.queue.followups import open_followup
-from integration.timeline_entries import streaming
+from support.followups import open_followup
+from support.queue_ground import Ground
+from support.queue_scenario import Scenario
+from support.timeline_entries import streaming
 from tarsy.db import connection
 from tarsy.db.chats import ChatRepository
 from tarsy.db.journal import PostgresJournal

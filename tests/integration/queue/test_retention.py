@@ -9,10 +9,10 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 from typer.testing import CliRunner
 
-from chaos.ground import Ground
-from chaos.scenario import Scenario
-from integration.queue.followups import open_followup
-from integration.timeline_entries import warning
+from support.followups import open_followup
+from support.queue_ground import Ground
+from support.queue_scenario import Scenario
+from support.timeline_entries import warning
 from tarsy.cli.main import app
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.outbox import Outbox

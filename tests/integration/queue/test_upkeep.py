@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chaos.ground import GIVE_UP_SECONDS, Ground
-from chaos.scenario import Scenario
+from support.queue_ground import GIVE_UP_SECONDS, Ground
+from support.queue_scenario import Scenario
 from tarsy.db.queue import WorkQueue
 from tarsy.db.recovery import Recovery
 from tarsy.db.sessions import SessionRepository

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import psutil
 
-from e2e.tarsy_process import served
+from support.paths import FAULT_SERVER
+from support.tarsy_process import served
 
-FAULT_SERVER = Path(__file__).parents[2] / "contract" / "tools" / "fault_server.py"
 CONFIGURATION = f"""
 mcp_servers:
   f: {{transport: {{type: stdio, command: "{sys.executable}", args: [-S, "{FAULT_SERVER}", stubborn]}}}}

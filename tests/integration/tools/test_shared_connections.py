@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from contract.tools.http_fault_server import HttpFault, http_fault_server
-from e2e.agents.scenario import SUMMARY, Scenario, agent, calls, chain, says, stage
+from support.agent_scenario import SUMMARY, Scenario, agent, calls, chain, says, stage
+from support.http_fault_server import HttpFault, http_fault_server
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.claim import ClaimKind
 from tarsy.llm.in_process import in_process_client

@@ -7,11 +7,11 @@ from typing import Any
 
 import asyncpg
 
-from e2e.agents.scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, says, stage
-from integration.tools.overheard import overheard
+from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, says, stage
+from support.overheard import overheard
+from support.paths import FAULT_SERVER
 from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
 
-FAULT_SERVER = Path(__file__).parents[2] / "contract" / "tools" / "fault_server.py"
 TRACK = "0.look/1.Investigator"
 MASKING = ResolvedMasking(enabled=True, pattern_groups=("all",))
 

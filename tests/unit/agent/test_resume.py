@@ -7,14 +7,14 @@ from typing import Any
 import anyio
 import pytest
 
-from e2e.agents.scenario import OTHER, PROVIDER, Scenario, agent, answers, calls, chain, fails, fallback, says, stage, thinks
+from support.agent_scenario import OTHER, PROVIDER, Scenario, agent, answers, calls, chain, fails, fallback, says, stage, thinks
+from support.memory_run import DiedError, MemoryJournal, MemoryRun
 from tarsy.agent.execution import ExecutionResult
 from tarsy.domain.agent import LLMBackend, ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.status import RunStatus
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.groups import single_errors
-from unit.agent.memory_run import DiedError, MemoryJournal, MemoryRun
 
 TRACK = "0.look/1.Investigator"
 LOOP = "Let me check the pods again. " * 400

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from e2e.agents.scenario import PROVIDER, Scenario, agent, answers, calls, chain, fails, says, stage
+from support.agent_scenario import PROVIDER, Scenario, agent, answers, calls, chain, fails, says, stage
+from support.memory_run import MemoryRun
 from tarsy.kit.text import estimate_tokens
-from unit.agent.memory_run import MemoryRun
 
 TRACK = "0.look/1.Investigator"
 WINDOW = 16_000

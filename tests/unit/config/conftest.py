@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.config.config_directory import ConfigDirectory
+from support.config_directory import ConfigDirectory
 
 
 @pytest.fixture

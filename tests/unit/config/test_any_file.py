@@ -8,13 +8,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.config_directory import EVERY_KEY
 from tarsy.config.load.loader import load_config
 from tarsy.config.problems import ConfigError
 from tarsy.config.resolve.redaction import redacted
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument
-from unit.config.config_directory import EVERY_KEY
 
 KEYS = sorted(
     {

@@ -7,11 +7,11 @@ import jsonschema
 import pytest
 import yaml
 
+from support.config_directory import EVERY_KEY, ConfigDirectory
 from tarsy.config import reference
 from tarsy.config.load.loader import load_config
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.json_schema import FILES, json_schema, schema_file_name
-from unit.config.config_directory import EVERY_KEY, ConfigDirectory
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "config" / "examples"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from support.config_directory import ConfigDirectory
 from tarsy.config.load.loader import load_config
 from tarsy.config.problems import ConfigError
 from tarsy.config.schema.registries import UnknownEntryError
-from unit.config.config_directory import ConfigDirectory
 
 
 def test_without_any_file_and_key_the_built_ins_load(directory: ConfigDirectory) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from support.config_directory import ConfigDirectory
 from tarsy.config.problems import Problem, did_you_mean, dotted, report
-from unit.config.config_directory import ConfigDirectory
 
 TEN_MISTAKES = """\
 system:

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.config_directory import ConfigDirectory
 from tarsy.config.resolve.redaction import redacted, redacted_chain, redacted_text
 from tarsy.config.resolve.resolver import resolve_chain
-from unit.config.config_directory import ConfigDirectory
 
 SECRETS = {f"s3cr3t-{n}" for n in range(11)}
 FILE = """

@@ -11,6 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.config_directory import EVERY_KEY, ConfigDirectory
 from tarsy.config.load.loader import load_config
 from tarsy.config.resolve.hierarchy import Level
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
@@ -20,7 +21,6 @@ from tarsy.config.schema.registries import UnknownEntryError
 from tarsy.config.schema.selection import McpSelection, NativeToolSelection, SelectedServer
 from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
 from tarsy.domain.stage import ParallelType, SuccessPolicy
-from unit.config.config_directory import EVERY_KEY, ConfigDirectory
 
 LEVELS = ("defaults", "agent", "chain", "stage", "stage agent")
 SERVERS = ("one", "two", "three", "four")

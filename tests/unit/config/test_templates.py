@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.config_directory import ConfigDirectory
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.templates import MissingVariableError, expand, variables
-from unit.config.config_directory import ConfigDirectory
 
 
 def test_a_variable_is_filled_in() -> None:

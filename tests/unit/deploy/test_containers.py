@@ -8,11 +8,11 @@ from typing import Any
 import yaml
 
 import tarsy
+from support.deployment_files import ROOT, containerfile
 from tarsy.cli.serve import serve
 from tarsy.config.schema.configuration import vendor_variables
 from tarsy.config.schema.queue import QueueConfig
 from tarsy.settings import settings_from
-from unit.deploy.deployment_files import ROOT, containerfile
 
 INSTRUCTIONS = containerfile()
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
+from support.deployment_files import KUBERNETES, ROOT, containers, manifests, of_kind
 from tarsy.cli.llm_service import DEFAULT_GRACE
 from tarsy.config.load.loader import load_config
 from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.domain.agent import ProviderType
 from tarsy.settings import settings_from
-from unit.deploy.deployment_files import KUBERNETES, ROOT, containers, manifests, of_kind
 
 BASE = KUBERNETES / "base"
 OVERLAY = KUBERNETES / "overlays" / "llm-service"

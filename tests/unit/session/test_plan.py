@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from e2e.agents.scenario import agent, chain, stage
+from support.agent_scenario import agent, chain, stage
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.session.plan import FinishSession, RunStage, StageOutcome, best_analysis, cut_short, next_step, plan

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from contract.llm.vendor_server import VendorServer
-from contract.llm.vendors import Vendor
+from support.vendor_server import VendorServer
+from support.vendors import Vendor
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.tool import ToolDefinition
 from tarsy.llm.client import Chunk, ErrorChunk, GenerateInput, LLMClient, ToolCallChunk

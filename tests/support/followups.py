@@ -2,8 +2,8 @@
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from chaos.ground import Ground
-from chaos.scenario import Scenario
+from support.queue_ground import Ground
+from support.queue_scenario import Scenario
 from tarsy.db.chats import ChatRepository
 from tarsy.db.scores import ScoreRepository
 from tarsy.domain.claim import ClaimKind

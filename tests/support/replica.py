@@ -22,7 +22,7 @@ from tarsy.server import run_server
 from tarsy.settings import Role, Settings
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["chaos.replica"])
+CONTEXT.set_forkserver_preload(["support.replica"])
 # A replica that was told to end and does not within this time is a failure of its own.
 END_SECONDS = 30
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from support.paths import TESTS
 from tarsy.agent.ports import ToolServers
 from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
@@ -38,7 +38,7 @@ from tarsy.settings import Settings
 from tarsy.tools.recorded import RecordedToolServers
 from tarsy.wiring import Application, application
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = TESTS / "e2e" / "agents" / "golden"
 NONCE = "0123456789abcdef"
 SESSION_ID = "00000000-0000-4000-8000-000000000001"
 PROVIDER = ResolvedProvider(name="recorded", type=ProviderType.REPLAY, model="model-1", recording="the recording", context_window=128_000)

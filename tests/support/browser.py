@@ -5,13 +5,13 @@ import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, WebSocketRoute, expect
 
-ROOT = Path(__file__).parents[3]
+from support.paths import ROOT
+
 AXE = ROOT / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
 PICTURES = ROOT / "artifacts" / "dashboard"
 DESKTOP = (1440, 900)

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import orjson
 
-from e2e.agents.scenario import SESSION_ID, Scenario
+from support.agent_scenario import SESSION_ID, Scenario
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.live import session_channel
 from tarsy.llm.client import Chunk, GenerateInput, LLMClient

@@ -8,7 +8,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from e2e.api_world import AT
+from support.api_world import AT
 from tarsy.db.tables import (
     agent_executions,
     alert_sessions,

@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import asyncpg
 
-from chaos.scenario import Scenario
-from chaos.story import FINAL
+from support.queue_scenario import Scenario
+from support.story import FINAL
 from tarsy.db.connection import create_engine
 from tarsy.db.sessions import SessionRepository
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from e2e.tarsy_process import Served, served
+from support.tarsy_process import Served, served
 
 SIMULATED = {"type": "stdio", "command": sys.executable, "args": ["-P", "-m", "tarsy.demo.cluster", "--incident", "crashloop"]}
 AGENT = "0.look/1.PodAgent"

@@ -5,10 +5,10 @@ import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
+from support.paths import FAULT_SERVER, TESTS
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMasking, ResolvedMcpServer, ResolvedProvider, ResolvedTransport
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.conversation import ToolCall
@@ -17,8 +17,7 @@ from tarsy.tools.executor import McpToolExecutor
 from tarsy.tools.pool import ConnectionPool
 from tarsy.tools.servers import McpToolServers
 
-HERE = Path(__file__).parent
-SERVERS = HERE / "servers"
+SERVERS = TESTS / "contract" / "tools" / "servers"
 MASKING = ResolvedMasking(enabled=True, pattern_groups=("all",))
 EXECUTION_ID = "execution-7"
 
@@ -50,7 +49,7 @@ def stdio(
 def fault(
     mode: str = "", *, name: str = "fault", env: Mapping[str, str] | None = None, tools: tuple[str, ...] | None = None
 ) -> ResolvedMcpServer:
-    return stdio(name, sys.executable, "-S", str(HERE / "fault_server.py"), mode, env=env, tools=tools)
+    return stdio(name, sys.executable, "-S", str(FAULT_SERVER), mode, env=env, tools=tools)
 
 
 def npm_program(name: str) -> str:

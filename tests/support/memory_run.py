@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from e2e.agents.scenario import NONCE, SERVER, Scenario
+from support.agent_scenario import NONCE, SERVER, Scenario
 from tarsy.agent.agent import create_agent
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.ports import ToolExecutor

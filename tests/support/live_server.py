@@ -10,7 +10,7 @@ import anyio
 import uvicorn
 from fastapi import FastAPI
 
-from integration.events.live_node import LiveNode
+from support.live_node import LiveNode
 from tarsy.api import problems, sse, websocket
 from tarsy.api.auth import AuthSettings
 from tarsy.api.streams import Streams

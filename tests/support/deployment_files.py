@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).parents[3]
+from support.paths import ROOT
+
 KUBERNETES = ROOT / "deploy" / "kubernetes"
 Manifest = dict[str, Any]
 

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from contract.llm.vendor_server import Reply, json_reply
+from support.vendor_server import Reply, json_reply
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.llm.client import UsageChunk

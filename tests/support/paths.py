@@ -1,0 +1,8 @@
+"""Where the things lie that tests name by their path."""
+
+from pathlib import Path
+
+SUPPORT = Path(__file__).parent
+TESTS = SUPPORT.parent
+ROOT = TESTS.parent
+FAULT_SERVER = SUPPORT / "fault_server.py"
