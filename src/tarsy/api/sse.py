@@ -10,8 +10,7 @@ from fastapi.responses import StreamingResponse
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.services import ServicesOf
 from tarsy.api.streams import Streams
-from tarsy.domain.live import session_channel
-from tarsy.events.channel import UnknownChannelError
+from tarsy.domain.live import UnknownChannelError, session_channel
 from tarsy.events.connection import Connection
 from tarsy.events.hub import ConnectionManager, RefusedError
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from fastapi.responses import PlainTextResponse
 
 from tarsy.api.auth import authenticate_websocket
-from tarsy.events.channel import UnknownChannelError
+from tarsy.domain.live import UnknownChannelError
 from tarsy.events.connection import Connection
 from tarsy.events.hub import ConnectionManager, RefusedError
 from tarsy.events.messages import (

@@ -6,7 +6,7 @@ Numbers too large for our JSON (64 bits) become text: tools name such limits in 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from tarsy.kit.characters import whole_characters
+from tarsy.kit.text import whole_characters
 
 _SUBSTITUTE = "\ufffd"
 _INTEGERS = range(-(2**63), 2**64)

@@ -1,7 +1,7 @@
-"""One client's view of the channels it follows. Whoever owns the transport pulls messages from here and sends them.
+"""One client's view of the channels it follows. The owner of the transport pulls messages from here and sends them.
 
 Nothing is queued for a client but the answers to what it asked: events are read from the channel's feed at the client's own position,
-text from the live_state. A client that does not read therefore delays nobody and occupies nothing; it falls behind until it reads again.
+text from the live state. A client that does not read therefore delays no other client and occupies nothing; it falls behind until it reads again.
 """
 
 from collections import deque
@@ -116,7 +116,7 @@ class Connection:
             return []
         if not continues(cursor, events):
             return [self._skip(subscription)]
-        # The store may be ahead of the feed; what it has beyond comes by the feed, so that nobody is ahead of it by our doing.
+        # The store may be ahead of the feed; what it has beyond comes by the feed, so that no client is ahead of it by our doing.
         return _advance(subscription, [entry(event) for event in events if event.id <= feed.last])
 
     def _skip(self, subscription: Subscription) -> str:

@@ -13,8 +13,7 @@ import anyio
 import orjson
 from anyio.abc import TaskGroup, TaskStatus
 
-from tarsy.domain.live import LiveEventType, StoredLiveEvent
-from tarsy.events.channel import session_of
+from tarsy.domain.live import LiveEventType, StoredLiveEvent, session_of
 from tarsy.events.connection import Connection
 from tarsy.events.feed import CATCHUP_LIMIT, Feed
 from tarsy.events.live_state import LiveState, Topic
@@ -63,7 +62,7 @@ class ConnectionManager:
         self._connections = 0
         self._tasks: TaskGroup | None = None
         # Told of every channel that gets its first follower here.
-        self.on_followed: Callable[[str], None] = _nobody_asks
+        self.on_followed: Callable[[str], None] = _ask_no_one
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Own the tasks that complete channels, until cancelled."""
@@ -74,7 +73,7 @@ class ConnectionManager:
 
     @property
     def followed(self) -> Sequence[str]:
-        """The channels somebody follows here."""
+        """The channels that clients here follow."""
         return tuple(self._channels)
 
     @property
@@ -252,4 +251,4 @@ class ConnectionManager:
         self._tasks.start_soon(work, *arguments)
 
 
-def _nobody_asks(_channel: str) -> None: ...
+def _ask_no_one(_channel: str) -> None: ...

@@ -1,4 +1,4 @@
-"""Pure module: everything transient that is true at the moment, so that whoever joins late or reads slowly gets it from here.
+"""Pure module: everything transient that is true at the moment, so that a client that joins late or reads slowly gets it from here.
 
 Readers remember a number per topic (how much they have) and ask for the rest; nothing is queued for anyone.
 """
@@ -16,7 +16,7 @@ _REMEMBERED_ENDS = 2_000
 
 
 class Topic(Protocol):
-    """One transient thing. `anchor` is the persistent event a reader must have before; None while nobody knows."""
+    """One transient thing. `anchor` is the persistent event a reader must have before; None while it is not known."""
 
     key: str
     channel: str
@@ -92,7 +92,7 @@ def stream_chunk(delta: StreamDelta) -> str:
 
 
 class LiveState:
-    """All topics of this process: its own streams, and other processes' as far as somebody here watches."""
+    """All topics of this process: its own streams, and other processes' as far as a client here watches."""
 
     def __init__(self) -> None:
         self._topics: dict[str, Topic] = {}
@@ -142,7 +142,7 @@ class LiveState:
         self.end(progress_key(session_id))
 
     def forget_foreign(self, channel: str) -> None:
-        """Nobody here watches the channel any more: what others write to it is theirs to remember."""
+        """No client here watches the channel any more: what others write to it is theirs to remember."""
         for topic in self.on_channel(channel):
             if not topic.own:
                 self._remove(topic.key)

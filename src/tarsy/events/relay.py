@@ -1,5 +1,6 @@
-"""Carries text and progress between processes: coalesced, only where somebody watches, and whole for whoever joins late."""
+"""Carries text and progress between processes: coalesced, only where another process watches, and whole for a reader that joins late."""
 
+from collections.abc import Sequence
 from sys import maxsize
 from typing import Any
 
@@ -8,7 +9,6 @@ from anyio.abc import TaskStatus
 
 from tarsy.domain.live import SESSIONS_CHANNEL, StreamDelta, session_channel
 from tarsy.events.hub import ConnectionManager
-from tarsy.events.interest import REPEAT_SECONDS, Interest
 from tarsy.events.live_state import LiveState, OpenStream, Progress, Topic
 from tarsy.events.ports import Broadcast
 from tarsy.events.relay_wire import (
@@ -26,8 +26,28 @@ from tarsy.kit.clock import Clock
 
 # Faster than the eye follows text, slow enough that a token does not cost a transaction.
 INTERVAL_SECONDS = 0.05
+# Interest is announced again every REPEAT seconds; two announcements may be lost before it is forgotten.
+REPEAT_SECONDS = 5.0
+EXPIRY_SECONDS = 16.0
 # While the database does not take notifications.
 RETRY_SECONDS = 1.0
+
+
+class Interest:
+    """Which channels other processes have asked to hear of, until their announcements expire."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+
+    def note(self, channels: Sequence[str], now: float) -> list[str]:
+        """Remember an announcement; returns the channels that were not wanted before."""
+        self._until = {channel: until for channel, until in self._until.items() if until >= now}
+        fresh = [channel for channel in channels if channel not in self._until]
+        self._until |= dict.fromkeys(channels, now + EXPIRY_SECONDS)
+        return fresh
+
+    def wanted(self, channel: str, now: float) -> bool:
+        return self._until.get(channel, float("-inf")) >= now
 
 
 class Relay:
@@ -51,7 +71,7 @@ class Relay:
             self._news.set()
 
     def watch(self, channel: str) -> None:
-        """Somebody here follows a channel, or has missed some of it: others shall send its text from the start."""
+        """A client here follows a channel, or has missed some of it: the other processes shall send its text from the start."""
         self._from_start[channel] = None
         self._news.set()
 

@@ -1,4 +1,4 @@
-"""Clipping and measuring text."""
+"""Clipping, measuring and mending text. Pure module."""
 
 
 def clip(text: str, limit: int, *, notice: str = "… [{omitted} characters omitted]") -> str:
@@ -21,3 +21,8 @@ def estimate_tokens(text: str) -> int:
     """
     # Halves of surrogate pairs, which models do send, count like any other character.
     return len(text.encode("utf-8", "surrogatepass")) // 4 + 1
+
+
+def whole_characters(text: str) -> str:
+    """Join the halves of surrogate pairs, and replace those that stand alone: JSON can spell them, and no encoder takes them."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

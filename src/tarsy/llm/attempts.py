@@ -10,7 +10,7 @@ from enum import Enum
 import anyio
 import structlog
 
-from tarsy.kit.characters import whole_characters
+from tarsy.kit.text import whole_characters
 from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
 from tarsy.llm.failures import Failure, RefusedAnswerError, UnfinishedStreamError, describe
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import yaml
 
-from tarsy.kit.characters import whole_characters
+from tarsy.kit.text import whole_characters
 from tarsy.tools.coercion import Schema, coerce, expected, loose_json, only_property, properties
 from tarsy.tools.violations import violations
 

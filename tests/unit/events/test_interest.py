@@ -1,6 +1,6 @@
 """Interest lasts as long as it is announced."""
 
-from tarsy.events.interest import EXPIRY_SECONDS, REPEAT_SECONDS, Interest
+from tarsy.events.relay import EXPIRY_SECONDS, REPEAT_SECONDS, Interest
 
 
 def test_a_channel_is_wanted_until_its_announcement_expires() -> None:
