@@ -7,12 +7,13 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role
+from tarsy.domain.llm import Chunk, GenerateInput, TextChunk
 from tarsy.llm.access import Access
 from tarsy.llm.attempts import Finished, RetryPolicy, Signal, TimeLimits, answer
-from tarsy.llm.client import Chunk, GenerateInput, LLMClient, TextChunk
 from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import InProcessLLMClient, Route
 from tarsy.llm.service import start_service

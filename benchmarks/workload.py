@@ -26,10 +26,11 @@ from tarsy.db.sessions import SessionRepository
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.live import StoredLiveEvent, StreamDelta
-from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, RecordedUsage, Recording
+from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.step import Step
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolResult
+from tarsy.domain.usage import TokenUsage
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.queue.executor import WorkExecutor
@@ -56,7 +57,7 @@ def recording(pause: float = 0.0) -> Recording:
             chunks=(
                 RecordedChunk(text=f"Step {turn}: I look at the next thing.", after=pause),
                 RecordedChunk(tool_call=RecordedToolCallChunk(id=f"call-{turn}", name="bench.look", arguments={"at": turn})),
-                RecordedChunk(usage=RecordedUsage(input_tokens=4000, output_tokens=120, total_tokens=4120)),
+                RecordedChunk(usage=TokenUsage(input_tokens=4000, output_tokens=120, total_tokens=4120)),
             ),
         )
         for turn in range(TOOL_TURNS)

@@ -1,19 +1,17 @@
 """The installation as people see it: its configuration, samples, tool servers, workers and health. Used by the wiring alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.agent.ports import LLMClient
 from tarsy.api.services import (
     DATABASE,
     Health,
     Probe,
     SampleIncident,
-    ServerHealth,
-    ServerState,
-    ServerTool,
     SystemWarning,
     ToolDefaults,
     WarningSource,
@@ -31,11 +29,11 @@ from tarsy.config.templates import variables
 from tarsy.db.connection import DatabaseUnavailableError, ping
 from tarsy.demo.samples import list_samples
 from tarsy.domain.agent import ProviderType
-from tarsy.llm.client import LLMClient
-from tarsy.llm.health import LLMHealth
+from tarsy.domain.llm import LLMHealth
+from tarsy.domain.server_health import ServerHealth
 from tarsy.queue.pool import WorkerPool
 from tarsy.session.intake import AlertType, UnknownAlertTypeError
-from tarsy.tools.health import HealthMonitor, ServerReport
+from tarsy.tools.health import HealthMonitor
 
 
 def probes(engine: AsyncEngine, llm: LLMClient, pool: WorkerPool | None) -> Mapping[str, Probe]:
@@ -130,7 +128,7 @@ class Installation:
         watched = {report.name: report for report in self.monitor.reports}
         config = self.loaded.config
         return tuple(
-            server_health(watched[name])
+            under_own_names(watched[name])
             if name in watched
             else unwatched(name, server.transport.type.value, missing_variables(self.loaded, name))
             for name, server in config.mcp_servers.items()
@@ -139,7 +137,7 @@ class Installation:
     def warnings(self) -> Sequence[SystemWarning]:
         return (
             *(SystemWarning(WarningSource.CONFIG, str(problem)) for problem in self.loaded.warnings),
-            *(SystemWarning(WarningSource.MCP, report.problem or report.name, report.since) for report in self.monitor.warnings),
+            *(SystemWarning(WarningSource.MCP, report.error or report.name, report.since) for report in self.monitor.warnings),
         )
 
 
@@ -156,22 +154,14 @@ def watched_servers(loaded: LoadedConfig) -> Mapping[str, ResolvedMcpServer]:
     return {name: used[name] for name in sorted(used) if not missing_variables(loaded, name)}
 
 
-def server_health(report: ServerReport) -> ServerHealth:
-    # Models know a tool as `server.tool`; configuration files and an alert's selection name it within its server.
-    prefix = f"{report.name}."
-    return ServerHealth(
-        name=report.name,
-        transport=report.transport,
-        state=ServerState(report.state.value),
-        error=report.problem,
-        checked_at=report.checked_at,
-        tools=tuple(ServerTool(tool.name.removeprefix(prefix), tool.description) for tool in report.tools),
-    )
+def under_own_names(health: ServerHealth) -> ServerHealth:
+    """Models know a tool as `server.tool`; configuration files and an alert's selection name it within its server."""
+    return replace(health, tools=tuple(replace(tool, name=tool.name.removeprefix(f"{health.name}.")) for tool in health.tools))
 
 
 def unwatched(name: str, transport: str, missing: frozenset[str]) -> ServerHealth:
     reason = f"not started: set {', '.join(sorted(missing))}" if missing else "not used by any chain"
-    return ServerHealth(name=name, transport=transport, state=ServerState.UNKNOWN, error=reason)
+    return ServerHealth(name=name, transport=transport, error=reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy import __version__
-from tarsy.agent.ports import ToolServers
+from tarsy.agent.ports import LLMClient, ToolServers
 from tarsy.api.app import create_app
 from tarsy.api.auth import auth_settings
 from tarsy.api.services import (
@@ -45,7 +45,6 @@ from tarsy.demo.samples import recording_loader
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.installation import Installation, PoolView, SampleChains, probes, sample_incidents, watched_servers
 from tarsy.kit.clock import SystemClock
-from tarsy.llm.client import LLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.queue.executor import WorkExecutor

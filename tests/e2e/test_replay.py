@@ -15,7 +15,7 @@ from support.tarsy_process import COMMAND_SECONDS, Served, Tarsy, plain_environm
 from support.vendor_server import VendorServer, vendor_server
 from support.vendors import ChatCompletions, Said
 from tarsy.cli.recordings import as_text
-from tarsy.replay import read_session
+from tarsy.replay.export import read_session
 from tarsy.settings import Settings, settings_from
 
 # Seven investigations and as many replays: longer than other tests on a busy machine.

@@ -14,7 +14,7 @@ from support.paths import FAULT_SERVER
 from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
 from tarsy.db.tables import metadata
 from tarsy.session.intake import Submission
-from tarsy.tools.masking import mask_alert
+from tarsy.tools.masking import Masker
 from tarsy.wiring import Application
 
 TRACK = "0.look/1.Investigator"
@@ -73,7 +73,7 @@ async def test_a_planted_secret_never_survives_a_whole_session(
 ) -> None:
     story = scenario(planted, forms)
     # The scenario stores its alert directly; a submission would have masked it.
-    async with overheard(story, database_url, alert=mask_alert(story.alert, "security")) as session:
+    async with overheard(story, database_url, alert=Masker.for_group("security").mask(story.alert)) as session:
         await session.work_off()
         kept = await stored(session.running, database_url)
         analysis = (await session.running.services.sessions.get(SESSION_ID)).final_analysis

@@ -18,9 +18,6 @@ from tarsy.api.services import (
     Health,
     QueueLimits,
     SampleIncident,
-    ServerHealth,
-    ServerState,
-    ServerTool,
     Services,
     SystemWarning,
     ToolDefaults,
@@ -38,6 +35,8 @@ from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.server_health import ServerHealth, ServerState
+from tarsy.domain.tool import ToolDefinition
 from tarsy.events.hub import ConnectionManager
 from tarsy.events.live_state import LiveState
 from tarsy.session.intake import AlertType, Intake, UnknownAlertTypeError
@@ -81,7 +80,7 @@ class FixedSystem:
         return (ToolDefaults("kubernetes", ("kubernetes-server",), {"google_search": False}),)
 
     def mcp_servers(self) -> Sequence[ServerHealth]:
-        tools = (ServerTool("pods_list", "List pods"),)
+        tools = (ToolDefinition("pods_list", "List pods"),)
         return (ServerHealth(name="kubernetes-server", transport="stdio", state=ServerState.CONNECTED, checked_at=AT, tools=tools),)
 
     def warnings(self) -> Sequence[SystemWarning]:

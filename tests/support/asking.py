@@ -7,9 +7,10 @@ from typing import Any
 
 from support.vendor_server import VendorServer
 from support.vendors import Vendor
+from tarsy.agent.ports import LLMClient
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.llm import Chunk, ErrorChunk, GenerateInput, ToolCallChunk
 from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.client import Chunk, ErrorChunk, GenerateInput, LLMClient, ToolCallChunk
 
 # By vendor and question, the path and the whole body: the requests as they must go out.
 EXPECTED: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("expected_requests.json").read_text())

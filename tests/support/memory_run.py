@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from support.agent_scenario import NONCE, SERVER, Scenario
-from tarsy.agent.agent import create_agent
+from tarsy.agent.agent import BaseAgent, create_controller
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import PromptContext
 from tarsy.agent.stopping import Stopping
+from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.domain.claim import Claim, ClaimKind
 from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
@@ -128,7 +129,7 @@ class MemoryRun:
 
     async def go_on(self) -> ExecutionResult:
         async with self._context() as context:
-            return await create_agent(context).execute(context, Stopping())
+            return await BaseAgent(create_controller(context)).execute(context, Stopping())
 
     @asynccontextmanager
     async def _context(self) -> AsyncGenerator[ExecutionContext]:
@@ -149,7 +150,12 @@ class MemoryRun:
                 )
             ),
             llm=llm,
-            tools=self.tools or CountingTools(RecordedTools(RecordedToolServers(recording), self.track), self.asked),
+            tools=toolbox(
+                self.tools or CountingTools(RecordedTools(RecordedToolServers(recording), self.track), self.asked),
+                (),
+                mask=str,
+                clock=FixedClock(),
+            ),
             journal=self.journal,
             live=self.journal,
             results=self.journal,

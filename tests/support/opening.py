@@ -13,7 +13,7 @@ from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMasking, 
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolResult
-from tarsy.tools.executor import McpToolExecutor
+from tarsy.tools.masked import MaskedTools
 from tarsy.tools.pool import ConnectionPool
 from tarsy.tools.servers import McpToolServers
 
@@ -26,7 +26,7 @@ EXECUTION_ID = "execution-7"
 class Tools:
     """An execution's tools, and what they said while they ran."""
 
-    executor: McpToolExecutor
+    executor: MaskedTools
     output: list[str] = field(default_factory=list[str])
 
     async def list(self) -> ToolCatalog:

@@ -9,10 +9,10 @@ import anyio
 import orjson
 
 from support.agent_scenario import SESSION_ID, Scenario
+from tarsy.agent.ports import LLMClient
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.live import session_channel
-from tarsy.llm.client import Chunk, GenerateInput, LLMClient
-from tarsy.llm.health import LLMHealth
+from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
 from tarsy.wiring import Application, application

@@ -8,7 +8,7 @@ from typing import Any
 from support.vendor_server import Reply, json_reply
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
-from tarsy.llm.client import UsageChunk
+from tarsy.domain.usage import TokenUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Said:
 
 
 # Told alike to all: 20 in of which 5 cached, 12 out of which 7 thinking.
-USAGE = UsageChunk(20, 12, 32, 7, 5)
+USAGE = TokenUsage(20, 12, 32, 7, 5)
 
 
 def sse(data: Any, event: str | None = None) -> bytes:

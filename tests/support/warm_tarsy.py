@@ -21,7 +21,7 @@ from typing import NoReturn
 
 PRELOADED = (
     "tarsy.server",
-    "tarsy.replay",
+    "tarsy.replay.rerun",
     "tarsy.cli.main",
     "tarsy.cli.live_view",
     "tarsy.tools.connection",

@@ -30,10 +30,6 @@ class Controller(Protocol):
     async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult: ...
 
 
-class Agent(Protocol):
-    async def execute(self, context: ExecutionContext, stopping: Stopping) -> ExecutionResult: ...
-
-
 class BaseAgent:
     """Marks the execution active, runs its controller, and leaves nothing open however it ends."""
 
@@ -52,13 +48,10 @@ class BaseAgent:
             raise
         except ClaimLostError:
             raise
-        except Exception as error:  # one agent's bug is that agent's failure, nobody else's
-            log.exception("agent.broke", execution_id=context.execution_id, agent=context.config.agent_name)
-            reason = context.mask(f"internal error: {type(error).__name__}: {error}")
-            await recorder.commit(
-                closed=recorder.close_all(TimelineStatus.FAILED), execution_changes=(recorder.moved(RunStatus.FAILED, reason),)
-            )
-            return ExecutionResult(status=RunStatus.FAILED, error=reason)
+        except Exception:
+            # Whose failure it is, the stage decides; what this agent was saying ends here.
+            await recorder.commit(closed=recorder.close_all(TimelineStatus.FAILED))
+            raise
 
 
 async def _close(recorder: Recorder, reason: StopReason) -> None:
@@ -83,10 +76,6 @@ async def _close(recorder: Recorder, reason: StopReason) -> None:
                     assert_never(reason)
         except ClaimLostError:
             log.info("agent.claim_lost_while_stopping")
-
-
-def create_agent(context: ExecutionContext) -> Agent:
-    return BaseAgent(create_controller(context))
 
 
 def create_controller(context: ExecutionContext) -> Controller:

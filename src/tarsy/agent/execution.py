@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tarsy.agent.ports import Journal, LiveText, Mask, ResultStore, ToolExecutor
+from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, ResultStore, ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.claim import Claim
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock
-from tarsy.llm.client import LLMClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

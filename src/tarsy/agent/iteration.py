@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.llm import ErrorCode
 from tarsy.domain.step import StoredCall
-from tarsy.llm.client import ErrorCode
 
 # One timeout can be bad luck; the second in a row means that waiting a third time helps nobody.
 MAX_CONSECUTIVE_TIMEOUTS = 2

@@ -11,14 +11,9 @@ import anyio
 from tarsy.agent.execution import ExecutionContext
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import LOOP_NOTE, LoopWatch, find_loop, without_loop
-from tarsy.db.storable import storable
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
-from tarsy.domain.status import TimelineStatus
-from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
-from tarsy.domain.usage import TokenUsage
-from tarsy.kit.clock import milliseconds_since
-from tarsy.llm.client import (
+from tarsy.domain.llm import (
     Chunk,
     CodeExecutionChunk,
     ErrorChunk,
@@ -28,10 +23,14 @@ from tarsy.llm.client import (
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,
-    UsageChunk,
 )
-from tarsy.llm.recorded import chunks_to_recorded
-from tarsy.llm.request_hash import request_hash
+from tarsy.domain.recorded_chunks import chunks_to_recorded
+from tarsy.domain.request_hash import request_hash
+from tarsy.domain.status import TimelineStatus
+from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+from tarsy.domain.usage import TokenUsage
+from tarsy.kit.characters import storable
+from tarsy.kit.clock import milliseconds_since
 
 
 class TextRouter(Protocol):
@@ -189,10 +188,8 @@ class ModelCall:
                 self._answer.native_events += (event,)
             case GroundingChunk():
                 self._answer.native_events += (self._grounding(chunk),)
-            case UsageChunk():
-                self._answer.usage = TokenUsage(
-                    chunk.input_tokens, chunk.output_tokens, chunk.total_tokens, chunk.thinking_tokens, chunk.cached_tokens
-                )
+            case TokenUsage():
+                self._answer.usage = chunk
             case ErrorChunk(message, code, retryable):
                 self._answer.error = ErrorChunk(self._context.mask(message), code, retryable)
             case _:

@@ -1,16 +1,29 @@
 """What agents and sessions need from the outside, in their own words. The adapters live below; `wiring` proves that they fit."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.live import StreamDelta
+from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.step import Step, StoredRun
 from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
 
 Mask = Callable[[str], str]
+
+
+class LLMClient(Protocol):
+    """Streams a model's answer. Closing the iterator, or cancelling its reader, stops the call."""
+
+    def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]: ...
+
+    async def health(self) -> LLMHealth:
+        """Whether calls can be made at all; says nothing about the vendors."""
+        ...
+
+    async def aclose(self) -> None: ...
 
 
 class ToolExecutor(Protocol):

@@ -12,12 +12,12 @@ from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.llm import ErrorChunk, GenerateInput
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Compacted, StoredRun
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolCatalog, ToolDefinition
 from tarsy.kit.text import estimate_tokens
-from tarsy.llm.client import ErrorChunk, GenerateInput
 
 
 class Run:

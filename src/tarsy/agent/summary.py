@@ -8,10 +8,10 @@ from tarsy.agent.prompt.builder import READ_RESULT_TOOL
 from tarsy.agent.run import Run
 from tarsy.config.resolve.resolved import ResolvedSummarization
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
+from tarsy.domain.llm import GenerateInput
 from tarsy.domain.timeline import TimelineClose, TimelineEventType
 from tarsy.domain.tool import ToolName, ToolResult
 from tarsy.kit.text import clip_bytes, estimate_tokens
-from tarsy.llm.client import GenerateInput
 
 # What a summarising model is given of a huge result at most: half of a common window, and of its own.
 _SUMMARY_INPUT_TOKENS = 60_000

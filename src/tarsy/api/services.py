@@ -17,6 +17,7 @@ from tarsy.db.interactions import InteractionRepository
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
+from tarsy.domain.server_health import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.session.intake import Intake
 
@@ -33,31 +34,6 @@ class Health:
 
 
 Probe = Callable[[], Awaitable[Health]]
-
-
-class ServerState(StrEnum):
-    CONNECTED = "connected"
-    FAILED = "failed"
-    # Not asked yet.
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class ServerTool:
-    name: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerHealth:
-    """A tool server as its monitor last saw it."""
-
-    name: str
-    transport: str
-    state: ServerState
-    error: str | None = None
-    checked_at: datetime | None = None
-    tools: tuple[ServerTool, ...] = ()
 
 
 class WarningSource(StrEnum):

@@ -6,6 +6,7 @@ from contextlib import aclosing
 
 import anyio
 
+from tarsy.agent.ports import LLMClient
 from tarsy.api.auth import check_bind
 from tarsy.api.tokens import TokenSettingError, read_tokens
 from tarsy.cli.finding import Finding, fail, ok, warn
@@ -18,8 +19,8 @@ from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.config.templates import variables
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role
+from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
 from tarsy.domain.tool import ToolCatalog
-from tarsy.llm.client import ErrorChunk, ErrorCode, GenerateInput, LLMClient, TextChunk, ThinkingChunk
 from tarsy.settings import Settings
 from tarsy.tools.servers import McpToolServers
 

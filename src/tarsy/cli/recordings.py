@@ -19,7 +19,7 @@ def export(
     """Write a session as a self-contained recording: everything said and done, masked, ready to be replayed."""
     import anyio  # noqa: PLC0415 - heavy, imported on first use
 
-    from tarsy.replay import read_session  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.replay.export import read_session  # noqa: PLC0415 - heavy, imported on first use
 
     recording = anyio.run(read_session, process_settings(), session_id)
     if recording is None:
@@ -49,7 +49,7 @@ def replay(
     """Run recordings again through the real pipeline and report every difference. Exit status 1 if there is any."""
     import anyio  # noqa: PLC0415 - heavy, imported on first use
 
-    from tarsy.replay import ReplayOptions, replay_all  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.replay.rerun import ReplayOptions, replay_all  # noqa: PLC0415 - heavy, imported on first use
 
     if from_step is not None and live_model is None:
         raise typer.BadParameter("--from-step needs --live-model: what should go on from there?")

@@ -13,7 +13,7 @@ from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
     from tarsy.domain.tool import ToolCatalog, ToolResult
-    from tarsy.tools.executor import McpToolExecutor
+    from tarsy.tools.masked import MaskedTools
 
 app = typer.Typer(no_args_is_help=True, help="See what the tool servers offer, and call a tool by hand.")
 
@@ -67,7 +67,7 @@ def call(
 
 
 @asynccontextmanager
-async def _opened(directory: Path | None, names: tuple[str, ...], call_timeout: float = 60.0) -> "AsyncGenerator[McpToolExecutor]":
+async def _opened(directory: Path | None, names: tuple[str, ...], call_timeout: float = 60.0) -> "AsyncGenerator[MaskedTools]":
     from tarsy.config.load.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.config.resolve.resolved_entries import resolved_server  # noqa: PLC0415 - same
     from tarsy.tools.servers import McpToolServers  # noqa: PLC0415 - same

@@ -1,7 +1,7 @@
 """Reads what a run left behind: its stages and executions, what went over the wire, what it cost."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -88,7 +88,7 @@ class LLMCall:
     conversation: tuple[SentMessage, ...]
 
 
-_USAGE_NAMES = tuple(TokenUsage.__dataclass_fields__)
+_USAGE_NAMES = tuple(field.name for field in fields(TokenUsage))
 
 
 class InteractionRepository:

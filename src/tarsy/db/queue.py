@@ -15,6 +15,7 @@ from tarsy.db import signals
 from tarsy.db.claim_tables import CLAIM_TABLES
 from tarsy.db.leftovers import interrupt_events
 from tarsy.db.outbox import publish
+from tarsy.db.retry import is_transient
 from tarsy.db.session_rows import chat_message_of, score_of, session_of
 from tarsy.db.tables import agent_executions, alert_sessions
 from tarsy.domain import announce
@@ -92,6 +93,9 @@ class WorkQueue:
         self._pod = pod_id
         # Its workers queue here and not in the database, where each of them would hold a connection that the heartbeat needs.
         self._turn = anyio.Lock()
+
+    def is_transient(self, error: BaseException) -> bool:
+        return is_transient(error)
 
     async def claim(self, kind: ClaimKind, *, cap: int) -> tuple[Work, list[StoredLiveEvent]] | None:
         """Take the oldest waiting work of a kind, or None when there is none or (sessions) the cap is reached."""

@@ -1,4 +1,4 @@
-"""Pure module: what PostgreSQL cannot store, replaced. Its text and JSON hold every character but NUL and half a surrogate pair.
+"""Pure module: JSON that PostgreSQL cannot store, made storable.
 
 Numbers too large for our JSON (64 bits) become text: tools name such limits in their schemas.
 """
@@ -6,14 +6,9 @@ Numbers too large for our JSON (64 bits) become text: tools name such limits in 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from tarsy.kit.text import whole_characters
+from tarsy.kit.characters import storable
 
-_SUBSTITUTE = "\ufffd"
 _INTEGERS = range(-(2**63), 2**64)
-
-
-def storable(text: str) -> str:
-    return whole_characters(text).replace("\x00", _SUBSTITUTE)
 
 
 def storable_json(value: Any) -> Any:

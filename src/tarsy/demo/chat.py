@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedUsage, track_of
+from tarsy.domain.recording import RecordedCall, RecordedChunk, track_of
+from tarsy.domain.usage import TokenUsage
 
 # More than anybody asks a model that has told them twice that it is a recording.
 FURTHER_QUESTIONS = 10
@@ -39,4 +40,4 @@ def _naming(call: RecordedCall, question: str) -> RecordedCall:
 
 
 def _no_more(track: str) -> RecordedCall:
-    return RecordedCall(track=track, turn=0, chunks=(RecordedChunk(after=0.6, text=NO_MORE_ANSWERS), RecordedChunk(usage=RecordedUsage())))
+    return RecordedCall(track=track, turn=0, chunks=(RecordedChunk(after=0.6, text=NO_MORE_ANSWERS), RecordedChunk(usage=TokenUsage())))

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from tarsy.domain.usage import TokenUsage
+
 
 def track_of(stage_index: int, stage_name: str, agent_index: int, agent_name: str) -> str:
     """Name an agent's conversation within its session, the same in every run: `0.analysis/1.KubernetesAgent`."""
@@ -22,14 +24,6 @@ class RecordedToolCallChunk(Recorded):
     id: str
     name: str
     arguments: str | Mapping[str, Any] = "{}"
-
-
-class RecordedUsage(Recorded):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    total_tokens: int = 0
-    thinking_tokens: int = 0
-    cached_tokens: int = 0
 
 
 class RecordedError(Recorded):
@@ -55,7 +49,7 @@ class RecordedChunk(Recorded):
     tool_call: RecordedToolCallChunk | None = None
     code_execution: RecordedCode | None = None
     grounding: Mapping[str, Any] | None = None
-    usage: RecordedUsage | None = None
+    usage: TokenUsage | None = None
     error: RecordedError | None = None
 
     @model_validator(mode="after")

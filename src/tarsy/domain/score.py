@@ -1,9 +1,16 @@
 """A judgement of a finished session."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
 from tarsy.domain.status import RunStatus
+
+# Possessive where two repetitions meet: a megabyte of spaces takes linear time.
+_SCORE = re.compile(r"^[ \t>*_#`-]*score[ \t*_`]*[:=][ \t*_`]*(\d{1,3})[ \t*_`]*+(?:/[ \t]*100)?[ \t*_`.]*$", re.IGNORECASE | re.MULTILINE)
+NO_SCORE = "the judge's answer holds no score"
+_MISSING = re.compile(r"^#{1,6}[ \t]*\**missing tools\**:?[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_ANALYSIS = re.compile(r"\A\s*#{1,6}[ \t]*\**analysis\**:?[ \t]*\n", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,3 +27,28 @@ class SessionScore:
     recoveries: int = 0
     created_at: datetime
     completed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A judgement of a session: 0 to 100, why, and what the agents lacked."""
+
+    total: int
+    analysis: str
+    missing_tools: str
+
+
+def parse_score(text: str) -> Score | None:
+    """Read a reviewer's answer, or return None when it holds no valid score.
+
+    The last score counts: an earlier one may be a quotation.
+    """
+    last: re.Match[str] | None = None
+    for found in _SCORE.finditer(text):
+        last = found
+    if last is None or (total := int(last[1])) > 100:
+        return None
+    body = text[: last.start()].rstrip()
+    heading = _MISSING.search(body)
+    analysis, missing = (body, "") if heading is None else (body[: heading.start()], body[heading.end() :])
+    return Score(total, _ANALYSIS.sub("", analysis).strip(), missing.strip())

@@ -1,10 +1,34 @@
 """Tools as an agent sees them: `server.tool` names, definitions, results."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from tarsy.domain.conversation import ToolCall
+
+# Servers that annotate nothing still name their tools: `list_pods`, `pods_list`, `getLogs`.
+_READING = frozenset(
+    {
+        "get",
+        "list",
+        "describe",
+        "read",
+        "search",
+        "find",
+        "show",
+        "view",
+        "fetch",
+        "query",
+        "log",
+        "logs",
+        "top",
+        "status",
+        "count",
+        "watch",
+    }
+)
+_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +57,12 @@ class ToolDefinition:
     parameters_schema: dict[str, Any] = field(default_factory=dict[str, Any])
     read_only: bool = False
     idempotent: bool = False
+
+    @property
+    def may_change(self) -> bool:
+        """Whether a call may change something: it does not say that it only reads, nor does its name."""
+        words = _WORDS.findall(self.name.rpartition(".")[2])
+        return not (self.read_only or (words and _READING & {words[0].lower(), words[-1].lower()}))
 
     @property
     def safe_to_repeat(self) -> bool:

@@ -1,10 +1,16 @@
 """Token counts of model calls."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
+    """Also the chunk by which a model tells them, and the form in which they are recorded."""
+
+    # A recording with a misspelt count is refused.
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
     input_tokens: int = 0
     output_tokens: int = 0
     total_tokens: int = 0

@@ -1,4 +1,11 @@
-"""Clipping, measuring and mending text. Pure module."""
+"""Clipping and measuring text, and working on it without holding up the event loop."""
+
+from collections.abc import Callable
+
+from anyio import to_thread
+
+# Some milliseconds of a masker's work: longer, and the other tasks of the event loop would notice.
+_QUICK = 16_000
 
 
 def clip(text: str, limit: int, *, notice: str = "… [{omitted} characters omitted]") -> str:
@@ -23,6 +30,6 @@ def estimate_tokens(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) // 4 + 1
 
 
-def whole_characters(text: str) -> str:
-    """Join the halves of surrogate pairs, and replace those that stand alone: JSON can spell them, and no encoder takes them."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+async def in_thread_if_long(change: Callable[[str], str], text: str) -> str:
+    """`change(text)`: on the spot where that is quick, in a thread where it would hold up the event loop."""
+    return change(text) if len(text) < _QUICK else await to_thread.run_sync(change, text)

@@ -10,8 +10,9 @@ from enum import Enum
 import anyio
 import structlog
 
-from tarsy.kit.text import whole_characters
-from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.usage import TokenUsage
+from tarsy.kit.characters import whole_characters
 from tarsy.llm.failures import Failure, RefusedAnswerError, UnfinishedStreamError, describe
 
 log = structlog.get_logger(__name__)
@@ -81,7 +82,7 @@ class _Attempt:
     emitted: bool = False
     answered: bool = False
     finished: Finished | None = None
-    usage: UsageChunk | None = None
+    usage: TokenUsage | None = None
     # The first half of a character whose other half comes with the next piece.
     half: str = ""
 
@@ -93,7 +94,7 @@ class _Attempt:
             case Finished():
                 self.finished = signal
                 return None
-            case UsageChunk():
+            case TokenUsage():
                 self.usage = signal
                 return None
             case TextChunk() | ThinkingChunk():
@@ -138,7 +139,7 @@ async def answer(
     censor: Callable[[str], str] = str,
 ) -> AsyncGenerator[Chunk]:
     """Stream one answer. An attempt is repeated only while nothing of it has been passed on."""
-    spent: UsageChunk | None = None
+    spent: TokenUsage | None = None
     done = 0
     while True:
         current = _Attempt()
@@ -188,7 +189,7 @@ async def watched(signals: AsyncGenerator[Signal], limits: TimeLimits) -> AsyncG
             if scope.cancelled_caught:
                 began = started or deadline > first
                 raise SilenceError(limits.stall if began else limits.first_chunk, started=began)
-            started = started or not isinstance(signal, Alive | UsageChunk)
+            started = started or not isinstance(signal, Alive | TokenUsage)
             yield signal
             patience = anyio.current_time() + limits.stall
             deadline = patience if started else max(first, patience)
@@ -210,15 +211,8 @@ def _error(failure: Failure, censor: Callable[[str], str], *, partial: bool) -> 
     return ErrorChunk(message, failure.code, failure.retryable)
 
 
-def _sum(first: UsageChunk | None, second: UsageChunk | None) -> UsageChunk | None:
+def _sum(first: TokenUsage | None, second: TokenUsage | None) -> TokenUsage | None:
     """Tokens of abandoned attempts were paid for too."""
     if first is None or second is None:
         return first or second
-    return replace(
-        first,
-        input_tokens=first.input_tokens + second.input_tokens,
-        output_tokens=first.output_tokens + second.output_tokens,
-        total_tokens=first.total_tokens + second.total_tokens,
-        thinking_tokens=first.thinking_tokens + second.thinking_tokens,
-        cached_tokens=first.cached_tokens + second.cached_tokens,
-    )
+    return first + second

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
+from tarsy.domain.llm import ErrorCode
 from tarsy.kit.text import clip
-from tarsy.llm.client import ErrorCode
 
 # Enough for a vendor's explanation, too little for a page of HTML.
 LONGEST_MESSAGE = 2000

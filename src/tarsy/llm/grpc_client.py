@@ -11,9 +11,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.templates import MissingVariableError, expand
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
 from tarsy.llm.access import USUAL_LOCATION, USUAL_PROJECT
-from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput
-from tarsy.llm.health import LLMHealth
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.transport import MESSAGE_OPTIONS
 from tarsy.llm.wire import CALL_METADATA, GENERATE, SERVICE, Whereabouts, call_metadata, chunk_from_proto, request_to_proto

@@ -7,11 +7,10 @@ from enum import StrEnum
 from typing import assert_never
 
 from tarsy.domain.agent import LLMBackend, ProviderType
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
 from tarsy.llm.access import CredentialsMissingError, resolve_access
 from tarsy.llm.attempts import RetryPolicy
-from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput
 from tarsy.llm.client_cache import ClientCache
-from tarsy.llm.health import LLMHealth
 from tarsy.llm.providers.port import Provider, ProviderNotInstalledError
 from tarsy.llm.providers.replay import ChangedRequest, RecordingFiles, RecordingLoader, ReplayProvider, ignore_change
 

@@ -11,7 +11,7 @@ import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from tarsy.llm.client import ErrorChunk, ErrorCode
+from tarsy.domain.llm import ErrorChunk, ErrorCode
 from tarsy.llm.in_process import InProcessLLMClient
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.transport import KEEPALIVE_OPTIONS, MESSAGE_OPTIONS, address_of

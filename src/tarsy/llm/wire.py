@@ -11,8 +11,7 @@ from typing import Any, assert_never, cast
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
-from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.client import (
+from tarsy.domain.llm import (
     Chunk,
     CodeExecutionChunk,
     ErrorChunk,
@@ -24,8 +23,9 @@ from tarsy.llm.client import (
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,
-    UsageChunk,
 )
+from tarsy.domain.tool import ToolDefinition
+from tarsy.domain.usage import TokenUsage
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 
 SERVICE = "llm.v1.LLMService"
@@ -170,7 +170,7 @@ def chunk_to_proto(chunk: Chunk) -> pb.GenerateResponse:
             message = pb.GenerateResponse(code_execution=pb.CodeExecutionDelta(code=code, result=result))
         case GroundingChunk():
             message = pb.GenerateResponse(grounding=_grounding_to_proto(chunk))
-        case UsageChunk():
+        case TokenUsage():
             message = pb.GenerateResponse(usage=_usage_to_proto(chunk))
         case ErrorChunk(text, code, retryable):
             # Nothing follows an error.
@@ -195,7 +195,7 @@ def chunk_from_proto(message: pb.GenerateResponse) -> Chunk | None:
             chunk = _grounding_from_proto(message.grounding)
         case "usage":
             usage = message.usage
-            chunk = UsageChunk(usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.thinking_tokens, usage.cached_tokens)
+            chunk = TokenUsage(usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.thinking_tokens, usage.cached_tokens)
         case "error":
             chunk = ErrorChunk(message.error.message, _error_code(message.error.code), message.error.retryable)
         case None:
@@ -213,7 +213,7 @@ def _error_code(code: str) -> ErrorCode:
         return ErrorCode.PROVIDER_UNAVAILABLE
 
 
-def _usage_to_proto(usage: UsageChunk) -> pb.UsageInfo:
+def _usage_to_proto(usage: TokenUsage) -> pb.UsageInfo:
     return pb.UsageInfo(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,

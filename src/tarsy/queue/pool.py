@@ -10,7 +10,6 @@ import structlog
 from anyio.abc import TaskGroup
 
 from tarsy.agent.stopping import StopReason
-from tarsy.db.retry import is_transient
 from tarsy.domain.claim import Claim, ClaimKind, ClaimLostError
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.work import Pulse, Work
@@ -160,7 +159,7 @@ class WorkerPool:
             try:
                 claimed = await self._claim_any(slot.kinds)
             except Exception as error:  # whatever it is, the next poll may find it gone
-                if not is_transient(error):
+                if not self._queue.is_transient(error):
                     log.exception("queue.claim_failed", worker=slot.name)
                 await anyio.sleep(ERROR_PAUSE_SECONDS)
                 continue
@@ -209,7 +208,7 @@ class WorkerPool:
 
     async def _give_up(self, claim: Claim, error: Exception) -> None:
         """End what broke by itself: it would break again. Only when the database was away, recovery tries once more."""
-        if is_transient(error):
+        if self._queue.is_transient(error):
             return
         reason = f"internal error: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no details'}"
         try:

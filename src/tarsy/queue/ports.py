@@ -18,6 +18,10 @@ class Queue(Protocol):
 
     async def hand_back(self, claim: Claim) -> list[StoredLiveEvent]: ...
 
+    def is_transient(self, error: BaseException) -> bool:
+        """Whether an error says that the database is away for now, not that it refuses what it was asked."""
+        ...
+
 
 class OrphanRecovery(Protocol):
     async def run(self, *, silent_seconds: float) -> tuple[list[Recovered], list[StoredLiveEvent]]: ...

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import anyio
 
-from tarsy.agent.ports import Journal, LiveText, Mask, ResultStore, ToolServers
+from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, ResultStore, ToolServers
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.kit.clock import Clock
 from tarsy.kit.groups import single_errors
-from tarsy.llm.client import LLMClient
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.ports import History, Progress
 from tarsy.session.runbook import RunbookSource

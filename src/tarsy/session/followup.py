@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import structlog
 
-from tarsy.agent.context.investigation import format_investigation
+from tarsy.agent.context.formatter import format_investigation
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt
-from tarsy.agent.prompt.score import NO_SCORE, parse_score
 from tarsy.agent.stopping import StopReason
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.history import StageRecord
+from tarsy.domain.score import NO_SCORE, parse_score
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose

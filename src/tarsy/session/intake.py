@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import structlog
-from anyio import to_thread
 
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.resolve.resolver import resolve_chain
@@ -17,13 +16,12 @@ from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.selection import KnownTools, McpSelection, SelectionError, check_selection, nothing_known
 from tarsy.domain.session import MAX_ALERT_BYTES, NewSession
 from tarsy.kit.clock import Clock, SystemClock
+from tarsy.kit.text import in_thread_if_long
 
 log = structlog.get_logger(__name__)
 
 # Long enough for any address a person would paste.
 MAX_RUNBOOK_URL = 2048
-# A few milliseconds' work.
-QUICK_TO_MASK = 16_000
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -147,7 +145,7 @@ class Intake:
         chain = self.chains.resolve(alert_type, submission.selection)
         session = NewSession(
             id=str(uuid4()),
-            alert_data=await self._masked(submission.data),
+            alert_data=await in_thread_if_long(self.mask_alert, submission.data),
             alert_type=alert_type,
             chain_id=chain.chain_id,
             chain_snapshot=chain.model_dump(mode="json"),
@@ -160,10 +158,6 @@ class Intake:
         await self.store.insert(session, max_queue_size=self.max_queue_size)
         log.info("session.submitted", session_id=session.id, alert_type=alert_type, chain_id=chain.chain_id, author=session.author)
         return session.id
-
-    async def _masked(self, text: str) -> str:
-        """Mask on the spot what is quick; a large text leaves the event loop to the others meanwhile."""
-        return self.mask_alert(text) if len(text) < QUICK_TO_MASK else await to_thread.run_sync(self.mask_alert, text)
 
 
 def check_text(submission: Submission) -> None:

@@ -7,14 +7,16 @@ from uuid import uuid4
 import anyio
 import structlog
 
-from tarsy.agent.agent import create_agent
+from tarsy.agent.agent import BaseAgent, create_controller
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
-from tarsy.agent.read_result import ALERT, RUNBOOK, ResultReader, shown_document
 from tarsy.agent.stopping import Stopping, StopReason
+from tarsy.agent.toolbox.read_result import ALERT, RUNBOOK, ReadResult, shown_document
+from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.domain.agent import AgentType
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.history import ExecutionRecord, StageRecord
@@ -138,11 +140,10 @@ class StageRunner:
                 servers=servers,
                 prompts=PromptBuilder(_prompt_context(job, config)),
                 llm=dependencies.llm,
-                tools=ResultReader(
+                tools=toolbox(
                     tools,
-                    dependencies.results,
-                    execution_id=execution.id,
-                    documents=_long_documents(job, config),
+                    (ReadResult(dependencies.results, execution_id=execution.id, documents=_long_documents(job, config)),),
+                    mask=dependencies.mask,
                     clock=dependencies.clock,
                 ),
                 journal=dependencies.journal,
@@ -153,7 +154,7 @@ class StageRunner:
                 previous=job.previous[execution.agent_index - 1],
                 chat=job.chat,
             )
-            return await create_agent(context).execute(context, stopping)
+            return await BaseAgent(create_controller(context)).execute(context, stopping)
 
     async def _close(self, job: StageJob, stage: Stage, results: Sequence[ExecutionResult]) -> StageOutcome:
         status = stage_status([result.status for result in results], job.planned.success_policy)
@@ -216,13 +217,15 @@ def _long_documents(job: StageJob, config: ResolvedAgentConfig) -> dict[str, str
 
 def _prompt_context(job: StageJob, config: ResolvedAgentConfig) -> PromptContext:
     session = job.session
+    # Only these can call a tool to read on.
+    readable = config.type is AgentType.DEFAULT
     return PromptContext(
         agent_name=config.agent_name,
         alert_type=session.alert_type,
-        alert_data=shown_document(ALERT, session.alert_data, context_limit(config.provider)),
+        alert_data=shown_document(ALERT, session.alert_data, context_limit(config.provider), readable=readable),
         nonce=session.nonce,
         received_at=session.created_at.isoformat(timespec="seconds"),
-        runbook=shown_document(RUNBOOK, job.runbook, side_limit(config.provider)),
+        runbook=shown_document(RUNBOOK, job.runbook, side_limit(config.provider), readable=readable),
         custom_instructions=config.custom_instructions,
         server_instructions=tuple((name, job.chain.mcp_servers[name].instructions) for name in config.mcp_servers),
     )

@@ -1,19 +1,18 @@
-"""The tools of one execution. Every failure is a result with words for the model; nothing leaves here unmasked."""
+"""The tools of one execution on their MCP servers. Every failure is a result with words for the model; `masked` hides the secrets in it."""
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
 import structlog
 
+from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolName, ToolResult
 from tarsy.kit.clock import Clock, milliseconds_since
-from tarsy.tools.arguments import ArgumentProblem, parse_arguments
 from tarsy.tools.failures import ToolServerError
-from tarsy.tools.masking import LineMasker, Masker
 from tarsy.tools.server import Lost, ToolServer
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ OnOutput = Callable[[str], None]
 
 # What a tool may say while it runs, in characters.
 MAX_OUTPUT = 256 * 1024
-# A few milliseconds' work.
-QUICK_TO_MASK = 16_000
 
 # As many as a model reads, and as a wrong name needs.
 MAX_SUGGESTIONS = 5
@@ -34,7 +31,7 @@ MAX_SUGGESTIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call came to, not masked yet."""
+    """What a call came to."""
 
     content: str
     is_error: bool = False
@@ -43,10 +40,9 @@ class Outcome:
 
 
 class Output:
-    """What a tool says while it runs, masked, and no more of it than anybody would watch: the result has the last word."""
+    """What a tool says while it runs, no more of it than a person would watch: the result has the last word."""
 
-    def __init__(self, masker: Masker, on_output: OnOutput) -> None:
-        self._masker = LineMasker(masker)
+    def __init__(self, on_output: OnOutput) -> None:
         self._on_output = on_output
         self._left = MAX_OUTPUT
 
@@ -58,7 +54,7 @@ class Output:
             text = f"{text[: self._left].rsplit(None, 1)[0]}\n… [more output is not shown]\n"
             self._left = 0
         self._left -= len(text)
-        self._on_output(self._masker.mask(text))
+        self._on_output(text)
 
 
 def refusal(text: str) -> Outcome:
@@ -72,8 +68,6 @@ class McpToolExecutor:
         self._servers = servers
         self._call_timeout = call_timeout
         self._clock = clock
-        # For calls that name no server of ours.
-        self._strict = Masker.for_group("all")
 
     async def list_tools(self) -> ToolCatalog:
         """Connect to all servers at once and say what they offer."""
@@ -92,11 +86,10 @@ class McpToolExecutor:
         started_at, started = self._clock.now(), self._clock.monotonic()
         name = ToolName.parse(call.name)
         server = self._servers.get(name.server) if name is not None else None
-        masker = server.masker if server is not None else self._strict
         outcome = self._without_server(call.name, name) if server is None else await self._on(server, call, on_output)
         return ToolResult(
-            call=replace(call, name=masker.mask(call.name), arguments=await _masked(masker, call.arguments)),
-            content=await _masked(masker, outcome.content),
+            call=call,
+            content=outcome.content,
             started_at=started_at,
             duration_ms=milliseconds_since(started, self._clock),
             is_error=outcome.is_error,
@@ -120,7 +113,7 @@ class McpToolExecutor:
         if isinstance(arguments, ArgumentProblem):
             return refusal(arguments.message)
         timeout = min(self._call_timeout, server.call_timeout or self._call_timeout)
-        output = Output(server.masker, on_output)
+        output = Output(on_output)
         result: types.CallToolResult | Lost | None = None
         try:
             with anyio.move_on_after(timeout):
@@ -129,11 +122,6 @@ class McpToolExecutor:
             log.warning("tool.failed", tool=tool.name, kind=type(error).__name__)
             return Outcome(str(error), is_error=True)
         return _outcome(tool, result, timeout)
-
-
-async def _masked(masker: Masker, text: str) -> str:
-    """Mask on the spot what is quick; a large text leaves the event loop to the others meanwhile."""
-    return masker.mask(text) if len(text) < QUICK_TO_MASK else await anyio.to_thread.run_sync(masker.mask, text)
 
 
 def _outcome(tool: ToolDefinition, result: "types.CallToolResult | Lost | None", timeout: float) -> Outcome:

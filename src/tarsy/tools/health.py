@@ -2,15 +2,12 @@
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
 
 import anyio
 import structlog
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
-from tarsy.domain.tool import ToolDefinition
+from tarsy.domain.server_health import ServerHealth, ServerState
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.server import ToolServer
@@ -28,26 +25,6 @@ PING_SECONDS = 10.0
 MONITOR_ID = "health-monitor"
 
 
-class ServerState(StrEnum):
-    # Not asked yet.
-    UNKNOWN = "unknown"
-    CONNECTED = "connected"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerReport:
-    """A server as it was last seen; `since` is when it came into that state."""
-
-    name: str
-    transport: str
-    state: ServerState = ServerState.UNKNOWN
-    problem: str | None = None
-    checked_at: datetime | None = None
-    since: datetime | None = None
-    tools: tuple[ToolDefinition, ...] = ()
-
-
 class HealthMonitor:
     """Keeps a report on every server. Reading is free at any time; `run` does the looking."""
 
@@ -63,15 +40,15 @@ class HealthMonitor:
         self._env = env
         self._clock = clock or SystemClock()
         self._interval = interval
-        self._reports = {name: ServerReport(name=name, transport=config.transport.type) for name, config in servers.items()}
+        self._reports = {name: ServerHealth(name=name, transport=config.transport.type) for name, config in servers.items()}
 
     @property
-    def reports(self) -> tuple[ServerReport, ...]:
+    def reports(self) -> tuple[ServerHealth, ...]:
         return tuple(self._reports.values())
 
     @property
-    def warnings(self) -> tuple[ServerReport, ...]:
-        """The servers an operator should look at; `problem` says why."""
+    def warnings(self) -> tuple[ServerHealth, ...]:
+        """The servers an operator should look at; `error` says why."""
         return tuple(report for report in self.reports if report.state is ServerState.FAILED)
 
     def known_tools(self, server: str) -> frozenset[str] | None:
@@ -108,11 +85,11 @@ class HealthMonitor:
         before = self._reports[server.name]
         state = ServerState.CONNECTED if problem is None else ServerState.FAILED
         now = self._clock.now()
-        self._reports[server.name] = ServerReport(
+        self._reports[server.name] = ServerHealth(
             name=server.name,
             transport=before.transport,
             state=state,
-            problem=problem,
+            error=problem,
             checked_at=now,
             since=before.since if before.state is state else now,
             # What it offered when it was last there is still worth knowing.

@@ -10,6 +10,7 @@ from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.kit.groups import single_errors
 from tarsy.tools.executor import McpToolExecutor
+from tarsy.tools.masked import MaskedTools
 from tarsy.tools.pool import ConnectionPool
 from tarsy.tools.server import ToolServer
 
@@ -30,7 +31,7 @@ class McpToolServers:
 
     def open(
         self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str = ""
-    ) -> AbstractAsyncContextManager[McpToolExecutor]:
+    ) -> AbstractAsyncContextManager[MaskedTools]:
         """The tools `agent` may use, connected on first use. A name without a configuration is an operator's mistake: KeyError."""
         del track  # recordings know an execution by it, servers do not
         return self.open_servers(
@@ -48,7 +49,7 @@ class McpToolServers:
         call_timeout: float,
         execution_id: str,
         filters: Mapping[str, tuple[str, ...]] | None = None,
-    ) -> AsyncGenerator[McpToolExecutor]:
+    ) -> AsyncGenerator[MaskedTools]:
         """The tools of these servers, narrowed by `filters`."""
         allowed = {name: frozenset(tools) for name, tools in (filters or {}).items()}
         # What the owner raises must reach it as itself, not as one of a group.
@@ -67,7 +68,8 @@ class McpToolServers:
                     for name, config in configs.items()
                 }
                 try:
-                    yield McpToolExecutor(servers, call_timeout=call_timeout, clock=self._clock)
+                    executor = McpToolExecutor(servers, call_timeout=call_timeout, clock=self._clock)
+                    yield MaskedTools(executor, {name: server.masker for name, server in servers.items()})
                 finally:
                     await close_all(servers.values())
 

@@ -21,7 +21,7 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
-from tarsy.kit.text import whole_characters
+from tarsy.kit.characters import whole_characters
 
 # What every program may expect to find; all else is the configuration's to name.
 INHERITED = ("PATH", "HOME", "LANG")

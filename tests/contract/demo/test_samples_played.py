@@ -33,7 +33,7 @@ from tarsy.queue.executor import WorkExecutor
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.runbook import RunbookSource
-from tarsy.tools.masking import mask_alert
+from tarsy.tools.masking import Masker
 from tarsy.tools.servers import McpToolServers
 
 
@@ -61,7 +61,7 @@ async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
             live=nobody,
             progress=nobody,
             runbooks=RunbookSource(),
-            mask=lambda text: mask_alert(text, "security"),
+            mask=Masker.for_group("security").mask,
             clock=clock,
             cancellations=Cancellations(),
         )
@@ -81,7 +81,7 @@ async def play(engine: AsyncEngine, sample: Sample) -> str:
     session_id = str(uuid4())
     session = NewSession(
         id=session_id,
-        alert_data=mask_alert(sample.alert_data, "security"),
+        alert_data=Masker.for_group("security").mask(sample.alert_data),
         alert_type=sample.alert_type,
         chain_id=sample.chain.chain_id,
         chain_snapshot=sample.chain.model_dump(mode="json"),

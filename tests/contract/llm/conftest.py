@@ -9,8 +9,8 @@ import pytest
 from support.asking import Asking
 from support.vendor_server import VendorServer, vendor_server
 from support.vendors import VENDORS, Vendor
+from tarsy.agent.ports import LLMClient
 from tarsy.llm.attempts import RetryPolicy
-from tarsy.llm.client import LLMClient
 from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.service import start_service

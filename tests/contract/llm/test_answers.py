@@ -5,7 +5,7 @@ import pytest
 from support.asking import PODS, QUESTION, Asking, results_of
 from support.vendor_server import Reply
 from support.vendors import USAGE, Call, Said
-from tarsy.llm.client import TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.llm import TextChunk, ThinkingChunk, ToolCallChunk
 
 FIRST = Call("call_1", "k8s__pods_list", '{"ns": "a"}')
 SECOND = Call("call_2", "k8s__pods_list", '{"ns": "b"}')

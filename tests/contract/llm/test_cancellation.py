@@ -10,7 +10,7 @@ import pytest
 from support.asking import Asking
 from support.vendor_server import Act, Reply
 from support.vendors import Anthropic, ChatCompletions, Gemini, Responses, Said, Vendor
-from tarsy.llm.client import TextChunk
+from tarsy.domain.llm import TextChunk
 
 # One for each SDK underneath.
 SDKS = (Gemini(), ChatCompletions(), Responses(), Anthropic())

@@ -5,7 +5,8 @@ import time
 from support.asking import Asking, without_words
 from support.vendor_server import Act, Reply
 from support.vendors import USAGE, Said
-from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, UsageChunk
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk
+from tarsy.domain.usage import TokenUsage
 
 ANSWER: list[Chunk] = [TextChunk("Because."), USAGE]
 PARTIAL = ErrorChunk("", ErrorCode.PARTIAL_STREAM, retryable=True)
@@ -102,7 +103,7 @@ async def test_an_empty_answer_is_asked_for_again(asking: Asking) -> None:
     asking.server.replies.extend([asking.vendor.reply(Said()), good(asking)])
 
     # What the empty answer cost is counted too.
-    assert await asking.hear() == [TextChunk("Because."), UsageChunk(40, 24, 64, 14, 10)]
+    assert await asking.hear() == [TextChunk("Because."), TokenUsage(40, 24, 64, 14, 10)]
     asking.assert_asked("plain", "plain")
 
 
@@ -110,7 +111,7 @@ async def test_a_model_that_stays_silent_is_reported_after_three_retries(asking:
     asking.server.replies.extend([asking.vendor.reply(Said())] * 4)
 
     assert without_words(await asking.hear()) == [
-        UsageChunk(80, 48, 128, 28, 20),
+        TokenUsage(80, 48, 128, 28, 20),
         ErrorChunk("", ErrorCode.EMPTY_RESPONSE, retryable=True),
     ]
     asking.assert_asked(*["plain"] * 4)

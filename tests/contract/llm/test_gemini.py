@@ -10,8 +10,7 @@ from support.asking import PODS, QUESTION, Asking, results_of
 from support.vendor_server import Reply
 from support.vendors import USAGE, Call, Gemini, Said, Vendor, sse
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
-from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.client import (
+from tarsy.domain.llm import (
     CodeExecutionChunk,
     ErrorChunk,
     ErrorCode,
@@ -20,8 +19,9 @@ from tarsy.llm.client import (
     GroundingSupport,
     TextChunk,
     ToolCallChunk,
-    UsageChunk,
 )
+from tarsy.domain.tool import ToolDefinition
+from tarsy.domain.usage import TokenUsage
 
 SEALED_CALL = base64.b64encode(b"call signature").decode()
 SEALED_TEXT = base64.b64encode(b"text signature").decode()
@@ -195,4 +195,4 @@ async def test_an_error_told_inside_the_stream_is_retried_while_nothing_was_said
     asking.server.replies.append(Reply((sse(overloaded),)))
     asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
 
-    assert await asking.hear() == [TextChunk("Because."), UsageChunk(20, 12, 32, 7, 5)]
+    assert await asking.hear() == [TextChunk("Because."), TokenUsage(20, 12, 32, 7, 5)]

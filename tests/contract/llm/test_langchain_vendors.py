@@ -22,11 +22,13 @@ from support.vendors import (
     Vendor,
     sse,
 )
+from tarsy.agent.ports import LLMClient
 from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.llm import ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk
 from tarsy.domain.tool import ToolDefinition
+from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import resolve_access
-from tarsy.llm.client import ErrorChunk, ErrorCode, LLMClient, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
 from tarsy.llm.client_cache import ClientCache
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.langchain_models import ChatModel, ModelKey, close_model, make_model
@@ -153,7 +155,7 @@ async def test_what_an_answer_that_breaks_off_has_cost_is_counted(client: LLMCli
 
     assert without_words(await asking.hear()) == [
         TextChunk("Bec"),
-        UsageChunk(20, 1, 21),
+        TokenUsage(20, 1, 21),
         ErrorChunk("", ErrorCode.PARTIAL_STREAM, retryable=True),
     ]
 

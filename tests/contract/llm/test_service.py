@@ -20,9 +20,8 @@ from support.vendors import USAGE, ChatCompletions, Said
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role
-from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth, TextChunk
 from tarsy.llm.grpc_client import ClientTLS, GrpcLLMClient
-from tarsy.llm.health import LLMHealth
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.service import LLMService, ServerTLS, start_service

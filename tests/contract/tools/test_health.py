@@ -8,10 +8,11 @@ from support.http_fault_server import http_fault_server
 from support.opening import fault, server, stdio
 from support.own_processes import children
 from tarsy.config.resolve.resolved import ResolvedTransport
-from tarsy.tools.health import HealthMonitor, ServerReport, ServerState
+from tarsy.domain.server_health import ServerHealth, ServerState
+from tarsy.tools.health import HealthMonitor
 
 
-async def until(monitor: HealthMonitor, name: str, state: ServerState) -> ServerReport:
+async def until(monitor: HealthMonitor, name: str, state: ServerState) -> ServerHealth:
     with anyio.fail_after(20):
         while True:
             report = next(report for report in monitor.reports if report.name == name)
@@ -30,8 +31,8 @@ async def test_each_server_is_reported_with_its_tools_or_its_problem() -> None:
         assert "fault.echo" in [tool.name for tool in good.tools]
         assert good.transport == "stdio"
         bad = await until(monitor, "missing", ServerState.FAILED)
-        assert bad.problem is not None
-        assert "no-such-program" in bad.problem
+        assert bad.error is not None
+        assert "no-such-program" in bad.error
         assert [warning.name for warning in monitor.warnings] == ["missing"]
         tasks.cancel_scope.cancel()
     assert children() == []
@@ -46,8 +47,8 @@ async def test_a_server_that_goes_and_comes_back_is_seen_going_and_coming_back()
             await until(monitor, "remote", ServerState.CONNECTED)
             remote.refuse_all_with = 503
             failed = await until(monitor, "remote", ServerState.FAILED)
-            assert failed.problem is not None
-            assert "HTTP 503" in failed.problem
+            assert failed.error is not None
+            assert "HTTP 503" in failed.error
             # What it offered is still known.
             assert failed.tools
             remote.refuse_all_with = None

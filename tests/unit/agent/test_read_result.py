@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.read_result import ALERT, DEFINITION, PAGE, RUNBOOK, ResultReader, excerpt, shown_document
+from tarsy.agent.ports import ToolExecutor
+from tarsy.agent.toolbox.read_result import ALERT, DEFINITION, PAGE, RUNBOOK, ReadResult, excerpt, shown_document
+from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
 from tarsy.kit.clock import FixedClock
@@ -36,10 +38,15 @@ class Stored:
         return ToolOutcome(LONG, is_error=False) if (execution_id, call_id) == ("mine", "c1") else None
 
 
-READER = ResultReader(NoTools(), Stored(), execution_id="mine", documents={ALERT: "an alert", RUNBOOK: "a runbook"}, clock=FixedClock())
+def reader(servers: ToolExecutor, documents: dict[str, str]) -> ToolExecutor:
+    return toolbox(servers, (ReadResult(Stored(), execution_id="mine", documents=documents),), mask=str, clock=FixedClock())
+
+
+READER = reader(NoTools(), {ALERT: "an alert", RUNBOOK: "a runbook"})
 
 
 async def read(arguments: str) -> ToolResult:
+    await READER.list_tools()
     return await READER.execute(ToolCall("again", DEFINITION.name, arguments), lambda _: None)
 
 
@@ -49,8 +56,7 @@ async def test_it_is_offered_beside_the_servers_own_tools() -> None:
 
 async def test_an_agent_without_tools_gets_it_only_when_there_is_something_to_read() -> None:
     for documents, names in (({}, []), ({ALERT: "an alert"}, [DEFINITION.name])):
-        reader = ResultReader(NoServers(), Stored(), execution_id="mine", documents=documents, clock=FixedClock())
-        assert [tool.name for tool in (await reader.list_tools()).tools] == names
+        assert [tool.name for tool in (await reader(NoServers(), documents).list_tools()).tools] == names
 
 
 @pytest.mark.parametrize(
@@ -111,11 +117,12 @@ def test_whatever_the_schema_allows_is_answered(text: str, arguments: dict[str, 
 
 
 def test_a_document_is_told_whole_or_says_how_to_read_the_rest() -> None:
-    assert shown_document(RUNBOOK, "short", 10) == "short"
-    assert f'{DEFINITION.name}, call_id "runbook"' in shown_document(RUNBOOK, "x" * 100, 10)
+    assert shown_document(RUNBOOK, "short", 10, readable=True) == "short"
+    assert f'{DEFINITION.name}, call_id "runbook"' in shown_document(RUNBOOK, "x" * 100, 10, readable=True)
+    assert DEFINITION.name not in shown_document(RUNBOOK, "x" * 100, 10, readable=False), "an agent without tools could not call it"
 
 
 def test_a_document_in_a_dense_script_is_measured_by_what_it_costs() -> None:
     alert = "\u78c1\u76e4" * 50
-    assert shown_document(ALERT, alert, 300) == alert
-    assert shown_document(ALERT, alert, 152).startswith(alert[:50] + "… [50 characters omitted]")
+    assert shown_document(ALERT, alert, 300, readable=True) == alert
+    assert shown_document(ALERT, alert, 152, readable=True).startswith(alert[:50] + "… [50 characters omitted]")

@@ -11,7 +11,7 @@ from tarsy.domain.replay import differences
 from tarsy.domain.session import SessionClose, ending
 from tarsy.domain.stage import SuccessPolicy, stage_status
 from tarsy.domain.status import SESSION_MOVES, RunStatus, SessionStatus, sources_of
-from tarsy.domain.tool import ToolName
+from tarsy.domain.tool import ToolDefinition, ToolName
 
 ENDS = [status for status in RunStatus if status.is_final]
 
@@ -68,3 +68,20 @@ def test_the_order_of_what_ran_side_by_side_is_no_difference() -> None:
     assert differences(recorded, shown(*results, *summaries[::-1])) == []
     assert len(differences(recorded, shown(*results[::-1], *summaries))) == 2
     assert len(differences(recorded, shown(*results, summaries[0], ("mcp_tool_summary", "c")))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "read_only", "may_change"),
+    [
+        ("k8s.pods_list", False, False),
+        ("k8s.list_pods", False, False),
+        ("k8s.getLogs", False, False),
+        ("k8s.pods_exec", False, True),
+        ("k8s.getaway", False, True),
+        ("k8s.restart", False, True),
+        ("k8s.restart", True, False),
+        ("k8s.", False, True),
+    ],
+)
+def test_a_tool_may_change_something_unless_it_or_its_name_says_that_it_reads(name: str, read_only: bool, may_change: bool) -> None:  # noqa: FBT001 - a table
+    assert ToolDefinition(name, "", read_only=read_only).may_change is may_change

@@ -5,8 +5,9 @@ from typing import Any
 import anyio
 import pytest
 
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.usage import TokenUsage
 from tarsy.llm.attempts import Alive, Finished, RetryPolicy, Signal, TimeLimits, answer, delay_before_retry
-from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
 from tarsy.llm.failures import Failure, describe, parse_retry_after
 from tarsy.llm.providers.langchain_request import anthropic_thinking
 
@@ -139,7 +140,7 @@ async def test_a_vendor_that_shows_signs_of_life_may_take_longer_than_the_first_
 
 async def test_a_vendor_that_only_counts_has_not_begun() -> None:
     limits = TimeLimits(first_chunk=10, stall=0.1)
-    assert await heard(UsageChunk(1), 0.2, TextChunk("a"), Finished("stop"), limits=limits) == [TextChunk("a"), UsageChunk(1)]
+    assert await heard(TokenUsage(1), 0.2, TextChunk("a"), Finished("stop"), limits=limits) == [TextChunk("a"), TokenUsage(1)]
 
 
 async def test_signs_of_life_that_cease_are_a_stall() -> None:

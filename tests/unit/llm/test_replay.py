@@ -6,12 +6,13 @@ import pytest
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ToolCallChunk
 from tarsy.domain.recording import Recording
+from tarsy.domain.request_hash import request_hash
 from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ToolCallChunk, UsageChunk
+from tarsy.domain.usage import TokenUsage
 from tarsy.llm.in_process import InProcessLLMClient, in_process_client
 from tarsy.llm.providers.replay import ChangedRequest
-from tarsy.llm.request_hash import request_hash
 
 REQUEST = GenerateInput(
     session_id="s",
@@ -49,7 +50,7 @@ async def hear(client: InProcessLLMClient, request: GenerateInput = REQUEST) -> 
 
 async def test_a_recorded_call_is_played_whole_and_at_once() -> None:
     client = in_process_client(recordings=lambda _: tape())
-    assert await hear(client) == [TextChunk("Because it is so."), ToolCallChunk("1", "s.t", "{}"), UsageChunk(input_tokens=3)]
+    assert await hear(client) == [TextChunk("Because it is so."), ToolCallChunk("1", "s.t", "{}"), TokenUsage(input_tokens=3)]
 
 
 async def test_with_pacing_text_comes_word_by_word_and_says_the_same() -> None:

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tarsy.config.resolve.resolved import ResolvedMasking
-from tarsy.tools.masking import LineMasker, Masker, mask_alert
+from tarsy.tools.masking import LineMasker, Masker
 
 MASKER = Masker.for_group("all")
 
@@ -209,7 +209,7 @@ def test_a_server_gets_its_groups_its_patterns_and_its_own_expressions() -> None
 
 
 def test_an_alert_is_masked_by_its_group() -> None:
-    assert mask_alert("token: abc123def456", "security") == "token: [MASKED_TOKEN]"
+    assert Masker.for_group("security").mask("token: abc123def456") == "token: [MASKED_TOKEN]"
 
 
 @pytest.mark.parametrize("group", ["nope", ""])

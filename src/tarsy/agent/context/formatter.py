@@ -9,7 +9,9 @@ from typing import assert_never
 
 from tarsy.agent.context.trail import TrailStyle, TrailView, tell_trail
 from tarsy.domain.agent import AgentType, ToolCalling
-from tarsy.domain.history import ExecutionRecord, StageRecord, concluding_stages
+from tarsy.domain.history import ExecutionRecord, StageRecord, concluding_stages, last_text
+from tarsy.domain.stage import StageType
+from tarsy.domain.timeline import TimelineEventType
 from tarsy.kit.text import clip, clip_bytes
 
 START = "<!-- Analysis Result START -->"
@@ -17,6 +19,9 @@ END = "<!-- Analysis Result END -->"
 
 # What all earlier stages together may take of the reader's context, in bytes: some 30,000 tokens.
 CONTEXT_LIMIT = 120_000
+# Some 75,000 tokens: a reader needs the whole story, and room to answer in.
+INVESTIGATION_LIMIT = 300_000
+_INVESTIGATED = {StageType.INVESTIGATION, StageType.SYNTHESIS, StageType.ACTION}
 # Characters left of each tool result, tried in this order until the whole fits; 0 leaves out the trail and keeps the conclusions.
 _RESULT_LIMITS = (4_000, 1_500, 400, 0)
 _NOTHING = "No analysis was produced."
@@ -107,3 +112,27 @@ def fitted(render: Callable[[int], str], limit: int) -> str:
         if len(text.encode()) <= limit:
             return text
     return clip_bytes(text, limit)
+
+
+def format_investigation(stages: Sequence[StageRecord], *, limit: int = INVESTIGATION_LIMIT) -> str:
+    """Tell what every agent did and found, and the executive summary, in at most about `limit` bytes.
+
+    Chat and scoring stages are no part of the investigation and are left out.
+    """
+    told = [record for record in stages if record.stage.stage_type in _INVESTIGATED]
+    summary = _executive_summary(stages)
+
+    def render(result_limit: int) -> str:
+        return "\n\n".join([*(SYNTHESIS.render_stage(record, result_limit) for record in told), *summary])
+
+    return fitted(render, limit)
+
+
+def _executive_summary(stages: Sequence[StageRecord]) -> list[str]:
+    texts = [
+        last_text(execution.events, TimelineEventType.EXECUTIVE_SUMMARY) or execution.analysis
+        for record in stages
+        if record.stage.stage_type is StageType.EXEC_SUMMARY
+        for execution in record.executions
+    ]
+    return [f"### Executive summary:\n\n{escape(text)}" for text in texts[-1:] if text]

@@ -22,11 +22,11 @@ from tarsy.agent.run import Run
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
+from tarsy.domain.llm import ErrorChunk, ErrorCode
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import Compacted, StoredRun
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome
-from tarsy.llm.client import ErrorChunk, ErrorCode
 
 # Errors that the next call with the same conversation will meet again.
 _HOPELESS = frozenset({ErrorCode.CREDENTIALS, ErrorCode.INVALID_REQUEST, ErrorCode.CONTEXT_TOO_LONG})

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.model_call import CompletedCall, WholeText, failed_closes
-from tarsy.agent.prompt.score import NO_SCORE, parse_score
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.llm import ErrorChunk, ErrorCode
+from tarsy.domain.score import NO_SCORE, parse_score
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import StoredRun
 from tarsy.domain.timeline import TimelineEventType
-from tarsy.llm.client import ErrorChunk, ErrorCode
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,30 +1,25 @@
-"""The tool calls of one answer: run at the same time, each stored the moment it is done, in the places reserved for them."""
+"""The tool calls of one answer: made in order where the order matters, each stored the moment it is done, in the places reserved for them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from uuid import uuid4
 
 import anyio
-import structlog
 
 from tarsy.agent.controllers.speech import PendingCall, ToolSpeech
 from tarsy.agent.iteration import tools_timed_out
 from tarsy.agent.prompt.nudges import unknown_outcome_note
-from tarsy.agent.react.feedback import format_unknown_tool
 from tarsy.agent.run import Run
 from tarsy.agent.summary import Summarizer
 from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
+from tarsy.domain.mask import is_masked
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolName, ToolOutcome, ToolResult
+from tarsy.kit.clock import milliseconds_since
 from tarsy.kit.groups import single_errors
-from tarsy.tools.masking.values import MASK_PREFIX
-
-# A model that asks for thirty things at once should not open thirty connections.
-MAX_CONCURRENT_TOOLS = 8
-
-log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,6 @@ class ToolTurn:
         self._resumed = known is not None
         self._known = known or {}
         self._events: dict[str, str] = {}
-        self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_TOOLS)
         self._summarizer = Summarizer(run)
 
     def announce(self) -> tuple[TimelineEvent, ...]:
@@ -71,20 +65,23 @@ class ToolTurn:
         return tuple(opened)
 
     async def run(self, *, deadline: float) -> TurnOutcome:
-        """Run all calls until they are done or the iteration's time (`deadline`, in loop time) is up."""
+        """Make all calls until they are done or the iteration's time (`deadline`, in loop time) is up.
+
+        Calls that only read are made at the same time. One that may change something waits for those before it, and those after it wait for it.
+        """
         results: list[ToolResult] = []
         stored: list[Message] = []
 
         async def one(pending: PendingCall) -> None:
-            async with self._limiter:
-                result = await self._result(pending.call, deadline)
+            result = await self._result(pending.call, deadline)
             stored.append(await self._store(pending, result))
             results.append(result)
 
-        with single_errors():
-            async with anyio.create_task_group() as tasks:
-                for pending in self._calls:
-                    tasks.start_soon(one, pending, name=f"tool {pending.call.name}")
+        for _, together in groupby(self._calls, key=self._place_in_order()):
+            with single_errors():
+                async with anyio.create_task_group() as tasks:
+                    for pending in together:
+                        tasks.start_soon(one, pending, name=f"tool {pending.call.name}")
         # Some of a turn that was interrupted may be there already.
         self._run.messages = sorted([*self._run.messages, *stored], key=lambda message: message.sequence_number)
         order = {pending.call.id: place for place, pending in enumerate(self._calls)}
@@ -95,28 +92,39 @@ class ToolTurn:
         now = self._run.context.clock.now()
         if known := self._known.get(call.id):
             return ToolResult(call=call, content=known.content, is_error=known.is_error, started_at=now)
-        definition = self._run.catalog.find(call.name)
-        if definition is None:
-            content = format_unknown_tool(call.name, self._run.catalog.tools).removeprefix("Observation: ")
-            return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=now)
-        # Arguments are stored masked: with a secret among them, the same call cannot be made again.
-        if self._resumed and not (definition.safe_to_repeat and MASK_PREFIX not in call.arguments):
+        if self._resumed and not self._can_repeat(call):
             return ToolResult(call=call, content=unknown_outcome_note(call.name), is_error=True, refused=True, started_at=now)
         return await self._execute(call, deadline)
 
+    def _can_repeat(self, call: ToolCall) -> bool:
+        """Whether a call whose outcome is unknown may be made again; of a tool that does not exist the toolbox says so again."""
+        definition = self._run.catalog.find(call.name)
+        # Arguments are stored masked: with a secret among them, the same call cannot be made again.
+        return definition is None or (definition.safe_to_repeat and not is_masked(call.arguments))
+
+    def _place_in_order(self) -> Callable[[PendingCall], int]:
+        """Numbers the groups of calls that may be made at the same time."""
+        group, alone = 0, False
+
+        def place(pending: PendingCall) -> int:
+            nonlocal group, alone
+            definition = self._run.catalog.find(pending.call.name)
+            changes = definition is not None and definition.may_change
+            if changes or alone:
+                group += 1
+            alone = changes
+            return group
+
+        return place
+
     async def _execute(self, call: ToolCall, deadline: float) -> ToolResult:
         context = self._run.context
-        started_at = context.clock.now()
+        started_at, started = context.clock.now(), context.clock.monotonic()
         event_id = self._events[call.id]
-        with anyio.move_on_at(deadline) as scope:
-            try:
-                return await context.tools.execute(call, lambda output: self._run.recorder.append(event_id, output))
-            except Exception as error:  # a bug in a tool adapter must not end the investigation
-                log.exception("tool.broke", tool=call.name, execution_id=context.execution_id)
-                return ToolResult(call=call, content=f"{call.name} broke: {context.mask(str(error))}", is_error=True, started_at=started_at)
-        assert scope.cancelled_caught  # noqa: S101 - the only way past the return above
+        with anyio.move_on_at(deadline):
+            return await context.tools.execute(call, lambda output: self._run.recorder.append(event_id, output))
         content = f"{call.name} did not answer before the time of this iteration was up."
-        waited = int((context.clock.now() - started_at).total_seconds() * 1000)
+        waited = milliseconds_since(started, context.clock)
         return ToolResult(call=call, content=content, is_error=True, is_timeout=True, started_at=started_at, duration_ms=waited)
 
     async def _store(self, pending: PendingCall, result: ToolResult) -> Message:

@@ -70,11 +70,11 @@ def format_unknown_tool(tool: str, available: Sequence[ToolDefinition]) -> str:
     """A call of a tool that does not exist: what does, the likeliest first."""
     name = clip(tool, _NAME_LIMIT)
     if not available:
-        return f"Observation: Error - unknown tool '{name}'. No tools are available: write your Final Answer from the evidence you have."
+        return f"Error - unknown tool '{name}'. No tools are available: write your Final Answer from the evidence you have."
     close = difflib.get_close_matches(tool[:_NAME_LIMIT], [definition.name for definition in available], n=3)
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
     lines = "\n".join(f"  - {definition.name}: {_short(definition.description)}" for definition in available)
-    return f"Observation: Error - unknown tool '{name}'.{hint} Available tools:\n{lines}"
+    return f"Error - unknown tool '{name}'.{hint} Available tools:\n{lines}"
 
 
 def _short(description: str) -> str:

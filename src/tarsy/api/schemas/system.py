@@ -7,7 +7,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from tarsy.api.schemas.view import View
-from tarsy.api.services import ServerState, WarningSource
+from tarsy.api.services import WarningSource
+from tarsy.domain.server_health import ServerState
 
 
 class Check(View):

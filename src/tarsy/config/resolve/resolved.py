@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
+from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
 
 
@@ -15,27 +16,6 @@ class Resolved(BaseModel):
     """Frozen and strict about unknown keys, so that an old snapshot is noticed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ResolvedProvider(Resolved):
-    """A model and the way to reach it. Times in seconds."""
-
-    name: str
-    type: ProviderType
-    model: str
-    api_key_env: str | None = None
-    credentials_env: str | None = None
-    project_env: str | None = None
-    location_env: str | None = None
-    base_url: str | None = None
-    native_tools: Mapping[str, bool] = {}
-    # A model that thinks long before it speaks still says its first word within a minute.
-    first_chunk_timeout: float = 60.0
-    stall_timeout: float = 30.0
-    max_tool_result_tokens: int | None = None
-    context_window: int | None = None
-    # Replay only: the recording file, or `sample:NAME`.
-    recording: str | None = None
 
 
 class ResolvedFallback(Resolved):

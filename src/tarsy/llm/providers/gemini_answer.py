@@ -5,17 +5,9 @@ from collections.abc import Iterator
 
 from google.genai import types
 
+from tarsy.domain.llm import CodeExecutionChunk, GroundingChunk, GroundingSource, GroundingSupport, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.usage import TokenUsage
 from tarsy.llm.attempts import Alive, Finished, Signal
-from tarsy.llm.client import (
-    CodeExecutionChunk,
-    GroundingChunk,
-    GroundingSource,
-    GroundingSupport,
-    TextChunk,
-    ThinkingChunk,
-    ToolCallChunk,
-    UsageChunk,
-)
 from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.memory import key_of
 from tarsy.llm.own_ids import new_id
@@ -89,12 +81,12 @@ def _raise_if_blocked(response: types.GenerateContentResponse) -> None:
         raise RefusedAnswerError(f"the prompt was blocked: {detail}")
 
 
-def _usage(usage: types.GenerateContentResponseUsageMetadata) -> UsageChunk:
+def _usage(usage: types.GenerateContentResponseUsageMetadata) -> TokenUsage:
     """Thinking is billed as output, so it counts as output, as it does with the other vendors."""
     given = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
     thinking = usage.thoughts_token_count or 0
     made = (usage.candidates_token_count or 0) + thinking
-    return UsageChunk(given, made, usage.total_token_count or given + made, thinking, usage.cached_content_token_count or 0)
+    return TokenUsage(given, made, usage.total_token_count or given + made, thinking, usage.cached_content_token_count or 0)
 
 
 def _grounding(candidate: types.Candidate) -> Iterator[GroundingChunk]:

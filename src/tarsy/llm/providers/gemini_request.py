@@ -9,8 +9,8 @@ from typing import Any, assert_never, cast
 from google.genai import types
 
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.client import GenerateInput
 from tarsy.llm.memory import TurnMemory, turn_key
 from tarsy.llm.own_ids import is_own
 from tarsy.llm.tool_arguments import arguments_object

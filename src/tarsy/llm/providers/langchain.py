@@ -7,9 +7,9 @@ from typing import Any
 
 import structlog
 
+from tarsy.domain.llm import Chunk, GenerateInput
 from tarsy.llm.access import Access
 from tarsy.llm.attempts import RetryPolicy, Signal, TimeLimits, answer
-from tarsy.llm.client import Chunk, GenerateInput
 from tarsy.llm.client_cache import ClientCache
 from tarsy.llm.memory import TurnMemory
 from tarsy.llm.providers import langchain_request

@@ -6,8 +6,9 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessageChunk
 
+from tarsy.domain.llm import TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.usage import TokenUsage
 from tarsy.llm.attempts import Alive, Finished, Signal
-from tarsy.llm.client import TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
 from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.memory import key_of
 from tarsy.llm.own_ids import new_id
@@ -37,7 +38,7 @@ class LangChainAnswer:
         self._calls: dict[object, _Call] = {}
         self._blocks: dict[object, Block] = {}
         self._beside: dict[str, Any] = {}
-        self._usage = UsageChunk()
+        self._usage = TokenUsage()
         self._finished: Finished | None = None
         self._text: list[str] = []
         self._paragraph: tuple[Any, Any] | None = None
@@ -149,12 +150,12 @@ class LangChainAnswer:
         call.name += piece.get("name") or ""
         call.arguments += piece.get("args") or ""
 
-    def _take_usage(self, usage: Any) -> UsageChunk:
+    def _take_usage(self, usage: Any) -> TokenUsage:
         """What has been used so far: told in parts by most, but anew each time by servers that speak like OpenAI."""
-        so_far = UsageChunk() if self._dialect is Dialect.CHAT_COMPLETIONS else self._usage
+        so_far = TokenUsage() if self._dialect is Dialect.CHAT_COMPLETIONS else self._usage
         given: dict[str, int] = usage.get("input_token_details") or {}
         made: dict[str, int] = usage.get("output_token_details") or {}
-        self._usage = UsageChunk(
+        self._usage = TokenUsage(
             so_far.input_tokens + usage["input_tokens"],
             so_far.output_tokens + usage["output_tokens"],
             so_far.total_tokens + usage["total_tokens"],

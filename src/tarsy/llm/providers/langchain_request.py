@@ -9,8 +9,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.client import GenerateInput
 from tarsy.llm.memory import TurnMemory, turn_key
 from tarsy.llm.providers.langchain_models import Dialect
 from tarsy.llm.tool_arguments import arguments_object

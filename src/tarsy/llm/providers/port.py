@@ -3,8 +3,8 @@
 from collections.abc import AsyncGenerator
 from typing import Protocol
 
+from tarsy.domain.llm import Chunk, GenerateInput
 from tarsy.llm.access import Access
-from tarsy.llm.client import Chunk, GenerateInput
 
 
 class Provider(Protocol):

@@ -12,11 +12,11 @@ import anyio
 import yaml
 from pydantic import ValidationError
 
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
+from tarsy.domain.recorded_chunks import UnplayableChunkError, recorded_to_chunk
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording
+from tarsy.domain.request_hash import request_hash
 from tarsy.llm.access import Access
-from tarsy.llm.client import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
-from tarsy.llm.recorded import UnplayableChunkError, recorded_to_chunk
-from tarsy.llm.request_hash import request_hash
 
 # A fast hosted model writes about this many words a second.
 WORDS_PER_SECOND = 40.0

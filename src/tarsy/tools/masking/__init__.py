@@ -1,5 +1,5 @@
 """Secrets out of texts: named patterns, vendor token formats, Kubernetes Secrets. Pure, linear in the size of the text, and idempotent."""
 
-from tarsy.tools.masking.masker import LineMasker, Masker, mask_alert
+from tarsy.tools.masking.masker import LineMasker, Masker
 
-__all__ = ["LineMasker", "Masker", "mask_alert"]
+__all__ = ["LineMasker", "Masker"]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 
 from tarsy.config.resolve.resolved import ResolvedMasking
 from tarsy.config.schema.masking import GROUPS, PATTERNS
@@ -82,16 +81,6 @@ class LineMasker:
         if was_in_key:
             return label("private_key") + ("\n" if piece.endswith("\n") else "")
         return self._masker.mask(piece)
-
-
-def mask_alert(text: str, pattern_group: str) -> str:
-    """Hide the secrets of an alert before anything else sees it."""
-    return _masker_for_group(pattern_group).mask(text)
-
-
-@lru_cache(maxsize=16)
-def _masker_for_group(group: str) -> Masker:
-    return Masker.for_group(group)
 
 
 def _group(name: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-MASK_PREFIX = "[MASKED_"
+from tarsy.domain.mask import MASK_PREFIX
 
 
 def label(pattern: str) -> str:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tarsy.agent.context.formatter import END, NATIVE_PAIRS, REACT_HISTORY, SIMPLE, START, SYNTHESIS, formatter_for
-from tarsy.agent.context.investigation import format_investigation
+from tarsy.agent.context.formatter import END, NATIVE_PAIRS, REACT_HISTORY, SIMPLE, START, SYNTHESIS, format_investigation, formatter_for
 from tarsy.domain.agent import AgentType, ToolCalling
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.history import ExecutionRecord, StageRecord

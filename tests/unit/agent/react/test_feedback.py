@@ -23,7 +23,7 @@ def test_results_and_errors_are_observations() -> None:
 
 def test_an_unknown_tool_is_answered_with_the_likely_one_and_the_list() -> None:
     text = format_unknown_tool("k8s.pod_list", TOOLS)
-    assert text.startswith("Observation: Error - unknown tool 'k8s.pod_list'. Did you mean k8s.pods_list or k8s.events_list?")
+    assert text.startswith("Error - unknown tool 'k8s.pod_list'. Did you mean k8s.pods_list or k8s.events_list?")
     assert "  - k8s.pods_list: List pods of a namespace\n" in text
     assert len(text) < 500
 

@@ -1,34 +1,29 @@
-"""Recordings of whole sessions: read out of a database, run again in a database of their own."""
+"""Recordings of whole sessions, run again in a database of their own."""
 
 import tempfile
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from uuid import UUID
 
-from tarsy.agent.ports import ToolServers
+from tarsy.agent.ports import LLMClient, ToolServers
 from tarsy.config.load.loader import load_config
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.config.resolve.resolved_entries import reaches, resolved_provider
+from tarsy.config.resolve.resolved_entries import resolved_provider
 from tarsy.config.schema.configuration import Config
-from tarsy.db.connection import create_engine
-from tarsy.db.embedded.server import embedded_postgres, open_database
-from tarsy.db.migrate import upgrade
+from tarsy.db.embedded.server import embedded_postgres
 from tarsy.db.recordings import RecordingSource
-from tarsy.domain.agent import LLMBackend
 from tarsy.domain.claim import ClaimKind
 from tarsy.domain.recording import RecordedOutcome, Recording
 from tarsy.domain.replay import Difference, differences
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import SystemClock
-from tarsy.llm.client import Chunk, GenerateInput, LLMClient
-from tarsy.llm.health import LLMHealth
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.queue.pool import WorkerPool
+from tarsy.replay.forking_client import ForkingClient
 from tarsy.session.playback import NotReplayableError, chain_of, follow_ups, played_from, session_from
 from tarsy.settings import Settings
 from tarsy.tools.recorded import RecordedToolServers
@@ -48,21 +43,6 @@ class ReplayOutcome:
     file: Path
     differences: tuple[Difference, ...]
     outcome: RecordedOutcome
-
-
-async def read_session(settings: Settings, session_id: str) -> Recording | None:
-    """Read a session out of the installation's database; None if there is no session of that name."""
-    try:
-        UUID(session_id)
-    except ValueError:
-        return None
-    async with open_database(settings.database_url, settings.data_dir) as url:
-        engine = create_engine(url)
-        try:
-            await upgrade(engine)
-            return await RecordingSource(engine).read(session_id)
-        finally:
-            await engine.dispose()
 
 
 async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayOptions) -> list[ReplayOutcome]:
@@ -154,25 +134,3 @@ def _live_provider(config: Config, name: str | None) -> ResolvedProvider | None:
     if name not in config.llm_providers:
         raise NotReplayableError(f'There is no provider "{name}"; {did_you_mean(name, config.llm_providers)}')
     return resolved_provider(name, config.llm_providers[name])
-
-
-class ForkingClient:
-    """Plays the first calls of a recording and asks a live model from there on; without a live model, plays them all."""
-
-    def __init__(self, recording: Recording, from_step: int, live: ResolvedProvider | None, inner: LLMClient) -> None:
-        self._played = {(call.track, call.turn) for call in recording.calls[:from_step]}
-        self._live = live
-        self._inner = inner
-
-    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
-        if self._live and (request.track, request.turn) not in self._played:
-            fits = reaches(request.backend, self._live.type, self._live.model)
-            request = replace(request, provider=self._live, backend=request.backend if fits else LLMBackend.LANGCHAIN)
-        async for chunk in self._inner.generate(request):
-            yield chunk
-
-    async def health(self) -> LLMHealth:
-        return await self._inner.health()
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.domain.recording import RecordedChunk, RecordedError, RecordedToolCallChunk
-from tarsy.llm.client import (
+from tarsy.domain.llm import (
     Chunk,
     CodeExecutionChunk,
     ErrorChunk,
@@ -14,9 +13,10 @@ from tarsy.llm.client import (
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,
-    UsageChunk,
 )
-from tarsy.llm.recorded import UnplayableChunkError, chunks_to_recorded, merge_text, recorded_to_chunks
+from tarsy.domain.recorded_chunks import UnplayableChunkError, chunks_to_recorded, merge_text, recorded_to_chunk
+from tarsy.domain.recording import RecordedChunk, RecordedError, RecordedToolCallChunk
+from tarsy.domain.usage import TokenUsage
 
 NUMBERS = st.integers(min_value=0, max_value=2**31 - 1)
 CHUNKS: st.SearchStrategy[Chunk] = st.one_of(
@@ -24,7 +24,7 @@ CHUNKS: st.SearchStrategy[Chunk] = st.one_of(
     st.builds(ThinkingChunk, st.text()),
     st.builds(ToolCallChunk, st.text(), st.text(), st.text()),
     st.builds(CodeExecutionChunk, st.text(), st.text()),
-    st.builds(UsageChunk, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS),
+    st.builds(TokenUsage, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS),
     st.builds(ErrorChunk, st.text(), st.sampled_from(ErrorCode), st.booleans()),
     st.builds(
         GroundingChunk,
@@ -39,7 +39,7 @@ CHUNKS: st.SearchStrategy[Chunk] = st.one_of(
 @given(st.lists(CHUNKS, max_size=8))
 def test_what_is_played_is_what_was_heard(chunks: list[Chunk]) -> None:
     stored = [RecordedChunk.model_validate_json(chunk.model_dump_json()) for chunk in chunks_to_recorded(chunks)]
-    assert recorded_to_chunks(stored) == tuple(merge_text(chunks))
+    assert tuple(map(recorded_to_chunk, stored)) == tuple(merge_text(chunks))
 
 
 def test_text_that_came_in_pieces_is_one_piece() -> None:
@@ -49,7 +49,7 @@ def test_text_that_came_in_pieces_is_one_piece() -> None:
 
 def test_arguments_written_by_hand_may_be_an_object() -> None:
     call = RecordedToolCallChunk(id="1", name="s.t", arguments={"ns": "ä"})
-    assert recorded_to_chunks([RecordedChunk(tool_call=call)]) == (ToolCallChunk("1", "s.t", '{"ns": "ä"}'),)
+    assert recorded_to_chunk(RecordedChunk(tool_call=call)) == ToolCallChunk("1", "s.t", '{"ns": "ä"}')
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_arguments_written_by_hand_may_be_an_object() -> None:
 )
 def test_a_chunk_no_model_could_have_said_is_refused(chunk: RecordedChunk) -> None:
     with pytest.raises(UnplayableChunkError):
-        recorded_to_chunks([chunk])
+        recorded_to_chunk(chunk)

@@ -3,16 +3,14 @@
 Errors are chunks, not exceptions: a stream ends after its first ErrorChunk.
 """
 
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
-from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage
+from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.health import LLMHealth
+from tarsy.domain.usage import TokenUsage
 
 
 class ErrorCode(StrEnum):
@@ -100,31 +98,18 @@ class GroundingChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class UsageChunk:
-    input_tokens: int = 0
-    output_tokens: int = 0
-    total_tokens: int = 0
-    thinking_tokens: int = 0
-    cached_tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class ErrorChunk:
     message: str
     code: ErrorCode
     retryable: bool = False
 
 
-Chunk = TextChunk | ThinkingChunk | ToolCallChunk | CodeExecutionChunk | GroundingChunk | UsageChunk | ErrorChunk
+Chunk = TextChunk | ThinkingChunk | ToolCallChunk | CodeExecutionChunk | GroundingChunk | TokenUsage | ErrorChunk
 
 
-class LLMClient(Protocol):
-    """Streams a model's answer. Closing the iterator, or cancelling its reader, stops the call."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMHealth:
+    """Whether the model layer can be asked at all; says nothing about the vendors behind it."""
 
-    def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]: ...
-
-    async def health(self) -> LLMHealth:
-        """Whether calls can be made at all; says nothing about the vendors."""
-        ...
-
-    async def aclose(self) -> None: ...
+    ok: bool
+    detail: str

@@ -1,16 +1,15 @@
 """The built-in tool `tarsy.read_result`: reads again what a conversation no longer holds."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from tarsy.agent.ports import ResultStore, ToolExecutor
+from tarsy.agent.ports import ResultStore
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL
-from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
-from tarsy.kit.clock import Clock
+from tarsy.agent.toolbox.built_in import CallRefusedError
+from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
+from tarsy.domain.tool import ToolCatalog, ToolDefinition
 from tarsy.kit.text import clip_bytes
-from tarsy.tools.arguments import ArgumentProblem, parse_arguments
 
 # A window of a result, about a thousand tokens: enough to read on, too little to burst a conversation.
 PAGE = 4_000
@@ -41,46 +40,40 @@ DEFINITION = ToolDefinition(
 )
 
 
-class ResultReader:
-    """Adds `tarsy.read_result` to an execution's tools; `documents` are those that its prompt holds only in part."""
+class ReadResult:
+    """Reads the results of one execution; `documents` are those that its prompt holds only in part."""
 
-    def __init__(self, inner: ToolExecutor, results: ResultStore, *, execution_id: str, documents: Mapping[str, str], clock: Clock) -> None:
-        self._inner = inner
+    definition = DEFINITION
+
+    def __init__(self, results: ResultStore, *, execution_id: str, documents: Mapping[str, str]) -> None:
         self._documents = documents
         self._results = results
         self._execution_id = execution_id
-        self._clock = clock
 
-    async def list_tools(self) -> ToolCatalog:
-        catalog = await self._inner.list_tools()
-        if not catalog.tools and not self._documents:
-            return catalog
-        return ToolCatalog((*catalog.tools, DEFINITION), catalog.warnings, catalog.listings)
+    def is_offered(self, catalog: ToolCatalog) -> bool:
+        return bool(catalog.tools or self._documents)
 
-    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
-        if call.name != READ_RESULT_TOOL:
-            return await self._inner.execute(call, on_output)
-        started_at = self._clock.now()
-        arguments = _arguments(call.arguments)
-        if isinstance(arguments, ArgumentProblem):
-            return ToolResult(call=call, content=arguments.message, is_error=True, refused=True, started_at=started_at)
-        stored = await self._read(str(arguments.get("call_id", "")))
-        if stored is None:
-            content = "There is no result under that call_id. Use the id named in the shortened result."
-            return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=started_at)
-        return ToolResult(call=call, content=excerpt(stored.content, arguments), started_at=started_at)
+    async def run(self, arguments: str) -> str:
+        read = _arguments(arguments)
+        if isinstance(read, ArgumentProblem):
+            raise CallRefusedError(read.message)
+        text = await self._read(str(read.get("call_id", "")))
+        if text is None:
+            raise CallRefusedError("There is no result under that call_id. Use the id named in the shortened result.")
+        return excerpt(text, read)
 
-    async def _read(self, call_id: str) -> ToolOutcome | None:
+    async def _read(self, call_id: str) -> str | None:
         if call_id in self._documents:
-            return ToolOutcome(self._documents[call_id], is_error=False)
-        return await self._results.read(self._execution_id, call_id)
+            return self._documents[call_id]
+        stored = await self._results.read(self._execution_id, call_id)
+        return stored.content if stored else None
 
 
-def shown_document(name: str, text: str, limit: int) -> str:
-    """A document, or as much of it as a model can carry (`limit` bytes) and how to read the rest."""
+def shown_document(name: str, text: str, limit: int, *, readable: bool) -> str:
+    """A document, or as much of it as a model can carry (`limit` bytes) and, for an agent that has tools, how to read the rest."""
     shown = clip_bytes(text, limit)
-    if shown == text:
-        return text
+    if shown == text or not readable:
+        return shown
     return shown + f'\n[Read any part of the whole {name} with {READ_RESULT_TOOL}, call_id "{name}".]'
 
 

@@ -2,23 +2,13 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
 from typing import Any, assert_never
 
 from pydantic import TypeAdapter, ValidationError
 
-from tarsy.domain.recording import RecordedChunk, RecordedCode, RecordedError, RecordedToolCallChunk, RecordedUsage
-from tarsy.llm.client import (
-    Chunk,
-    CodeExecutionChunk,
-    ErrorChunk,
-    ErrorCode,
-    GroundingChunk,
-    TextChunk,
-    ThinkingChunk,
-    ToolCallChunk,
-    UsageChunk,
-)
+from tarsy.domain.llm import Chunk, CodeExecutionChunk, ErrorChunk, ErrorCode, GroundingChunk, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.recording import RecordedChunk, RecordedCode, RecordedError, RecordedToolCallChunk
+from tarsy.domain.usage import TokenUsage
 
 _GROUNDING = TypeAdapter(GroundingChunk)
 
@@ -30,15 +20,6 @@ class UnplayableChunkError(ValueError):
 def chunks_to_recorded(chunks: Iterable[Chunk]) -> tuple[RecordedChunk, ...]:
     """Put a model's answer into recorded form."""
     return tuple(_to_recorded(chunk) for chunk in merge_text(chunks))
-
-
-def recorded_to_chunks(recorded: Iterable[RecordedChunk]) -> tuple[Chunk, ...]:
-    """Bring a recorded answer back.
-
-    Raises:
-        UnplayableChunkError: a chunk's error code or grounding is not one we know.
-    """
-    return tuple(recorded_to_chunk(chunk) for chunk in recorded)
 
 
 def merge_text(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -70,8 +51,8 @@ def _to_recorded(chunk: Chunk) -> RecordedChunk:
             recorded = RecordedChunk(code_execution=RecordedCode(code=code, result=result))
         case GroundingChunk():
             recorded = RecordedChunk(grounding=_GROUNDING.dump_python(chunk, mode="json"))
-        case UsageChunk():
-            recorded = RecordedChunk(usage=RecordedUsage(**asdict(chunk)))
+        case TokenUsage():
+            recorded = RecordedChunk(usage=chunk)
         case ErrorChunk(message, code, retryable):
             recorded = RecordedChunk(error=RecordedError(message=message, code=code.value, retryable=retryable))
         case _:
@@ -94,8 +75,8 @@ def recorded_to_chunk(chunk: RecordedChunk) -> Chunk:
             played = _tool_call(call)
         case RecordedChunk(code_execution=RecordedCode(code=code, result=result)):
             played = CodeExecutionChunk(code, result)
-        case RecordedChunk(usage=RecordedUsage() as usage):
-            played = UsageChunk(**usage.model_dump())
+        case RecordedChunk(usage=TokenUsage() as usage):
+            played = usage
         case RecordedChunk(error=RecordedError() as error):
             played = _error(error)
         case _:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tarsy.domain.conversation import ConversationMessage
+from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.client import GenerateInput
 
 
 def request_hash(request: GenerateInput) -> str:

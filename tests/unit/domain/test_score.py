@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarsy.agent.prompt.score import Score, parse_score
+from tarsy.domain.score import Score, parse_score
 
 ANSWER = """\
 ## Analysis

@@ -1,0 +1,18 @@
+"""The toolbox of an execution, put together."""
+
+from collections.abc import Sequence
+
+from tarsy.agent.ports import Mask, ToolExecutor
+from tarsy.agent.toolbox.built_in import BuiltInTool, BuiltInTools
+from tarsy.agent.toolbox.guard import GuardedTools
+from tarsy.agent.toolbox.limits import LimitedTools
+from tarsy.kit.clock import Clock
+
+
+def toolbox(servers: ToolExecutor, built_in: Sequence[BuiltInTool], *, mask: Mask, clock: Clock) -> ToolExecutor:
+    """Wrap the tool servers, which come with their own masking.
+
+    Outermost first: guard → built-in tools → limits → masking → MCP. What asks before a call is made, or counts it (approval, budget),
+    goes between the guard and the built-in tools.
+    """
+    return GuardedTools(BuiltInTools(LimitedTools(servers), built_in, clock=clock), mask=mask, clock=clock)

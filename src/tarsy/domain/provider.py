@@ -1,0 +1,33 @@
+"""A model as a session is given it: resolved at submission, stored with the session, named in every request.
+
+Values that come from the environment stay `{{.VAR}}` templates here: a snapshot never holds a secret.
+"""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict
+
+from tarsy.domain.agent import ProviderType
+
+
+class ResolvedProvider(BaseModel):
+    """A model and the way to reach it. Times in seconds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    type: ProviderType
+    model: str
+    api_key_env: str | None = None
+    credentials_env: str | None = None
+    project_env: str | None = None
+    location_env: str | None = None
+    base_url: str | None = None
+    native_tools: Mapping[str, bool] = {}
+    # A model that thinks long before it speaks still says its first word within a minute.
+    first_chunk_timeout: float = 60.0
+    stall_timeout: float = 30.0
+    max_tool_result_tokens: int | None = None
+    context_window: int | None = None
+    # Replay only: the recording file, or `sample:NAME`.
+    recording: str | None = None

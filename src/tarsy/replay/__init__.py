@@ -1,0 +1,1 @@
+"""Recordings of whole sessions: read out of a database, and run again."""

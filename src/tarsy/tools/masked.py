@@ -1,0 +1,35 @@
+"""Secrets out of everything that a tool call says: its name and arguments, what it says while it runs, its result."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.tool import ToolCatalog, ToolName, ToolResult
+from tarsy.kit.text import in_thread_if_long
+from tarsy.tools.executor import McpToolExecutor
+from tarsy.tools.masking import LineMasker, Masker
+
+
+class MaskedTools:
+    """The innermost wrapper: nothing of a server leaves it unmasked. `maskers` are the servers' own."""
+
+    def __init__(self, inner: McpToolExecutor, maskers: Mapping[str, Masker]) -> None:
+        self._inner = inner
+        self._maskers = maskers
+        # For calls that name no server of ours.
+        self._strict = Masker.for_group("all")
+
+    async def list_tools(self) -> ToolCatalog:
+        return await self._inner.list_tools()
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        name = ToolName.parse(call.name)
+        masker = self._maskers.get(name.server, self._strict) if name else self._strict
+        lines = LineMasker(masker)
+        result = await self._inner.execute(call, lambda output: on_output(lines.mask(output)))
+        arguments = await in_thread_if_long(masker.mask, call.arguments)
+        return replace(
+            result,
+            call=replace(call, name=masker.mask(call.name), arguments=arguments),
+            content=await in_thread_if_long(masker.mask, result.content),
+        )

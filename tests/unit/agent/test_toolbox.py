@@ -1,0 +1,122 @@
+"""Wrappers over the tools of an execution, each on its own and all together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import anyio
+
+from tarsy.agent.toolbox.built_in import CallRefusedError
+from tarsy.agent.toolbox.limits import MAX_CONCURRENT_TOOLS
+from tarsy.agent.toolbox.toolbox import toolbox
+from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from tarsy.kit.clock import FixedClock
+
+CLOCK = FixedClock()
+
+
+def ignored(_: str) -> None:
+    """What a tool says while it runs is of no interest here."""
+
+
+@dataclass(slots=True)
+class Servers:
+    """One server with one tool, which breaks when it is told to."""
+
+    asked: list[str] = field(default_factory=list[str])
+    running: int = 0
+    most: int = 0
+    release: anyio.Event = field(default_factory=anyio.Event)
+
+    async def list_tools(self) -> ToolCatalog:
+        return ToolCatalog((ToolDefinition("k8s.pods", "List pods."), ToolDefinition("k8s.slow", "Waits.")), warnings=("one is missing",))
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        self.asked.append(call.id)
+        on_output("working")
+        if call.arguments == "break":
+            raise RuntimeError("password=hunter2")
+        self.running += 1
+        self.most = max(self.most, self.running)
+        if call.name == "k8s.slow":
+            await self.release.wait()
+        self.running -= 1
+        return ToolResult(call=call, content="pods", started_at=CLOCK.now())
+
+
+class Echo:
+    definition = ToolDefinition("tarsy.echo", "Says the same again.")
+
+    def is_offered(self, catalog: ToolCatalog) -> bool:
+        return bool(catalog.tools)
+
+    async def run(self, arguments: str) -> str:
+        if not arguments:
+            raise CallRefusedError("There is nothing to say.")
+        return arguments
+
+
+async def test_a_tool_that_does_not_exist_is_refused_before_a_server_is_asked() -> None:
+    servers = Servers()
+    tools = toolbox(servers, (), mask=str, clock=CLOCK)
+    await tools.list_tools()
+    result = await tools.execute(ToolCall("1", "k8s.pod", "{}"), ignored)
+    assert (result.is_error, result.refused) == (True, True)
+    assert "Did you mean k8s.pods" in result.content
+    assert servers.asked == []
+
+
+async def test_a_bug_in_an_adapter_is_the_calls_failure_told_without_its_secrets() -> None:
+    tools = toolbox(Servers(), (), mask=lambda text: text.replace("hunter2", "***"), clock=CLOCK)
+    await tools.list_tools()
+    result = await tools.execute(ToolCall("1", "k8s.pods", "break"), ignored)
+    assert (result.content, result.is_error, result.refused) == ("k8s.pods broke: password=***", True, False)
+
+
+async def test_a_built_in_tool_stands_beside_those_of_the_servers_and_never_reaches_them() -> None:
+    servers = Servers()
+    tools = toolbox(servers, (Echo(),), mask=str, clock=CLOCK)
+    catalog = await tools.list_tools()
+    assert [tool.name for tool in catalog.tools] == ["k8s.pods", "k8s.slow", "tarsy.echo"]
+    assert catalog.warnings == ("one is missing",)
+    assert (await tools.execute(ToolCall("1", "tarsy.echo", "hello"), ignored)).content == "hello"
+    refused = await tools.execute(ToolCall("2", "tarsy.echo", ""), ignored)
+    assert (refused.content, refused.refused) == ("There is nothing to say.", True)
+    assert servers.asked == []
+
+
+async def test_only_so_many_calls_reach_the_servers_at_once_and_built_in_tools_do_not_wait_for_them() -> None:
+    servers = Servers()
+    tools = toolbox(servers, (Echo(),), mask=str, clock=CLOCK)
+    await tools.list_tools()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            for number in range(MAX_CONCURRENT_TOOLS + 3):
+                tasks.start_soon(tools.execute, ToolCall(str(number), "k8s.slow", "{}"), ignored)
+            while servers.running < MAX_CONCURRENT_TOOLS:
+                await anyio.lowlevel.checkpoint()
+            assert (await tools.execute(ToolCall("echo", "tarsy.echo", "still here"), ignored)).content == "still here"
+            servers.release.set()
+    assert servers.most == MAX_CONCURRENT_TOOLS
+    assert len(servers.asked) == MAX_CONCURRENT_TOOLS + 3
+
+
+async def test_a_new_concern_is_one_small_wrapper() -> None:
+    class AtMostOne(ToolWrapper):
+        """As a budget would: counts calls where they happen, and says in a result that there are no more."""
+
+        left = 1
+
+        async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
+            if self.left == 0:
+                return ToolResult(call=call, content="no calls are left", is_error=True, refused=True, started_at=CLOCK.now())
+            self.left -= 1
+            return await super().execute(call, on_output)
+
+    said: list[str] = []
+    tools = AtMostOne(toolbox(Servers(), (), mask=str, clock=CLOCK))
+    await tools.list_tools()
+    contents = [(await tools.execute(ToolCall(name, "k8s.pods", "{}"), said.append)).content for name in ("1", "2")]
+    assert contents == ["pods", "no calls are left"]
+    assert said == ["working"]
