@@ -18,11 +18,13 @@ from tarsy.config.resolve.resolved import (
     ResolvedStage,
     ResolvedTransport,
 )
+from tarsy.config.schema.queue import QueueConfig
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.journal import PostgresJournal
-from tarsy.db.queue import WorkQueue
-from tarsy.db.recovery import Recovery
+from tarsy.db.retry import is_transient
 from tarsy.db.sessions import SessionRepository
+from tarsy.db.work.queue import WorkQueue
+from tarsy.db.work.recovery import Recovery
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.live import StoredLiveEvent, StreamDelta
@@ -33,10 +35,12 @@ from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolResu
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
-from tarsy.queue.executor import WorkExecutor
-from tarsy.queue.pool import PoolSettings, WorkerPool
+from tarsy.queue.handler import Runner
+from tarsy.queue.pool import WorkerPool
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import Dependencies
+from tarsy.session.executor import SessionExecutor
+from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.runbook import RunbookSource
 
 # Turns of the investigation in which the model asks for a tool; one more gives the answer, another the executive summary.
@@ -189,25 +193,13 @@ async def load(engine: AsyncEngine, *, concurrency: int, pause: float = 0.0) -> 
         clock=clock,
         cancellations=Cancellations(),
     )
-    settings = PoolSettings(
-        worker_count=concurrency,
-        max_concurrent_sessions=concurrency,
-        poll_interval=1.0,
-        poll_interval_jitter=0.1,
-        heartbeat_interval=10.0,
-        orphan_detection_interval=30.0,
-        orphan_threshold=60.0,
-        graceful_shutdown_timeout=60.0,
+    config = QueueConfig(worker_count=min(concurrency, 50), max_concurrent_sessions=concurrency, poll_interval_jitter=0.1)
+    runner = Runner(
+        queue=WorkQueue(engine, pod_id="bench"), cancellations=Cancellations(), deliver=nobody.announce, is_transient=is_transient
     )
-    pool = WorkerPool(
-        settings,
-        WorkQueue(engine, pod_id="bench"),
-        Recovery(engine),
-        WorkExecutor(dependencies),
-        cancellations=Cancellations(),
-        deliver=nobody.announce,
-        clock=clock,
-    )
+    handlers = (SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies))
+    # More workers than a process is meant to have: what is measured is how little each costs.
+    pool = WorkerPool(config.model_copy(update={"worker_count": concurrency}), runner, Recovery(engine), handlers, clock=clock)
     try:
         yield Load(pool, SessionRepository(engine))
     finally:

@@ -17,10 +17,7 @@ from tarsy import __version__
 from tarsy.agent.ports import LLMClient, ToolServers
 from tarsy.api.app import create_app
 from tarsy.api.auth import auth_settings
-from tarsy.api.services import (
-    QueueLimits,
-    Services,
-)
+from tarsy.api.services import Services
 from tarsy.api.tokens import read_tokens
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.schema.configuration import Config
@@ -34,24 +31,28 @@ from tarsy.db.journal import PostgresJournal
 from tarsy.db.listen import NotificationListener, NotificationSender
 from tarsy.db.migrate import upgrade
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
-from tarsy.db.queue import WorkQueue
-from tarsy.db.recovery import Recovery
+from tarsy.db.pauses import PauseRepository
 from tarsy.db.retention import OldSessions
+from tarsy.db.retry import is_transient
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
-from tarsy.db.signals import CANCEL, WORK
+from tarsy.db.signals import CANCEL, PAUSE, WORK
 from tarsy.db.timeline import TimelineRepository
+from tarsy.db.work.queue import WorkQueue
+from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.installation import Installation, PoolView, SampleChains, probes, sample_incidents, watched_servers
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
-from tarsy.queue.executor import WorkExecutor
-from tarsy.queue.pool import PoolSettings, WorkerPool
-from tarsy.queue.retention import Retention, RetentionSettings
+from tarsy.queue.handler import Runner
+from tarsy.queue.pool import WorkerPool
+from tarsy.queue.retention import Retention
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import Dependencies
+from tarsy.session.executor import SessionExecutor
+from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
 from tarsy.session.runbook import RunbookSource
 from tarsy.settings import Role, Settings
@@ -151,6 +152,7 @@ def _assemble(parts: _Parts, listener: NotificationListener) -> Application:
     if pool:
         listener.subscribe(WORK, pool.on_work)
         listener.subscribe(CANCEL, pool.on_cancel)
+        listener.subscribe(PAUSE, pool.on_pause)
         listener.on_gap(pool.on_gap)
     services = _services(parts, pool)
     return Application(api=create_app(services), services=services, pool=pool, engine=parts.engine, live=parts.live)
@@ -186,40 +188,19 @@ def _pool(parts: _Parts) -> WorkerPool:
         clock=clock,
         cancellations=cancellations,
     )
-    queue = config.queue
-    return WorkerPool(
-        PoolSettings(
-            worker_count=queue.worker_count,
-            max_concurrent_sessions=queue.max_concurrent_sessions,
-            poll_interval=queue.poll_interval,
-            poll_interval_jitter=queue.poll_interval_jitter,
-            heartbeat_interval=queue.heartbeat_interval,
-            orphan_detection_interval=queue.orphan_detection_interval,
-            orphan_threshold=queue.orphan_threshold,
-            graceful_shutdown_timeout=queue.graceful_shutdown_timeout,
-        ),
-        WorkQueue(engine, pod_id=parts.pod_id),
-        Recovery(engine),
-        WorkExecutor(dependencies),
+    runner = Runner(
+        queue=WorkQueue(engine, pod_id=parts.pod_id),
         cancellations=cancellations,
         deliver=live.publisher.announce,
-        clock=clock,
+        is_transient=is_transient,
         mask=dependencies.mask,
     )
+    handlers = (SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies))
+    return WorkerPool(config.queue, runner, Recovery(engine), handlers, clock=clock)
 
 
 def _retention(parts: _Parts) -> Retention:
-    config, engine = parts.config.system.retention, parts.engine
-    return Retention(
-        RetentionSettings(
-            session_retention_days=config.session_retention_days,
-            hard_delete_after_days=config.hard_delete_after_days,
-            event_ttl=config.event_ttl,
-            cleanup_interval=config.cleanup_interval,
-        ),
-        OldSessions(engine),
-        Outbox(engine),
-    )
+    return Retention(parts.config.system.retention, OldSessions(parts.engine), Outbox(parts.engine))
 
 
 def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
@@ -252,11 +233,8 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         audit=AuditLog(engine),
         system=Installation(parts.loaded, parts.monitor),
         workers=PoolView(pool),
-        queue_limits=QueueLimits(
-            worker_count=config.queue.worker_count,
-            max_concurrent_sessions=config.queue.max_concurrent_sessions,
-            max_queue_size=config.queue.max_queue_size,
-        ),
+        pauses=PauseRepository(engine),
+        queue=config.queue,
         probes=probes(parts.engine, parts.llm, pool),
         mask=parts.mask,
         samples=partial(sample_incidents, config),

@@ -16,11 +16,12 @@ from support.queue_scenario import followups, lengthy, scenario, short, three_st
 from support.replica import Replica
 from support.story import check_ended, check_events, ledger, read_story
 from tarsy.db.chats import ChatRepository
-from tarsy.db.claim_tables import CLAIM_TABLES
 from tarsy.db.connection import create_engine
 from tarsy.db.scores import ScoreRepository
-from tarsy.db.sessions import CancelAnswer, SessionRepository
-from tarsy.domain.claim import ClaimKind
+from tarsy.db.sessions import SessionRepository
+from tarsy.db.work.parking import CancelAnswer
+from tarsy.db.work.subjects import SUBJECTS
+from tarsy.domain.claim import CHAT_ANSWER, SCORING, WorkKind
 
 pytestmark = pytest.mark.xdist_group("chaos")
 
@@ -91,8 +92,9 @@ async def test_the_second_signal_hands_sessions_back_at_once_and_another_process
         await anyio.sleep(0.1)
     await anyio.to_thread.run_sync(replica.join, 30)
     assert replica.exitcode == 0
-    row = (await ground.fetch("SELECT status, recoveries, claim_token FROM alert_sessions WHERE id = $1", session_id))[0]
-    assert row == {"status": "pending", "recoveries": 0, "claim_token": None}
+    row = (await ground.fetch("SELECT state, recoveries, claim_token FROM work WHERE subject_id = $1", session_id))[0]
+    assert row == {"state": "ready", "recoveries": 0, "claim_token": None}
+    assert await ground.status(session_id) == "pending"
     assert not (await ground.fetch("SELECT id FROM timeline_events WHERE status = 'streaming'"))
     with Replica(url=ground.url, directory=ground.directory, replay_speed=1.0).running():
         await ground.until_seen(lambda: [line["tool"] for line in ledger(ground.directory)] == ["wait", "wait"])
@@ -135,7 +137,12 @@ async def test_a_broken_session_fails_with_a_reason_and_its_neighbours_do_not_no
     fine = await ground.submit(made)
     with Replica(url=ground.url, directory=ground.directory).running():
         await ground.until_ended(shapeless, unplayable, fine)
-    rows = {str(row["id"]): row for row in await ground.fetch("SELECT id, status, error_message, recoveries FROM alert_sessions")}
+    rows = {
+        str(row["id"]): row
+        for row in await ground.fetch(
+            "SELECT s.id, status, error_message, recoveries FROM alert_sessions s JOIN work w ON w.subject_id = s.id"
+        )
+    }
     assert rows[fine]["status"] == "completed"
     assert (rows[shapeless]["status"], rows[shapeless]["recoveries"]) == ("failed", 0)
     assert "internal error: ValidationError" in rows[shapeless]["error_message"]
@@ -167,26 +174,26 @@ async def test_a_worker_whose_own_database_connections_are_cut_all_the_time_goes
     check_events(story)
 
 
-@pytest.mark.parametrize("kind", [ClaimKind.CHAT, ClaimKind.SCORE])
-async def test_an_answer_or_a_judgement_whose_worker_is_killed_is_finished_by_another(ground: Ground, kind: ClaimKind) -> None:
+@pytest.mark.parametrize("kind", [CHAT_ANSWER, SCORING])
+async def test_an_answer_or_a_judgement_whose_worker_is_killed_is_finished_by_another(ground: Ground, kind: WorkKind) -> None:
     made = scenario(followups(), ground.directory, scored=True)
     engine = create_engine(ground.url)
     session_id = await open_followup(engine, ground, made, kind)
     await engine.dispose()
     first = Replica(url=ground.url, directory=ground.directory / "first", replay_speed=1.0).start()
-    await ground.until(MODEL_SPEAKS if kind is ClaimKind.CHAT else JUDGE_READS, session_id)
+    await ground.until(MODEL_SPEAKS if kind is CHAT_ANSWER else JUDGE_READS, session_id)
     first.kill()
     await anyio.to_thread.run_sync(first.join, 30)
     await ground.let_an_hour_pass()
-    table = CLAIM_TABLES[kind].name
+    table = SUBJECTS[kind].door.table.name
     with Replica(url=ground.url, directory=ground.directory / "second").running():
         await ground.until(f"SELECT status = 'completed' FROM {table} WHERE session_id = $1", session_id)  # noqa: S608 - fixed names
-    row = (await ground.fetch(f"SELECT recoveries, claim_token FROM {table} WHERE session_id = $1", session_id))[0]  # noqa: S608 - fixed names
+    row = (await ground.fetch("SELECT recoveries, claim_token FROM work WHERE session_id = $1 AND kind = $2", session_id, kind))[0]
     assert row == {"recoveries": 1, "claim_token": None}
     assert not await ground.fetch("SELECT id FROM timeline_events WHERE status = 'streaming'")
     # Free for the next question, or the next judgement.
     engine = create_engine(ground.url)
-    if kind is ClaimKind.CHAT:
+    if kind is CHAT_ANSWER:
         await ChatRepository(engine).ask(session_id, "And then?", author="somebody")
     else:
         await ScoreRepository(engine).request(session_id, requested_by="somebody")

@@ -80,7 +80,7 @@ class Chaos:
         victims: list[int] = []
         with anyio.fail_after(END_SECONDS):
             while not victims and await _open_sessions(ground):
-                working = {row["pod_id"].split("-")[-2] for row in await ground.fetch(_WORKING)}
+                working = {row["claimed_by"].split("-")[-2] for row in await ground.fetch(_WORKING)}
                 victims = [number for number, process in enumerate(self.replicas) if str(process.pid) in working]
                 await anyio.sleep(0 if victims else 0.1)
         return self._dice.choice(victims) if victims else None
@@ -110,7 +110,7 @@ class Chaos:
             stop(process)
 
 
-_WORKING = "SELECT DISTINCT pod_id FROM alert_sessions WHERE status = 'in_progress'"
+_WORKING = "SELECT DISTINCT claimed_by FROM work WHERE state = 'claimed'"
 
 
 async def _open_sessions(ground: Ground) -> int:
@@ -148,7 +148,7 @@ async def test_replicas_under_fire_end_every_session_once(server: EmbeddedServer
     finally:
         chaos.end()
     ends = Counter(row["status"] for row in await ground.fetch("SELECT status FROM alert_sessions"))
-    recovered = await ground.fetch("SELECT sum(recoveries) AS n FROM alert_sessions")
+    recovered = await ground.fetch("SELECT sum(recoveries) AS n FROM work")
     print(f"\n{SESSIONS} sessions, {dict(chaos.deeds)}, recoveries {recovered[0]['n']}, ends {dict(ends)}")  # noqa: T201 - for `make chaos`
     assert sum(ends.values()) == SESSIONS
     assert recovered[0]["n"] > 0, "nobody who had work was killed: the test proved nothing"

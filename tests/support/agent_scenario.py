@@ -21,7 +21,7 @@ from tarsy.config.resolve.resolved import (
 )
 from tarsy.db.recordings import RecordingSource
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.recording import (
     RecordedCall,
     RecordedCatalog,
@@ -179,10 +179,10 @@ class Scenario:
         """Run it all and read it back."""
         async with self.running(database_url) as running:
             assert running.pool is not None
-            await running.pool.work_off(ClaimKind.SESSION)
+            await running.pool.work_off(INVESTIGATION)
             for question in self.questions:
                 await running.services.chats.ask(SESSION_ID, question, author="tester")
-                await running.pool.work_off(ClaimKind.CHAT)
+                await running.pool.work_off(CHAT_ANSWER)
             return await read_back(running)
 
 

@@ -17,6 +17,7 @@ from tarsy.db.tables import (
     messages,
     stages,
     timeline_events,
+    work,
 )
 from tarsy.domain.status import SessionStatus
 
@@ -34,11 +35,8 @@ class Run:
 
 async def set_status(engine: AsyncEngine, session_id: str, status: SessionStatus, **more: Any) -> None:
     """Put a session where a worker would have put it."""
-    running = status in {SessionStatus.IN_PROGRESS, SessionStatus.CANCELLING}
     values: dict[str, Any] = {
         "status": status.value,
-        "claim_token": str(uuid4()) if running else None,
-        "pod_id": "pod-1" if running else None,
         "started_at": None if status is SessionStatus.PENDING else AT,
         "completed_at": AT + timedelta(seconds=5) if status.is_final else None,
         "final_analysis": "The disk is full." if status is SessionStatus.COMPLETED else None,
@@ -46,6 +44,17 @@ async def set_status(engine: AsyncEngine, session_id: str, status: SessionStatus
     }
     async with engine.begin() as connection:
         await connection.execute(sa.update(alert_sessions).where(alert_sessions.c.id == session_id).values(values))
+        await connection.execute(sa.update(work).where(work.c.subject_id == session_id).values(claim_state(status)))
+
+
+def claim_state(status: SessionStatus) -> dict[str, Any]:
+    """The claim state that goes with a status."""
+    if status in {SessionStatus.IN_PROGRESS, SessionStatus.CANCELLING}:
+        cancelled = status is SessionStatus.CANCELLING
+        return {"state": "claimed", "claim_token": str(uuid4()), "claimed_by": "pod-1", "cancel_requested": cancelled}
+    if status is SessionStatus.WAITING:
+        return {"state": "parked", "claim_token": None, "parked_at": AT, "parked_reason": "all models are away"}
+    return {"state": "ready" if status is SessionStatus.PENDING else "done", "claim_token": None}
 
 
 async def add_run(engine: AsyncEngine, session_id: str, *, ended: bool = True) -> Run:

@@ -16,7 +16,6 @@ from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings
 from tarsy.api.services import (
     Health,
-    QueueLimits,
     SampleIncident,
     Services,
     SystemWarning,
@@ -25,12 +24,14 @@ from tarsy.api.services import (
     WorkerState,
 )
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedProvider, ResolvedStage
+from tarsy.config.schema.queue import QueueConfig
 from tarsy.config.schema.selection import McpSelection, SelectionError
 from tarsy.db.audit import AuditLog
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.outbox import Outbox
+from tarsy.db.pauses import PauseRepository
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
@@ -118,7 +119,8 @@ def services_on(engine: AsyncEngine, *, auth: AuthSettings | None = None, max_qu
         hub=ConnectionManager(Outbox(engine), sessions.exists, LiveState()),
         system=FixedSystem(),
         workers=NoWorkers(),
-        queue_limits=QueueLimits(worker_count=5, max_concurrent_sessions=5, max_queue_size=max_queue_size),
+        queue=QueueConfig(max_queue_size=max_queue_size),
+        pauses=PauseRepository(engine),
         probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy},
         mask=mask,
         samples=lambda: (

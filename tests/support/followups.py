@@ -6,19 +6,20 @@ from support.queue_ground import Ground
 from support.queue_scenario import Scenario
 from tarsy.db.chats import ChatRepository
 from tarsy.db.scores import ScoreRepository
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import CHAT_ANSWER, WorkKind
 
 
 async def ended_session(ground: Ground, made: Scenario) -> str:
     session_id = await ground.submit(made)
     await ground.fetch("UPDATE alert_sessions SET status = 'completed', completed_at = now() WHERE id = $1", session_id)
+    await ground.fetch("UPDATE work SET state = 'done' WHERE subject_id = $1", session_id)
     return session_id
 
 
-async def open_followup(engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind) -> str:
+async def open_followup(engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind) -> str:
     """Ask for something that waits to be claimed; returns its session's id."""
     session_id = await ended_session(ground, made)
-    if kind is ClaimKind.CHAT:
+    if kind is CHAT_ANSWER:
         await ChatRepository(engine).ask(session_id, "And now?", author="somebody")
     else:
         await ScoreRepository(engine).request(session_id, requested_by="somebody")

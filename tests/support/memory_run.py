@@ -14,7 +14,7 @@ from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import PromptContext
 from tarsy.agent.stopping import Stopping
 from tarsy.agent.toolbox.toolbox import toolbox
-from tarsy.domain.claim import Claim, ClaimKind
+from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import StreamDelta
@@ -138,7 +138,7 @@ class MemoryRun:
         config = continued_with(self.scenario.chain.stages[0].agents[0], stored)
         llm = in_process_client(env={}, recordings=lambda _: recording)
         yield ExecutionContext(
-            claim=Claim(ClaimKind.SESSION, "session", "session", "token"),
+            claim=Claim(INVESTIGATION, "work", "session", "token", "session"),
             stage_id="stage",
             execution_id=EXECUTION,
             track=self.track,

@@ -10,7 +10,7 @@ import orjson
 
 from support.agent_scenario import SESSION_ID, Scenario
 from tarsy.agent.ports import LLMClient
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.live import session_channel
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.llm.in_process import in_process_client
@@ -50,7 +50,7 @@ class Overheard:
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 await tasks.start(self._watch, on_told)
-                await self.running.pool.work_off(ClaimKind.SESSION)
+                await self.running.pool.work_off(INVESTIGATION)
 
     async def _watch(self, on_told: Callable[[], object], *, task_status: anyio.abc.TaskStatus[None]) -> None:
         hub = self.running.services.hub

@@ -42,8 +42,7 @@ class Ground:
 
     async def let_an_hour_pass(self) -> None:
         """For the claims of dead workers."""
-        for table in ("alert_sessions", "chat_user_messages", "session_scores"):
-            await self.fetch(f"UPDATE {table} SET last_interaction_at = now() - interval '1 hour' WHERE claim_token IS NOT NULL")  # noqa: S608 - fixed names
+        await self.fetch("UPDATE work SET heartbeat_at = now() - interval '1 hour' WHERE claim_token IS NOT NULL")
 
     async def status(self, session_id: str) -> str:
         return (await self.fetch("SELECT status FROM alert_sessions WHERE id = $1", session_id))[0]["status"]

@@ -43,7 +43,11 @@ async def read_story(url: str, session_id: str) -> Story:
             told = (row["role"], row["content"], row["tool_calls"], row["tool_call_id"])
             conversations.setdefault(row["track"], []).append(told)
         return Story(
-            session=(await rows("SELECT * FROM alert_sessions WHERE id = $1"))[0],
+            session=(
+                await rows(
+                    "SELECT s.*, w.recoveries, w.claim_token FROM alert_sessions s JOIN work w ON w.subject_id = s.id WHERE s.id = $1"
+                )
+            )[0],
             conversations=conversations,
             stages=await rows("SELECT * FROM stages WHERE session_id = $1 ORDER BY stage_index"),
             executions=await rows("SELECT * FROM agent_executions WHERE session_id = $1"),

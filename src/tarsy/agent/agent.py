@@ -59,7 +59,7 @@ async def _close(recorder: Recorder, reason: StopReason) -> None:
     with anyio.move_on_after(LAST_WRITE_SECONDS, shield=True):
         try:
             match reason:
-                case StopReason.HANDED_OVER:
+                case StopReason.HANDED_OVER | StopReason.PARKED:
                     await recorder.commit(closed=recorder.close_all(TimelineStatus.INTERRUPTED))
                 case StopReason.CANCELLED:
                     await recorder.commit(

@@ -7,6 +7,8 @@ from enum import StrEnum
 class StopReason(StrEnum):
     # Somebody will go on with it: a shutdown, or the end of this process.
     HANDED_OVER = "handed_over"
+    # It goes on when what it waits for has happened.
+    PARKED = "parked"
     CANCELLED = "cancelled"
     TIMED_OUT = "timed_out"
     # Somebody already does: every write would be refused.

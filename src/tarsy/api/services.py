@@ -11,9 +11,11 @@ from prometheus_client import REGISTRY, CollectorRegistry
 
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
 from tarsy.api.streams import Streams
+from tarsy.config.schema.queue import QueueConfig
 from tarsy.db.audit import AuditLog
 from tarsy.db.chats import ChatRepository
 from tarsy.db.interactions import InteractionRepository
+from tarsy.db.pauses import PauseRepository
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
@@ -101,13 +103,6 @@ class SampleIncident:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueLimits:
-    worker_count: int
-    max_concurrent_sessions: int
-    max_queue_size: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     version: str
     pod_id: str
@@ -122,7 +117,8 @@ class Services:
     hub: ConnectionManager
     system: SystemView
     workers: WorkerView
-    queue_limits: QueueLimits
+    queue: QueueConfig
+    pauses: PauseRepository
     # By name; the one called `database` alone decides whether we are of any use.
     probes: Mapping[str, Probe]
     # Hides secrets in what people write; the same as for alerts.

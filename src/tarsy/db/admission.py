@@ -6,21 +6,23 @@ a storm of alerts one transaction each would make everybody wait for everybody's
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db import signals
 from tarsy.db.audit import AuditAction, note_each
 from tarsy.db.errors import QueueFullError
 from tarsy.db.outbox import publish_for
 from tarsy.db.retry import is_transient
-from tarsy.db.tables import alert_sessions
+from tarsy.db.tables import alert_sessions, work
+from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.domain import announce
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.work import WorkState
 
 # Submissions take turns while the queue has a limit; any number that nobody else locks will do.
 _INTAKE_LOCK = sa.select(sa.func.pg_advisory_xact_lock(0x7A25_0001))
@@ -102,23 +104,41 @@ async def _room(connection: AsyncConnection, limit: int, wanted: int) -> int:
     The count stops at the limit and walks an index that holds nothing but what waits.
     """
     await connection.execute(_INTAKE_LOCK)
-    pending = (alert_sessions.c.status == sa.literal_column("'pending'")) & alert_sessions.c.deleted_at.is_(None)
-    waiting = sa.select(alert_sessions.c.id).where(pending).limit(limit).subquery()
+    ready = (work.c.kind == INVESTIGATION) & (work.c.state == sa.literal_column(f"'{WorkState.READY}'"))
+    waiting = sa.select(work.c.id).where(ready).limit(limit).subquery()
     count = (await connection.execute(sa.select(sa.func.count()).select_from(waiting))).scalar_one()
     return min(limit - count, wanted)
 
 
 async def _insert(connection: AsyncConnection, sessions: Sequence[NewSession]) -> None:
-    # Field by field: asdict would copy the whole chain.
-    rows = [
-        {**{name: getattr(session, name) for name in NewSession.__dataclass_fields__}, "status": SessionStatus.PENDING.value}
-        for session in sessions
-    ]
-    await connection.execute(sa.insert(alert_sessions), rows)
+    await connection.execute(sa.insert(alert_sessions), [_row(session) for session in sessions])
     await note_each(connection, AuditAction.ALERT_SUBMITTED, [(session.author, session.id) for session in sessions])
-    await signals.notify(connection, signals.WORK, ClaimKind.SESSION)
-    # Last: the shared channel is everybody's, and kept until the commit.
+    await enqueue(connection, *(_investigation(session) for session in sessions))
+    # Last: the shared channel is every session's, and kept until the commit.
     pending = SessionStatus.PENDING
     news = [(one.id, announce.session_status(one.id, pending, alert_type=one.alert_type, at=one.created_at)) for one in sessions]
     own = [(session_id, drafts[0]) for session_id, drafts in news]
     await publish_for(connection, [*own, *((session_id, drafts[1]) for session_id, drafts in news)])
+
+
+def _row(session: NewSession) -> dict[str, Any]:
+    return {
+        "id": session.id,
+        "alert_data": session.alert_data,
+        "alert_type": session.alert_type,
+        "chain_id": session.chain_id,
+        "chain_snapshot": session.chain_snapshot,
+        "author": session.author,
+        "nonce": session.nonce,
+        "runbook_url": session.runbook_url,
+        "runbook": session.runbook,
+        "mcp_selection": session.mcp_selection,
+        "created_at": session.created_at,
+        "status": SessionStatus.PENDING.value,
+    }
+
+
+def _investigation(session: NewSession) -> NewWork:
+    return NewWork(
+        kind=INVESTIGATION, subject_id=session.id, session_id=session.id, chain_id=session.chain_id, created_at=session.created_at
+    )

@@ -22,6 +22,8 @@ class AuditAction(StrEnum):
     CHAT_CANCELLED = "chat.cancelled"
     SCORE_REQUESTED = "score.requested"
     CONFIG_VIEWED = "config.viewed"
+    WORK_PAUSED = "work.paused"
+    WORK_RESUMED = "work.resumed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,17 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db import signals
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.errors import NotFoundError
 from tarsy.db.followups import one_at_a_time, require_follow_up
-from tarsy.db.leftovers import abandon_runs
 from tarsy.db.outbox import publish
 from tarsy.db.session_rows import chat_message_of
-from tarsy.db.sessions import CancelAnswer
 from tarsy.db.tables import chat_user_messages, chats
+from tarsy.db.work.enqueue import NewWork, enqueue
+from tarsy.db.work.parking import CancelAnswer, cancel
 from tarsy.domain import announce
 from tarsy.domain.chat import ChatUserMessage
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock, SystemClock
 
@@ -38,13 +37,13 @@ class ChatRepository:
         busy = "Another question about this session is being answered: wait for it or cancel it."
         with one_at_a_time("uq_chat_user_messages_open", busy):
             async with self._engine.begin() as connection:
-                await require_follow_up(connection, session_id, "chat")
+                chain_id = await require_follow_up(connection, session_id, "chat")
                 message = await self._store(connection, session_id, content, author)
                 await note(
                     connection, actor=author, action=AuditAction.CHAT_ASKED, session_id=session_id, details={"message_id": message.id}
                 )
+                await enqueue(connection, _answer(message, chain_id))
                 await publish(connection, [announce.chat_message(message)], session_id=session_id)
-                await signals.notify(connection, signals.WORK, ClaimKind.CHAT)
         return message
 
     async def _store(self, connection: AsyncConnection, session_id: str, content: str, author: str) -> ChatUserMessage:
@@ -71,8 +70,7 @@ class ChatRepository:
     async def list(self, session_id: str) -> list[ChatUserMessage]:
         """The questions about a session, oldest first."""
         table = chat_user_messages
-        names = ChatUserMessage.__dataclass_fields__
-        query = sa.select(*(table.c[name] for name in names)).where(table.c.session_id == session_id)
+        query = sa.select(table).where(table.c.session_id == session_id)
         async with self._engine.connect() as connection:
             rows = (await connection.execute(query.order_by(table.c.created_at, table.c.id))).mappings().all()
         return [chat_message_of(row) for row in rows]
@@ -84,30 +82,16 @@ class ChatRepository:
             NotFoundError: the session has no such question.
         """
         table = chat_user_messages
-        of_session = (table.c.id == message_id) & (table.c.session_id == session_id)
+        asked = sa.select(table.c.id).where(table.c.id == message_id, table.c.session_id == session_id)
         async with self._engine.begin() as connection:
-            # Locked first: a worker that claims it meanwhile would make both updates miss.
-            row = (await connection.execute(sa.select(table).where(of_session).with_for_update())).mappings().one_or_none()
-            if row is None:
+            if (await connection.execute(asked)).first() is None:
                 raise NotFoundError("chat message", message_id)
-            message = chat_message_of(row)
-            if message.status.is_final:
-                return CancelAnswer.ALREADY_ENDED
-            await note(
-                connection, actor=actor, action=AuditAction.CHAT_CANCELLED, session_id=session_id, details={"message_id": message_id}
-            )
-            if message.status is RunStatus.ACTIVE:
-                await connection.execute(sa.update(table).where(of_session).values(cancel_requested=True))
-                await signals.notify(connection, signals.CANCEL, message_id)
-                return CancelAnswer.CANCELLING
-            await self._withdraw(connection, message)
-            return CancelAnswer.CANCELLED
+            answer = await cancel(connection, CHAT_ANSWER, message_id, reason="cancelled")
+            if answer is not CancelAnswer.ALREADY_ENDED:
+                details = {"message_id": message_id}
+                await note(connection, actor=actor, action=AuditAction.CHAT_CANCELLED, session_id=session_id, details=details)
+        return answer
 
-    async def _withdraw(self, connection: AsyncConnection, message: ChatUserMessage) -> None:
-        """End a question that waits, and what an earlier worker left open of its answer."""
-        at, status = self._clock.now(), RunStatus.CANCELLED
-        table = chat_user_messages
-        ended = sa.update(table).where(table.c.id == message.id).values(status=status.value, completed_at=at)
-        await connection.execute(ended)
-        drafts = await abandon_runs(connection, ClaimKind.CHAT, message.session_id, status=status, reason="cancelled", at=at)
-        await publish(connection, [*drafts, announce.chat_message(message, status=status)], session_id=message.session_id)
+
+def _answer(message: ChatUserMessage, chain_id: str) -> NewWork:
+    return NewWork(kind=CHAT_ANSWER, subject_id=message.id, session_id=message.session_id, chain_id=chain_id, created_at=message.created_at)

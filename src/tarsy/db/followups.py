@@ -12,8 +12,10 @@ from tarsy.db.tables import alert_sessions
 from tarsy.domain.status import SessionStatus
 
 
-async def require_follow_up(connection: AsyncConnection, session_id: str, block: str) -> None:
+async def require_follow_up(connection: AsyncConnection, session_id: str, block: str) -> str:
     """Check that a session has ended and that its chain configures `block` (`chat` or `scoring`); keep it from being deleted meanwhile.
+
+    Answers with the session's chain.
 
     Raises:
         NotFoundError: there is no such session.
@@ -21,7 +23,7 @@ async def require_follow_up(connection: AsyncConnection, session_id: str, block:
     """
     enabled = alert_sessions.c.chain_snapshot.op("->")(block).op("IS DISTINCT FROM")(sa.text("'null'::jsonb"))
     present = alert_sessions.c.chain_snapshot.has_key(block)
-    query = sa.select(alert_sessions.c.status, sa.and_(present, enabled).label("enabled"))
+    query = sa.select(alert_sessions.c.status, alert_sessions.c.chain_id, sa.and_(present, enabled).label("enabled"))
     of_session = query.where(alert_sessions.c.id == session_id, alert_sessions.c.deleted_at.is_(None)).with_for_update(read=True)
     row = (await connection.execute(of_session)).one_or_none()
     if row is None:
@@ -30,6 +32,7 @@ async def require_follow_up(connection: AsyncConnection, session_id: str, block:
         raise ConflictError(f"Session {session_id} is {row.status}: wait until it has ended.")
     if not row.enabled:
         raise ConflictError(f"The chain of session {session_id} was configured without {block}.")
+    return row.chain_id
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Reads what a run left behind: its stages and executions, what went over the wire, what it cost."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -88,7 +88,9 @@ class LLMCall:
     conversation: tuple[SentMessage, ...]
 
 
-_USAGE_NAMES = tuple(field.name for field in fields(TokenUsage))
+_USAGE_NAMES = ("input_tokens", "output_tokens", "total_tokens", "thinking_tokens", "cached_tokens")
+# The bodies are large, and a list shows none of them.
+_BODIES = frozenset({"request", "response", "arguments", "result"})
 
 
 class InteractionRepository:
@@ -117,14 +119,14 @@ class InteractionRepository:
         return SessionRun(
             tuple(rows.stage_of(row) for row in stage_rows),
             tuple(rows.execution_of(row) for row in execution_rows),
-            {row["execution_id"]: _usage(row) for row in usage_rows},
+            {row["execution_id"]: rows.usage_of(row) for row in usage_rows},
         )
 
     async def trace(self, session_id: str) -> Trace:
         """Every call of a session, oldest first, without what was said in it."""
         async with self._engine.connect() as connection:
-            llm = await _summaries(connection, llm_interactions, (*LLMCallSummary.__dataclass_fields__, *_USAGE_NAMES), session_id)
-            mcp = await _summaries(connection, mcp_interactions, tuple(ToolCallSummary.__dataclass_fields__), session_id)
+            llm = await _summaries(connection, llm_interactions, session_id)
+            mcp = await _summaries(connection, mcp_interactions, session_id)
         return Trace(tuple(_llm_summary(row) for row in llm), tuple(_mcp_summary(row) for row in mcp))
 
     async def llm_call(self, session_id: str, interaction_id: str) -> LLMCall:
@@ -135,7 +137,7 @@ class InteractionRepository:
         """
         async with self._engine.connect() as connection:
             row = await _one(connection, llm_interactions, session_id, interaction_id)
-            interaction = _llm_interaction(row)
+            interaction = rows.llm_interaction_of(row)
             own: list[dict[str, Any]] | None = interaction.request.get("messages")
             conversation = await _stored(connection, interaction) if own is None else _given(own)
         return LLMCall(interaction, conversation)
@@ -148,11 +150,11 @@ class InteractionRepository:
         """
         async with self._engine.connect() as connection:
             row = await _one(connection, mcp_interactions, session_id, interaction_id)
-        return MCPInteraction(**_values(MCPInteraction.__dataclass_fields__, row, kind=MCPInteractionKind(row["kind"])))
+        return rows.mcp_interaction_of(row)
 
 
-async def _summaries(connection: AsyncConnection, table: sa.Table, names: tuple[str, ...], session_id: str) -> list[sa.RowMapping]:
-    columns = [table.c[name] for name in names if name in table.c]
+async def _summaries(connection: AsyncConnection, table: sa.Table, session_id: str) -> list[sa.RowMapping]:
+    columns = [column for column in table.c if column.name not in _BODIES]
     query = sa.select(*columns).where(table.c.session_id == session_id).order_by(table.c.started_at, table.c.id)
     return list((await connection.execute(query)).mappings())
 
@@ -195,22 +197,35 @@ def _given_message(entry: dict[str, Any]) -> ConversationMessage:
     return ConversationMessage(Role(entry["role"]), entry.get("content") or "", calls, entry.get("tool_call_id"), entry.get("tool_name"))
 
 
-def _usage(row: sa.RowMapping) -> TokenUsage:
-    return TokenUsage(**{name: int(row[name]) for name in _USAGE_NAMES})
-
-
 def _llm_summary(row: sa.RowMapping) -> LLMCallSummary:
-    return LLMCallSummary(**_values(LLMCallSummary.__dataclass_fields__, row, kind=LLMInteractionKind(row["kind"]), usage=_usage(row)))
+    return LLMCallSummary(
+        id=row["id"],
+        stage_id=row["stage_id"],
+        execution_id=row["execution_id"],
+        kind=LLMInteractionKind(row["kind"]),
+        turn=row["turn"],
+        provider=row["provider"],
+        model=row["model"],
+        message_count=row["message_count"],
+        usage=rows.usage_of(row),
+        error_code=row["error_code"],
+        error_message=row["error_message"],
+        started_at=row["started_at"],
+        duration_ms=row["duration_ms"],
+        first_chunk_ms=row["first_chunk_ms"],
+    )
 
 
 def _mcp_summary(row: sa.RowMapping) -> ToolCallSummary:
-    return ToolCallSummary(**_values(ToolCallSummary.__dataclass_fields__, row, kind=MCPInteractionKind(row["kind"])))
-
-
-def _llm_interaction(row: sa.RowMapping) -> LLMInteraction:
-    return LLMInteraction(**_values(LLMInteraction.__dataclass_fields__, row, kind=LLMInteractionKind(row["kind"]), usage=_usage(row)))
-
-
-def _values(names: Iterable[str], row: sa.RowMapping, **converted: Any) -> dict[str, Any]:
-    """The fields of a value: those given, the others as the row has them."""
-    return {name: converted[name] if name in converted else row[name] for name in names}
+    return ToolCallSummary(
+        id=row["id"],
+        stage_id=row["stage_id"],
+        execution_id=row["execution_id"],
+        kind=MCPInteractionKind(row["kind"]),
+        server=row["server"],
+        tool=row["tool"],
+        is_error=row["is_error"],
+        error_message=row["error_message"],
+        started_at=row["started_at"],
+        duration_ms=row["duration_ms"],
+    )

@@ -1,6 +1,6 @@
 """The durable record of a run: one Step, one transaction, fenced by its claim, published with its commit.
 
-Locks are always taken in the same order: the claimed row, the session's channel, the shared channel.
+Locks are always taken in the same order: the claimed row of work, its noun, the session's channel, the shared channel.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,19 +12,22 @@ import orjson
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db import rows, signals
-from tarsy.db.claim_tables import CLAIM_TABLES
-from tarsy.db.leftovers import interrupt_events
+from tarsy.db import rows
+from tarsy.db.open_runs import interrupt_events
 from tarsy.db.outbox import Row, draft_rows, stored_event
 from tarsy.db.retry import retrying
+from tarsy.db.scores import request_score
+from tarsy.db.status_moves import SESSIONS
 from tarsy.db.step_statement import statement_for
 from tarsy.db.storable import storable_json
-from tarsy.db.tables import agent_executions, alert_sessions, llm_interactions, mcp_interactions, messages, session_scores, timeline_events
+from tarsy.db.tables import agent_executions, alert_sessions, llm_interactions, mcp_interactions, messages, timeline_events, work
+from tarsy.db.work.release import finish
+from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain import announce
-from tarsy.domain.claim import ClaimKind, ClaimLostError
+from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.live import LiveEvent, StoredLiveEvent
 from tarsy.domain.session import SessionClose, ending
-from tarsy.domain.status import RunStatus, SessionStatus, sources_of
+from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Step, StoredCall, StoredRun, WorkClose
 
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
@@ -71,11 +74,12 @@ class PostgresJournal:
         """Whether the attempt before, whose connection was lost, was committed all the same: then it has left what no other step leaves."""
         async with self._engine.begin() as connection:
             # It may not have ended yet. It holds the claimed row until it has.
-            claimed = (await connection.execute(_claimed_row(step).with_for_update())).one_or_none()
-            if claimed is None:
+            if (await connection.execute(_claimed_row(step).with_for_update())).one_or_none() is None:
                 raise ClaimLostError(step.claim)
             if ends := step.session_close or step.work_close:
-                return claimed.completed_at == ends.completed_at
+                noun = SUBJECTS[step.claim.kind].door.table
+                ended_at = await connection.scalar(sa.select(noun.c.completed_at).where(noun.c.id == step.claim.subject_id))
+                return ended_at == ends.completed_at
             if drafts := _drafts(step, _announcements(step)):
                 payload = orjson.dumps(drafts[0]["payload"]).decode()
                 return (await connection.execute(_TOLD, {"channel": drafts[0]["channel"], "payload": payload})).scalar_one()
@@ -86,8 +90,7 @@ class PostgresJournal:
 
 
 def _claimed_row(step: Step) -> sa.Select[Any, Any]:
-    table = CLAIM_TABLES[step.claim.kind]
-    return sa.select(table.c.claim_token, table.c.completed_at).where(table.c.id == step.claim.id)
+    return sa.select(work.c.claim_token, work.c.cancel_requested).where(work.c.id == step.claim.id)
 
 
 async def _end(connection: AsyncConnection, step: Step, at: datetime) -> list[StoredLiveEvent]:
@@ -96,20 +99,19 @@ async def _end(connection: AsyncConnection, step: Step, at: datetime) -> list[St
     Raises:
         ClaimLostError: the claim's token is no longer the row's, or the row was erased.
     """
-    claimed = (await connection.execute(_claimed_row(step).with_for_update(key_share=True))).one_or_none()
+    claimed = (await connection.execute(_claimed_row(step).with_for_update())).one_or_none()
     if claimed is None or claimed.claim_token != step.claim.token:
         raise ClaimLostError(step.claim)
-    # Read after the lock: a cancellation may have come while we waited for it.
-    of_session = sa.select(alert_sessions.c.status, alert_sessions.c.alert_type).where(alert_sessions.c.id == step.session_id)
-    session = (await connection.execute(of_session)).one()
     if step.session_close:
-        close = ending(SessionStatus(session.status), step.session_close)
+        close = ending(step.session_close, cancel_requested=claimed.cancel_requested)
         # What was cancelled in its last moment is not judged either.
         step = replace(step, session_close=close, score=step.score if close.status is SessionStatus.COMPLETED else None)
+    # The noun before the channels: indexing a long analysis takes time, and the shared channel is every session's.
+    ended = await _close_noun(connection, step)
     # Whatever an agent could not close in time must not stream for ever.
-    left_open = await interrupt_events(connection, step.claim.kind, step.session_id, at)
-    stored = await _store(connection, step, [*left_open, *_announcements(step), *_ends(step, session.alert_type)])
-    await _close_work(connection, step)
+    left_open = await interrupt_events(connection, step.session_id, SUBJECTS[step.claim.kind].stage_types, at)
+    stored = await _store(connection, step, [*left_open, *_announcements(step), *ended])
+    await finish(connection, step.claim)
     return stored
 
 
@@ -145,59 +147,41 @@ def _announcements(step: Step) -> list[LiveEvent]:
     return drafts
 
 
-def _ends(step: Step, alert_type: str) -> list[LiveEvent]:
+async def _close_noun(connection: AsyncConnection, step: Step) -> list[LiveEvent]:
+    """End what the claimed work is about, and say so."""
     drafts: list[LiveEvent] = []
     if step.session_close:
-        drafts += announce.session_completed(step.session_id, step.session_close, alert_type=alert_type)
+        session = await _close_session(connection, step, step.session_close)
+        drafts += announce.session_completed(step.session_id, step.session_close, alert_type=session.alert_type)
+        if step.score:
+            await request_score(connection, step.score, chain_id=session.chain_id)
     if step.work_close:
-        drafts.append(announce.work_completed(step.claim, step.work_close))
+        await _close_followup(connection, step.claim, step.work_close)
+        drafts.append(announce.work_completed(step.session_id, step.claim.kind, step.claim.subject_id, step.work_close))
     return drafts
 
 
-async def _close_work(connection: AsyncConnection, step: Step) -> None:
-    """End what was claimed."""
-    if step.session_close:
-        await _close_session(connection, step, step.session_close)
-        await signals.notify(connection, signals.WORK, ClaimKind.SESSION)
-    if step.score:
-        await connection.execute(sa.insert(session_scores).values(asdict(step.score)))
-        await signals.notify(connection, signals.WORK, ClaimKind.SCORE)
-    if step.work_close:
-        await _close_followup(connection, step, step.work_close)
+async def _close_followup(connection: AsyncConnection, claim: Claim, close: WorkClose) -> None:
+    door = SUBJECTS[claim.kind].door
+    judgement = asdict(close.judgement) if close.judgement else {}
+    values = storable_json({"completed_at": close.completed_at, "error_message": close.error_message, **judgement})
+    await connection.execute(door.move(close.status, **values).where(door.table.c.id == claim.subject_id))
 
 
-async def _close_followup(connection: AsyncConnection, step: Step, close: WorkClose) -> None:
-    table = CLAIM_TABLES[step.claim.kind]
+async def _close_session(connection: AsyncConnection, step: Step, close: SessionClose) -> sa.Row[Any, Any]:
     values = {
-        "status": close.status.value,
         "completed_at": close.completed_at,
-        "error_message": close.error_message,
-        "claim_token": None,
-    }
-    if step.claim.kind is ClaimKind.SCORE:
-        values |= {"total_score": close.total_score, "analysis": close.analysis, "missing_tools": close.missing_tools}
-    await connection.execute(sa.update(table).where(table.c.id == step.claim.id).values(storable_json(values)))
-
-
-async def _close_session(connection: AsyncConnection, step: Step, close: SessionClose) -> None:
-    movable = (
-        (alert_sessions.c.id == step.session_id)
-        & (alert_sessions.c.claim_token == step.claim.token)
-        & alert_sessions.c.status.in_([source.value for source in sources_of(close.status)])
-    )
-    values = {
-        "status": close.status.value,
-        "completed_at": close.completed_at,
-        "claim_token": None,
         "analysis_is_partial": close.analysis_is_partial,
         "error_message": close.error_message,
         "executive_summary_error": close.executive_summary_error,
         "final_analysis": close.final_analysis,
         "executive_summary": close.executive_summary,
     }
-    result = await connection.execute(sa.update(alert_sessions).where(movable).values(storable_json(values)))
-    if result.rowcount != 1:
+    move = SESSIONS.move(close.status, **storable_json(values)).where(alert_sessions.c.id == step.session_id)
+    ended = (await connection.execute(move.returning(alert_sessions.c.alert_type, alert_sessions.c.chain_id))).one_or_none()
+    if ended is None:
         raise ClaimLostError(step.claim)
+    return ended
 
 
 # Not the bodies: they are large, and nobody who continues needs them.

@@ -6,6 +6,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.audit import AuditAction
+from tarsy.db.tables import sql_list
+from tarsy.domain.work import WorkState
 
 # An arbitrary number that only this lock uses.
 _LOCK = sa.text("SELECT pg_try_advisory_xact_lock(7421902)")
@@ -24,18 +26,17 @@ _HIDE = sa.text(
     """
 )
 _ERASE = sa.text(
-    """
+    f"""
     WITH old AS (
         SELECT id FROM alert_sessions s
         WHERE s.completed_at < now() - CAST(:age AS interval) AND (NOT :hidden_only OR s.deleted_at < now() - CAST(:age AS interval))
-            AND NOT EXISTS (SELECT FROM chat_user_messages c WHERE c.session_id = s.id AND c.status IN ('pending', 'active'))
-            AND NOT EXISTS (SELECT FROM session_scores c WHERE c.session_id = s.id AND c.status IN ('pending', 'active'))
+            AND NOT EXISTS (SELECT FROM work w WHERE w.session_id = s.id AND w.state <> {sql_list([WorkState.DONE])})
         ORDER BY s.completed_at LIMIT :batch FOR UPDATE SKIP LOCKED
     ),
     erased AS (DELETE FROM alert_sessions s USING old WHERE s.id = old.id RETURNING s.id),
     channels AS (DELETE FROM event_channels c USING old WHERE c.name = 'session:' || old.id)
     INSERT INTO audit_log (actor, action, session_id) SELECT :actor, :action, id FROM erased
-    """
+    """  # noqa: S608 - our own words
 )
 _COUNT = sa.text("SELECT count(*) FROM alert_sessions WHERE completed_at < now() - CAST(:age AS interval)")
 

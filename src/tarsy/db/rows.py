@@ -7,10 +7,11 @@ import sqlalchemy as sa
 
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import AgentExecution
-from tarsy.domain.interaction import LLMInteraction, MCPInteraction
+from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.usage import TokenUsage
 
 Row = dict[str, Any]
 
@@ -20,12 +21,21 @@ def stage_row(stage: Stage) -> Row:
 
 
 def stage_of(row: sa.RowMapping) -> Stage:
-    values = _fields(Stage, row)
-    values["stage_type"] = StageType(row["stage_type"])
-    values["status"] = RunStatus(row["status"])
-    values["parallel_type"] = ParallelType(row["parallel_type"]) if row["parallel_type"] else None
-    values["success_policy"] = SuccessPolicy(row["success_policy"]) if row["success_policy"] else None
-    return Stage(**values)
+    return Stage(
+        id=row["id"],
+        session_id=row["session_id"],
+        stage_name=row["stage_name"],
+        stage_index=row["stage_index"],
+        stage_type=StageType(row["stage_type"]),
+        expected_agent_count=row["expected_agent_count"],
+        status=RunStatus(row["status"]),
+        parallel_type=ParallelType(row["parallel_type"]) if row["parallel_type"] else None,
+        success_policy=SuccessPolicy(row["success_policy"]) if row["success_policy"] else None,
+        referenced_stage_id=row["referenced_stage_id"],
+        error_message=row["error_message"],
+        started_at=row["started_at"],
+        completed_at=row["completed_at"],
+    )
 
 
 def execution_row(execution: AgentExecution) -> Row:
@@ -33,9 +43,22 @@ def execution_row(execution: AgentExecution) -> Row:
 
 
 def execution_of(row: sa.RowMapping) -> AgentExecution:
-    values = _fields(AgentExecution, row)
-    values["status"] = RunStatus(row["status"])
-    return AgentExecution(**values)
+    return AgentExecution(
+        id=row["id"],
+        session_id=row["session_id"],
+        stage_id=row["stage_id"],
+        agent_name=row["agent_name"],
+        agent_index=row["agent_index"],
+        llm_backend=row["llm_backend"],
+        llm_provider=row["llm_provider"],
+        model_name=row["model_name"],
+        tool_calling=row["tool_calling"],
+        status=RunStatus(row["status"]),
+        cancel_requested=row["cancel_requested"],
+        error_message=row["error_message"],
+        started_at=row["started_at"],
+        completed_at=row["completed_at"],
+    )
 
 
 def message_row(message: Message, session_id: str) -> Row:
@@ -80,24 +103,113 @@ def timeline_row(event: TimelineEvent) -> Row:
 
 
 def timeline_of(row: sa.RowMapping) -> TimelineEvent:
-    values = _fields(TimelineEvent, row)
-    values["event_type"] = TimelineEventType(row["event_type"])
-    values["status"] = TimelineStatus(row["status"])
-    return TimelineEvent(**values)
+    return TimelineEvent(
+        id=row["id"],
+        session_id=row["session_id"],
+        stage_id=row["stage_id"],
+        execution_id=row["execution_id"],
+        sequence_number=row["sequence_number"],
+        event_type=TimelineEventType(row["event_type"]),
+        status=TimelineStatus(row["status"]),
+        content=row["content"],
+        created_at=row["created_at"],
+        completed_at=row["completed_at"],
+        metadata=row["metadata"],
+        position=row["position"],
+    )
 
 
 def llm_interaction_row(interaction: LLMInteraction) -> Row:
-    row = {name: getattr(interaction, name) for name in _names(LLMInteraction) if name != "usage"}
-    return {**row, **asdict(interaction.usage)}
+    return {
+        "id": interaction.id,
+        "session_id": interaction.session_id,
+        "stage_id": interaction.stage_id,
+        "execution_id": interaction.execution_id,
+        "kind": interaction.kind.value,
+        "track": interaction.track,
+        "turn": interaction.turn,
+        "provider": interaction.provider,
+        "model": interaction.model,
+        "request_hash": interaction.request_hash,
+        "message_count": interaction.message_count,
+        "request": interaction.request,
+        "response": interaction.response,
+        **asdict(interaction.usage),
+        "error_code": interaction.error_code,
+        "error_message": interaction.error_message,
+        "started_at": interaction.started_at,
+        "duration_ms": interaction.duration_ms,
+        "first_chunk_ms": interaction.first_chunk_ms,
+    }
+
+
+def llm_interaction_of(row: sa.RowMapping) -> LLMInteraction:
+    return LLMInteraction(
+        id=row["id"],
+        session_id=row["session_id"],
+        stage_id=row["stage_id"],
+        execution_id=row["execution_id"],
+        kind=LLMInteractionKind(row["kind"]),
+        track=row["track"],
+        turn=row["turn"],
+        provider=row["provider"],
+        model=row["model"],
+        request_hash=row["request_hash"],
+        message_count=row["message_count"],
+        request=row["request"],
+        response=row["response"],
+        usage=usage_of(row),
+        error_code=row["error_code"],
+        error_message=row["error_message"],
+        started_at=row["started_at"],
+        duration_ms=row["duration_ms"],
+        first_chunk_ms=row["first_chunk_ms"],
+    )
+
+
+def usage_of(row: sa.RowMapping) -> TokenUsage:
+    return TokenUsage(
+        input_tokens=int(row["input_tokens"]),
+        output_tokens=int(row["output_tokens"]),
+        total_tokens=int(row["total_tokens"]),
+        thinking_tokens=int(row["thinking_tokens"]),
+        cached_tokens=int(row["cached_tokens"]),
+    )
 
 
 def mcp_interaction_row(interaction: MCPInteraction) -> Row:
-    return {name: getattr(interaction, name) for name in _names(MCPInteraction)}
+    return {
+        "id": interaction.id,
+        "session_id": interaction.session_id,
+        "stage_id": interaction.stage_id,
+        "execution_id": interaction.execution_id,
+        "kind": interaction.kind.value,
+        "server": interaction.server,
+        "tool": interaction.tool,
+        "call_id": interaction.call_id,
+        "arguments": interaction.arguments,
+        "result": interaction.result,
+        "is_error": interaction.is_error,
+        "error_message": interaction.error_message,
+        "started_at": interaction.started_at,
+        "duration_ms": interaction.duration_ms,
+    }
 
 
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(kind.__dataclass_fields__)
-
-
-def _fields(kind: type[Any], row: sa.RowMapping) -> dict[str, Any]:
-    return {name: row[name] for name in _names(kind)}
+def mcp_interaction_of(row: sa.RowMapping) -> MCPInteraction:
+    return MCPInteraction(
+        id=row["id"],
+        session_id=row["session_id"],
+        stage_id=row["stage_id"],
+        execution_id=row["execution_id"],
+        kind=MCPInteractionKind(row["kind"]),
+        server=row["server"],
+        tool=row["tool"],
+        call_id=row["call_id"],
+        arguments=row["arguments"],
+        result=row["result"],
+        is_error=row["is_error"],
+        error_message=row["error_message"],
+        started_at=row["started_at"],
+        duration_ms=row["duration_ms"],
+    )

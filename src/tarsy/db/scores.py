@@ -4,17 +4,24 @@ from dataclasses import asdict
 from uuid import uuid4
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db import signals
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.followups import one_at_a_time, require_follow_up
 from tarsy.db.session_rows import score_of
 from tarsy.db.tables import session_scores
-from tarsy.domain.claim import ClaimKind
+from tarsy.db.work.enqueue import NewWork, enqueue
+from tarsy.domain.claim import SCORING
 from tarsy.domain.score import SessionScore
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock, SystemClock
+
+
+async def request_score(connection: AsyncConnection, score: SessionScore, *, chain_id: str) -> None:
+    """Store a judgement that is to be made, and the work that it is."""
+    await connection.execute(sa.insert(session_scores).values(asdict(score)))
+    wanted = NewWork(kind=SCORING, subject_id=score.id, session_id=score.session_id, chain_id=chain_id, created_at=score.created_at)
+    await enqueue(connection, wanted)
 
 
 class ScoreRepository:
@@ -38,16 +45,14 @@ class ScoreRepository:
         )
         with one_at_a_time("uq_session_scores_open", "This session is being scored already."):
             async with self._engine.begin() as connection:
-                await require_follow_up(connection, session_id, "scoring")
-                await connection.execute(sa.insert(session_scores).values(asdict(score)))
+                chain_id = await require_follow_up(connection, session_id, "scoring")
+                await request_score(connection, score, chain_id=chain_id)
                 await note(connection, actor=requested_by, action=AuditAction.SCORE_REQUESTED, session_id=session_id)
-                await signals.notify(connection, signals.WORK, ClaimKind.SCORE)
         return score
 
     async def latest(self, session_id: str) -> SessionScore | None:
         """The newest score of a session, finished or not."""
-        columns = [session_scores.c[name] for name in SessionScore.__dataclass_fields__]
-        query = sa.select(*columns).where(session_scores.c.session_id == session_id)
+        query = sa.select(session_scores).where(session_scores.c.session_id == session_id)
         newest = query.order_by(session_scores.c.created_at.desc(), session_scores.c.id.desc()).limit(1)
         async with self._engine.connect() as connection:
             row = (await connection.execute(newest)).mappings().one_or_none()

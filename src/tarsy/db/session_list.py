@@ -10,8 +10,10 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.cursor import Cursor
-from tarsy.db.tables import alert_sessions
+from tarsy.db.tables import alert_sessions, sql_list
+from tarsy.db.work.standing import Standing, standings
 from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
+from tarsy.domain.stage import StageType
 from tarsy.domain.status import SessionStatus
 
 # As much of an alert as a list shows.
@@ -50,8 +52,7 @@ class SessionSummary:
     current_stage_name: str | None = None
     current_stage_index: int | None = None
     total_tokens: int = 0
-    # 1 for the next to be claimed; None when it does not wait.
-    queue_position: int | None = None
+    standing: Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +67,16 @@ _STAGE_COUNT: sa.ColumnElement[int] = sa.literal_column(
 )
 
 _PROGRESS = sa.text(
-    """
+    f"""
     SELECT s.id::text AS id, stage.stage_name, stage.stage_index, coalesce(tokens.total, 0) AS total_tokens
     FROM unnest(CAST(:ids AS uuid[])) AS s(id)
     LEFT JOIN LATERAL (
         SELECT stage_name, stage_index FROM stages
-        WHERE session_id = s.id AND stage_type NOT IN ('chat', 'scoring')
+        WHERE session_id = s.id AND stage_type NOT IN ({sql_list([StageType.CHAT, StageType.SCORING])})
         ORDER BY stage_index DESC LIMIT 1
     ) stage ON true
     LEFT JOIN LATERAL (SELECT sum(total_tokens) AS total FROM llm_interactions WHERE session_id = s.id) tokens ON true
-    """
-)
-
-# One walk over the waiting sessions answers for the whole page.
-_QUEUE_POSITIONS = sa.text(
-    """
-    SELECT id::text AS id, place FROM (
-        SELECT id, row_number() OVER (ORDER BY created_at, id) AS place
-        FROM alert_sessions WHERE status = 'pending' AND deleted_at IS NULL
-    ) waiting WHERE id = ANY(CAST(:ids AS uuid[]))
-    """
+    """  # noqa: S608 - our own words
 )
 
 
@@ -93,18 +84,11 @@ async def read_page(connection: AsyncConnection, where: SessionFilter, *, limit:
     rows = (await connection.execute(_page_query(where, limit, after))).mappings().all()
     shown = rows[:limit]
     progress = await _progress(connection, [row["id"] for row in shown])
-    waiting = [row["id"] for row in shown if row["status"] == SessionStatus.PENDING]
-    places = await queue_positions(connection, waiting)
-    sessions = tuple(_summary(row, progress[row["id"]], places.get(row["id"])) for row in shown)
+    waiting = [row["id"] for row in shown if not SessionStatus(row["status"]).is_final]
+    places = await standings(connection, waiting)
+    sessions = tuple(_summary(row, progress[row["id"]], places.get(row["id"], Standing())) for row in shown)
     last = sessions[-1] if len(rows) > limit else None
     return SessionPage(sessions, Cursor(last.created_at, last.id).encode() if last else None)
-
-
-async def queue_positions(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, int]:
-    """Where each of `ids` that waits stands in the queue."""
-    if not ids:
-        return {}
-    return {row.id: row.place for row in await connection.execute(_QUEUE_POSITIONS, {"ids": list(ids)})}
 
 
 async def _progress(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, sa.RowMapping]:
@@ -113,15 +97,22 @@ async def _progress(connection: AsyncConnection, ids: Sequence[str]) -> dict[str
     return {row["id"]: row for row in (await connection.execute(_PROGRESS, {"ids": list(ids)})).mappings()}
 
 
-def _page_query(where: SessionFilter, limit: int, after: Cursor | None) -> sa.Select[Any]:
+def _page_query(where: SessionFilter, limit: int, after: Cursor | None) -> sa.Select[*tuple[Any, ...]]:
     table = alert_sessions.c
-    columns = [
-        table[name]
-        for name in SessionSummary.__dataclass_fields__
-        if name in table  # the others are computed
-    ]
     query = sa.select(
-        *columns, sa.func.left(table.alert_data, LOOKED_AT_CHARACTERS).label("alert_head"), _STAGE_COUNT.label("stage_count")
+        table.id,
+        table.alert_type,
+        table.chain_id,
+        table.author,
+        table.status,
+        table.executive_summary,
+        table.error_message,
+        table.analysis_is_partial,
+        table.created_at,
+        table.started_at,
+        table.completed_at,
+        sa.func.left(table.alert_data, LOOKED_AT_CHARACTERS).label("alert_head"),
+        _STAGE_COUNT.label("stage_count"),
     ).where(*_conditions(where))
     if after:
         query = query.where(
@@ -159,15 +150,24 @@ def _search_query(text: str) -> sa.ColumnElement[Any]:
     return sa.case((words.endswith("'"), sa.cast(words.concat(":*"), TSQUERY)), else_=query)
 
 
-def _summary(row: sa.RowMapping, progress: sa.RowMapping, place: int | None) -> SessionSummary:
-    values = {name: row[name] for name in SessionSummary.__dataclass_fields__ if name in row}
-    values["status"] = SessionStatus(row["status"])
+def _summary(row: sa.RowMapping, progress: sa.RowMapping, standing: Standing) -> SessionSummary:
     return SessionSummary(
-        **values,
+        id=row["id"],
+        alert_type=row["alert_type"],
+        chain_id=row["chain_id"],
+        author=row["author"],
+        status=SessionStatus(row["status"]),
         title=alert_title(row["alert_head"], row["alert_type"]),
         alert_excerpt=row["alert_head"][:EXCERPT_CHARACTERS],
+        executive_summary=row["executive_summary"],
+        error_message=row["error_message"],
+        analysis_is_partial=row["analysis_is_partial"],
+        created_at=row["created_at"],
+        started_at=row["started_at"],
+        completed_at=row["completed_at"],
+        stage_count=row["stage_count"],
         current_stage_name=progress["stage_name"],
         current_stage_index=progress["stage_index"],
         total_tokens=progress["total_tokens"],
-        queue_position=place,
+        standing=standing,
     )

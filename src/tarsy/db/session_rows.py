@@ -1,7 +1,5 @@
 """Pure module: sessions, chat questions and scores from their rows."""
 
-from typing import Any
-
 import sqlalchemy as sa
 
 from tarsy.domain.chat import ChatUserMessage
@@ -11,26 +9,61 @@ from tarsy.domain.status import RunStatus, SessionStatus
 
 
 def session_of(row: sa.RowMapping) -> AlertSession:
-    values = _values(AlertSession, row)
-    values["status"] = SessionStatus(row["status"])
-    return AlertSession(**values)
+    return AlertSession(
+        id=str(row["id"]),
+        alert_data=row["alert_data"],
+        alert_type=row["alert_type"],
+        chain_id=row["chain_id"],
+        chain_snapshot=row["chain_snapshot"],
+        author=row["author"],
+        nonce=row["nonce"],
+        status=SessionStatus(row["status"]),
+        runbook_url=row["runbook_url"],
+        runbook=row["runbook"],
+        mcp_selection=row["mcp_selection"],
+        final_analysis=row["final_analysis"],
+        analysis_is_partial=row["analysis_is_partial"],
+        executive_summary=row["executive_summary"],
+        executive_summary_error=row["executive_summary_error"],
+        error_message=row["error_message"],
+        created_at=row["created_at"],
+        started_at=row["started_at"],
+        completed_at=row["completed_at"],
+        deleted_at=row["deleted_at"],
+    )
 
 
 def chat_message_of(row: sa.RowMapping) -> ChatUserMessage:
-    values = _values(ChatUserMessage, row)
-    values["status"] = RunStatus(row["status"])
-    return ChatUserMessage(**values)
+    return ChatUserMessage(
+        id=str(row["id"]),
+        chat_id=str(row["chat_id"]),
+        session_id=str(row["session_id"]),
+        content=row["content"],
+        author=row["author"],
+        status=RunStatus(row["status"]),
+        stage_id=_id(row["stage_id"]),
+        error_message=row["error_message"],
+        created_at=row["created_at"],
+        completed_at=row["completed_at"],
+    )
 
 
 def score_of(row: sa.RowMapping) -> SessionScore:
-    values = _values(SessionScore, row)
-    values["status"] = RunStatus(row["status"])
-    return SessionScore(**values)
+    return SessionScore(
+        id=str(row["id"]),
+        session_id=str(row["session_id"]),
+        status=RunStatus(row["status"]),
+        requested_by=row["requested_by"],
+        total_score=row["total_score"],
+        analysis=row["analysis"],
+        missing_tools=row["missing_tools"],
+        error_message=row["error_message"],
+        stage_id=_id(row["stage_id"]),
+        created_at=row["created_at"],
+        completed_at=row["completed_at"],
+    )
 
 
-def _values(kind: type[Any], row: sa.RowMapping) -> dict[str, Any]:
+def _id(value: object) -> str | None:
     # Text statements return uuid objects, tables strings.
-    return {
-        name: str(row[name]) if name == "id" or (name.endswith("_id") and row[name] is not None) else row[name]
-        for name in kind.__dataclass_fields__
-    }
+    return None if value is None else str(value)

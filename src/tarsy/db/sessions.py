@@ -1,8 +1,5 @@
 """Alert sessions: stored, found, asked to stop, deleted. Who works on them is the queue's business."""
 
-from dataclasses import dataclass, replace
-from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,41 +10,20 @@ from tarsy.db.admission import Admission
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import ConflictError, NotFoundError
-from tarsy.db.leftovers import abandon_runs, best_analysis
-from tarsy.db.outbox import publish
-from tarsy.db.session_list import SessionFilter, SessionPage, queue_positions, read_page
+from tarsy.db.session_list import SessionFilter, SessionPage, read_page
 from tarsy.db.session_rows import session_of
-from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, session_scores
-from tarsy.domain import announce
-from tarsy.domain.claim import ClaimKind
+from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, session_scores, work
+from tarsy.db.work.parking import CancelAnswer, cancel
+from tarsy.db.work.standing import QueueState, Standing, queue_state, standings
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.live import session_channel
-from tarsy.domain.session import AlertSession, NewSession, SessionClose
-from tarsy.domain.status import RunStatus, SessionStatus, sources_of
+from tarsy.domain.session import AlertSession, NewSession
+from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.kit.clock import Clock, SystemClock
 
 _LIVE = alert_sessions.c.deleted_at.is_(None)
-
-
-class CancelAnswer(StrEnum):
-    """What came of a wish to stop."""
-
-    # It had not begun, and now never will.
-    CANCELLED = "cancelled"
-    # Its worker has been told.
-    CANCELLING = "cancelling"
-    # It had ended before.
-    ALREADY_ENDED = "already_ended"
-
-
-@dataclass(frozen=True, slots=True)
-class QueueState:
-    """The queue as the database sees it."""
-
-    pending: int
-    running: int
-    oldest_pending_at: datetime | None
-    # Process → sessions it works on.
-    running_by_pod: dict[str, int]
+# All but what only the database searches.
+_READ = [column for column in alert_sessions.c if column.name != "search"]
 
 
 class SessionRepository:
@@ -70,8 +46,7 @@ class SessionRepository:
         Raises:
             NotFoundError: there is none, or it was deleted.
         """
-        names = AlertSession.__dataclass_fields__
-        query = sa.select(*(alert_sessions.c[name] for name in names)).where(alert_sessions.c.id == session_id, _LIVE)
+        query = sa.select(*_READ).where(alert_sessions.c.id == session_id, _LIVE)
         async with self._engine.connect() as connection:
             row = (await connection.execute(query)).mappings().one_or_none()
         if row is None:
@@ -104,16 +79,14 @@ class SessionRepository:
         async with self._engine.connect() as connection:
             return await read_page(connection, where or SessionFilter(), limit=limit, after=after)
 
-    async def queue_position(self, session_id: str) -> int | None:
-        """1 for the session that is claimed next; None when it does not wait."""
+    async def standing(self, session_id: str) -> Standing:
+        """Where a session stands in the queue."""
         async with self._engine.connect() as connection:
-            return (await queue_positions(connection, [session_id])).get(session_id)
+            return (await standings(connection, [session_id])).get(session_id, Standing())
 
     async def queue_state(self) -> QueueState:
         async with self._engine.connect() as connection:
-            waiting = (await connection.execute(_WAITING)).one()
-            pods = {row.pod: row.sessions for row in await connection.execute(_RUNNING)}
-        return QueueState(waiting.pending, sum(pods.values()), waiting.oldest, pods)
+            return await queue_state(connection)
 
     async def request_cancel(self, session_id: str, *, actor: str) -> CancelAnswer:
         """Stop a session, now if it waits, otherwise by telling its worker. Asking twice changes nothing.
@@ -122,33 +95,11 @@ class SessionRepository:
             NotFoundError: there is no such session.
         """
         async with self._engine.begin() as connection:
-            # A worker may claim the session between two attempts, but it cannot hand it back and claim it without end.
-            for target in (SessionStatus.CANCELLED, SessionStatus.CANCELLING, SessionStatus.CANCELLED):
-                if await self._move_to_cancel(connection, session_id, target, actor):
-                    return CancelAnswer(target.value)
-            row = await _row_of(connection, session_id)
-            return CancelAnswer.CANCELLING if row.status == SessionStatus.CANCELLING else CancelAnswer.ALREADY_ENDED
-
-    async def _move_to_cancel(self, connection: AsyncConnection, session_id: str, target: SessionStatus, actor: str) -> bool:
-        # What runs is ended by its worker alone, which first closes what is open.
-        ends = target is SessionStatus.CANCELLED
-        sources = [SessionStatus.PENDING] if ends else sources_of(target)
-        move = sa.update(alert_sessions).where(alert_sessions.c.id == session_id, _LIVE, alert_sessions.c.status.in_(sources))
-        close = SessionClose(status=target, completed_at=self._clock.now(), error_message=f"Cancelled by {actor}.")
-        values = _ending(session_id, close) if ends else {"status": target.value}
-        returned = (alert_sessions.c.alert_type, alert_sessions.c.final_analysis)
-        moved = (await connection.execute(move.values(values).returning(*returned))).one_or_none()
-        if moved is None:
-            return False
-        await note(connection, actor=actor, action=AuditAction.SESSION_CANCELLED, session_id=session_id)
-        if ends:
-            kept = replace(close, final_analysis=moved.final_analysis, analysis_is_partial=moved.final_analysis is not None)
-            await _close_waiting(connection, session_id, kept, moved.alert_type)
-        else:
-            news = announce.session_status(session_id, target, alert_type=moved.alert_type, at=close.completed_at)
-            await publish(connection, news, session_id=session_id)
-            await signals.notify(connection, signals.CANCEL, session_id)
-        return True
+            before = await _row_of(connection, session_id)
+            answer = await cancel(connection, INVESTIGATION, session_id, reason=f"Cancelled by {actor}.")
+            if answer is not CancelAnswer.ALREADY_ENDED and before.status != SessionStatus.CANCELLING:
+                await note(connection, actor=actor, action=AuditAction.SESSION_CANCELLED, session_id=session_id)
+            return answer
 
     async def request_execution_cancel(self, session_id: str, execution_id: str, *, actor: str) -> CancelAnswer:
         """Stop one agent and leave the others of its stage alone.
@@ -194,47 +145,11 @@ class SessionRepository:
         async with self._engine.begin() as connection:
             await _require_ended(connection, session_id, hidden_too=True)
             await note(connection, actor=actor, action=AuditAction.SESSION_PURGED, session_id=session_id)
-            # In the order in which whoever still works on them locks them, so that neither waits for the other.
-            for follow_ups in (chat_user_messages, session_scores):
-                await connection.execute(sa.delete(follow_ups).where(follow_ups.c.session_id == session_id))
+            # In the order in which a worker that still writes locks them, so that neither waits for the other.
+            for table in (work, chat_user_messages, session_scores):
+                await connection.execute(sa.delete(table).where(table.c.session_id == session_id))
             await connection.execute(sa.delete(alert_sessions).where(alert_sessions.c.id == session_id))
             await connection.execute(sa.delete(event_channels).where(event_channels.c.name == session_channel(session_id)))
-
-
-_WAITING = sa.select(sa.func.count().label("pending"), sa.func.min(alert_sessions.c.created_at).label("oldest")).where(
-    alert_sessions.c.status == sa.literal_column("'pending'"), _LIVE
-)
-_RUNNING = (
-    sa.select(sa.func.coalesce(alert_sessions.c.pod_id, "").label("pod"), sa.func.count().label("sessions"))
-    .where(sa.text("status IN ('in_progress', 'cancelling')"))
-    .group_by(sa.text("1"))
-)
-
-
-def _ending(session_id: str, close: SessionClose) -> dict[str, Any]:
-    """How a session ends that waits: with the best analysis there is, should it have been worked on before."""
-    analysis = best_analysis(session_id)
-    return {
-        "status": close.status.value,
-        "completed_at": close.completed_at,
-        "error_message": close.error_message,
-        "final_analysis": analysis.scalar_subquery(),
-        "analysis_is_partial": analysis.exists(),
-    }
-
-
-async def _close_waiting(connection: AsyncConnection, session_id: str, close: SessionClose, alert_type: str) -> None:
-    """Close what an earlier worker left open for the next one, and tell of the end."""
-    drafts = await abandon_runs(
-        connection,
-        ClaimKind.SESSION,
-        session_id,
-        status=RunStatus.CANCELLED,
-        reason=close.error_message or "",
-        at=close.completed_at,
-    )
-    drafts += announce.session_completed(session_id, close, alert_type=alert_type)
-    await publish(connection, drafts, session_id=session_id)
 
 
 async def _row_of(connection: AsyncConnection, session_id: str, *, hidden_too: bool = False) -> sa.Row[Any]:

@@ -3,10 +3,12 @@
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-# There is something to claim; the payload is a ClaimKind.
+# There is something to claim; the payload is its kind.
 WORK = "tarsy_work"
-# Stop; the payload is the id of a session, an execution or a chat message.
+# Stop; the payload is the id of an execution, or of what the work is about.
 CANCEL = "tarsy_cancel"
+# A pause began or ended; the payload is its chain.
+PAUSE = "tarsy_pause"
 
 _NOTIFY = sa.text("SELECT pg_notify(:name, :payload)")
 

@@ -12,14 +12,13 @@ import orjson
 import sqlalchemy as sa
 
 from tarsy.db import rows
-from tarsy.db.claim_tables import CLAIM_TABLES
 from tarsy.db.outbox import DRAFTS, PUBLISHING, Row, publishing_parameters
 from tarsy.db.storable import storable, storable_json
 from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages, timeline_events
-from tarsy.domain.claim import ClaimKind
+from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.stage import StageClose
-from tarsy.domain.status import RUN_MOVES, RunStatus
+from tarsy.domain.status import RUN_MOVES, RunStatus, sources_of
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineClose, TimelineEvent
 
@@ -50,7 +49,7 @@ _PARTS: Mapping[str, str] = {
             metadata = t.metadata || c.metadata, event_type = coalesce(c.event_type, t.event_type)
         FROM held, jsonb_to_recordset(CAST(:closed AS jsonb))
             AS c(id uuid, status text, content text, completed_at timestamptz, metadata jsonb, event_type text)
-        WHERE t.id = c.id AND t.status = 'streaming'""",
+        WHERE t.id = c.id AND t.completed_at IS NULL""",
     "execution_changes": """
         UPDATE agent_executions e
         SET status = coalesce(c.status, e.status), error_message = coalesce(c.error_message, e.error_message),
@@ -68,8 +67,9 @@ _PARTS: Mapping[str, str] = {
         WHERE s.id = c.id AND c.sources ? s.status""",
     "runbook": "UPDATE alert_sessions SET runbook = :runbook FROM held WHERE id = :session_id",
     **{
-        f"stage_of_{kind.value}": f"UPDATE {CLAIM_TABLES[kind].name} SET stage_id = :stage_id FROM held WHERE id = :claim_id"  # noqa: S608 - see above
-        for kind in (ClaimKind.CHAT, ClaimKind.SCORE)
+        f"stage_of_{kind}": f"UPDATE {subject.door.table.name} SET stage_id = :stage_id FROM held WHERE id = :subject_id"  # noqa: S608 - see above
+        for kind, subject in SUBJECTS.items()
+        if "stage_id" in subject.door.table.c
     },
 }
 
@@ -87,16 +87,13 @@ def statement_for(step: Step, drafts: Sequence[Row]) -> tuple[sa.TextClause, dic
     notes = _notes(step)
     for values in notes.values():
         parameters |= values
-    return _statement(step.claim.kind, (*parts, *notes), announces=bool(drafts), changes_claimed_row=bool(notes)), parameters
+    return _statement((*parts, *notes), announces=bool(drafts)), parameters
 
 
 @cache
-def _statement(kind: ClaimKind, names: tuple[str, ...], *, announces: bool, changes_claimed_row: bool) -> sa.TextClause:
+def _statement(names: tuple[str, ...], *, announces: bool) -> sa.TextClause:
     """Cached: the few shapes that steps have are prepared once per connection."""
-    # Who will change the claimed row says so from the start: two readers that both want to write later would wait for each other.
-    lock = "NO KEY UPDATE" if changes_claimed_row else "SHARE"
-    held = f"SELECT FROM {CLAIM_TABLES[kind].name} WHERE id = :claim_id AND claim_token = :token FOR {lock}"
-    parts = [f"held AS ({held})"]
+    parts = ["held AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE)"]
     if announces:
         parts += [f"drafts AS (SELECT d.* FROM held, {DRAFTS})", PUBLISHING]  # noqa: S608 - see above
     parts += [f"part_{name} AS ({_PARTS[name]})" for name in names]
@@ -126,12 +123,12 @@ def _placed(opened: Sequence[TimelineEvent], drafts: Sequence[Row]) -> list[Row]
 
 
 def _notes(step: Step) -> Mapping[str, Row]:
-    """What is noted on the claimed row itself: what its agents are given, or which stage is its own."""
+    """What is noted on the noun itself: what its agents are given, or which stage is its own."""
     notes: dict[str, Row] = {}
     if step.runbook is not None:
         notes["runbook"] = {"runbook": storable(step.runbook), "session_id": step.session_id}
-    if step.stages and step.claim.kind is not ClaimKind.SESSION:
-        notes[f"stage_of_{step.claim.kind.value}"] = {"stage_id": step.stages[0].id}
+    if step.stages and (name := f"stage_of_{step.claim.kind}") in _PARTS:
+        notes[name] = {"stage_id": step.stages[0].id, "subject_id": step.claim.subject_id}
     return notes
 
 
@@ -172,4 +169,4 @@ def _stage_closed(close: StageClose) -> Row:
 
 
 def _sources(target: RunStatus) -> list[str]:
-    return [source.value for source, targets in RUN_MOVES.items() if target in targets]
+    return [source.value for source in sources_of(target, RUN_MOVES)]

@@ -1,7 +1,7 @@
 """Every table, with the constraints that keep its rows true. Migrations are written from here and reviewed."""
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
@@ -11,6 +11,13 @@ from tarsy.domain.interaction import LLMInteractionKind, MCPInteractionKind
 from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
+from tarsy.domain.work import WorkState
+
+
+def sql_list(values: Iterable[StrEnum]) -> str:
+    """Values as SQL writes them, for predicates that an index must recognise."""
+    return ", ".join(f"'{value}'" for value in values)
+
 
 metadata = sa.MetaData(
     naming_convention={
@@ -22,6 +29,9 @@ metadata = sa.MetaData(
     }
 )
 
+_SESSION_ENDS = [status for status in SessionStatus if status.is_final]
+_RUN_OPEN = sa.text(f"status IN ({sql_list(status for status in RunStatus if not status.is_final)})")
+
 Timestamp = sa.DateTime(timezone=True)
 Id = sa.Uuid(as_uuid=False)
 # Rows that are updated in place many times leave room on their page, so that an update touches no index.
@@ -29,22 +39,11 @@ ROOMY = {"fillfactor": 70}
 
 
 def _one_of(column: str, values: type[StrEnum]) -> sa.CheckConstraint:
-    allowed = ", ".join(f"'{value}'" for value in values)
-    return sa.CheckConstraint(f"{column} IN ({allowed})", name=column)
+    return sa.CheckConstraint(f"{column} IN ({sql_list(values)})", name=column)
 
 
 def _session_key(*, nullable: bool = False) -> sa.Column[str]:
     return sa.Column("session_id", Id, sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=nullable)
-
-
-def _claim_columns() -> tuple[sa.Column[Any], ...]:
-    """What makes a row claimable work: who has it, the token that fences others off, the last sign of life."""
-    return (
-        sa.Column("pod_id", sa.Text),
-        sa.Column("claim_token", Id),
-        sa.Column("last_interaction_at", Timestamp),
-        sa.Column("recoveries", sa.Integer, nullable=False, server_default="0"),
-    )
 
 
 alert_sessions = sa.Table(
@@ -67,26 +66,25 @@ alert_sessions = sa.Table(
     sa.Column("executive_summary", sa.Text),
     sa.Column("executive_summary_error", sa.Text),
     sa.Column("error_message", sa.Text),
-    *_claim_columns(),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("started_at", Timestamp),
     sa.Column("completed_at", Timestamp),
     sa.Column("deleted_at", Timestamp),
-    # A tsvector holds at most 1 MB: the beginning of a long text is what people search by.
+    # A tsvector holds at most 1 MB: the beginning of a long text is what people search by. The parser reads from every character of a
+    # run without a space to the end of the run, and from every `<` and `&` as far as a tag might go: runs are broken up, and those become
+    # spaces, so that the time it takes grows with the length and not with its square.
     sa.Column(
         "search",
         TSVECTOR,
         sa.Computed(
-            "to_tsvector('simple', left(alert_type, 200) || ' ' || left(alert_data, 60000) || ' ' "
-            "|| left(coalesce(final_analysis, ''), 60000) || ' ' || left(coalesce(executive_summary, ''), 10000))",
+            "to_tsvector('simple', regexp_replace(translate(left(alert_type, 200) || ' ' || left(alert_data, 60000) || ' ' "
+            "|| left(coalesce(final_analysis, ''), 60000) || ' ' || left(coalesce(executive_summary, ''), 10000), '<>&', '   '), "
+            r"'(\S{100})', '\1 ', 'g'))",
             persisted=True,
         ),
     ),
     _one_of("status", SessionStatus),
-    sa.CheckConstraint("(status IN ('in_progress', 'cancelling')) = (claim_token IS NOT NULL)", name="claimed_while_running"),
-    sa.CheckConstraint(
-        "(status IN ('completed', 'failed', 'timed_out', 'cancelled')) = (completed_at IS NOT NULL)", name="completed_at_when_final"
-    ),
+    sa.CheckConstraint(f"(status IN ({sql_list(_SESSION_ENDS)})) = (completed_at IS NOT NULL)", name="completed_at_when_final"),
     sa.Index("ix_alert_sessions_recent", sa.text("created_at DESC"), sa.text("id DESC"), postgresql_where=sa.text("deleted_at IS NULL")),
     sa.Index(
         "ix_alert_sessions_by_status",
@@ -102,8 +100,6 @@ alert_sessions = sa.Table(
         sa.text("id DESC"),
         postgresql_where=sa.text("deleted_at IS NULL"),
     ),
-    sa.Index("ix_alert_sessions_queue", "created_at", "id", postgresql_where=sa.text("status = 'pending' AND deleted_at IS NULL")),
-    sa.Index("ix_alert_sessions_running", "id", postgresql_where=sa.text("status IN ('in_progress', 'cancelling')")),
     sa.Index("ix_alert_sessions_search", "search", postgresql_using="gin"),
     sa.Index("ix_alert_sessions_ended", "completed_at"),
     postgresql_with=ROOMY,
@@ -176,8 +172,8 @@ timeline_events = sa.Table(
     sa.UniqueConstraint("execution_id", "sequence_number"),
     _one_of("event_type", TimelineEventType),
     _one_of("status", TimelineStatus),
-    sa.CheckConstraint("(status = 'streaming') = (completed_at IS NULL)", name="open_while_streaming"),
-    sa.Index("ix_timeline_events_open", "session_id", postgresql_where=sa.text("status = 'streaming'")),
+    sa.CheckConstraint(f"(status = '{TimelineStatus.STREAMING}') = (completed_at IS NULL)", name="open_while_streaming"),
+    sa.Index("ix_timeline_events_open", "session_id", postgresql_where=sa.text(f"status = '{TimelineStatus.STREAMING}'")),
     sa.Index(None, "stage_id"),
     postgresql_with=ROOMY,
 )
@@ -302,15 +298,12 @@ chat_user_messages = sa.Table(
     sa.Column("author", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("stage_id", Id, sa.ForeignKey("stages.id", ondelete="SET NULL")),
-    sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("error_message", sa.Text),
-    *_claim_columns(),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("completed_at", Timestamp),
     _one_of("status", RunStatus),
-    sa.CheckConstraint("(status = 'active') = (claim_token IS NOT NULL)", name="claimed_while_running"),
     # One answer at a time per session: the database itself refuses a second open question.
-    sa.Index("uq_chat_user_messages_open", "session_id", unique=True, postgresql_where=sa.text("status IN ('pending', 'active')")),
+    sa.Index("uq_chat_user_messages_open", "session_id", unique=True, postgresql_where=_RUN_OPEN),
     sa.Index(None, "chat_id", "created_at"),
     sa.Index(None, "stage_id"),
     postgresql_with=ROOMY,
@@ -327,18 +320,73 @@ session_scores = sa.Table(
     sa.Column("total_score", sa.Integer),
     sa.Column("analysis", sa.Text),
     sa.Column("missing_tools", sa.Text),
-    sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("error_message", sa.Text),
-    *_claim_columns(),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("completed_at", Timestamp),
     _one_of("status", RunStatus),
     sa.CheckConstraint("total_score BETWEEN 0 AND 100", name="score_range"),
-    sa.CheckConstraint("(status = 'active') = (claim_token IS NOT NULL)", name="claimed_while_running"),
-    sa.Index("uq_session_scores_open", "session_id", unique=True, postgresql_where=sa.text("status IN ('pending', 'active')")),
+    sa.Index("uq_session_scores_open", "session_id", unique=True, postgresql_where=_RUN_OPEN),
     sa.Index(None, "session_id", "created_at"),
     sa.Index(None, "stage_id"),
     postgresql_with=ROOMY,
+)
+
+# Claim state only: each noun keeps the status that people see, and a heartbeat never touches its large row.
+work = sa.Table(
+    "work",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    # Open: the handlers of this version and of the next need not be the same.
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("subject_id", Id, nullable=False),
+    _session_key(nullable=True),
+    sa.Column("chain_id", sa.Text),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("priority", sa.SmallInteger, nullable=False, server_default="0"),
+    # What a claim orders by, fixed when the work is made ready: the moment it was asked for, less the head start of its priority.
+    sa.Column("rank", Timestamp, nullable=False),
+    sa.Column("not_before", Timestamp),
+    sa.Column("claimed_by", sa.Text),
+    sa.Column("claim_token", Id),
+    sa.Column("claimed_at", Timestamp),
+    sa.Column("heartbeat_at", Timestamp),
+    # Attempts that broke.
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("recoveries", sa.Integer, nullable=False, server_default="0"),
+    # Recoveries in a row between which nothing was stored.
+    sa.Column("stuck_recoveries", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
+    # What it may wait for happened while it was claimed: it must not be parked before it has looked again.
+    sa.Column("wake_requested", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("deadline", Timestamp),
+    sa.Column("parked_at", Timestamp),
+    sa.Column("parked_reason", sa.Text),
+    # The pause that parked it.
+    sa.Column("parked_by_pause", sa.Text),
+    sa.Column("wake_at", Timestamp),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.UniqueConstraint("kind", "subject_id"),
+    _one_of("state", WorkState),
+    sa.CheckConstraint(f"(state = '{WorkState.CLAIMED}') = (claim_token IS NOT NULL)", name="token_while_claimed"),
+    sa.CheckConstraint(f"(state = '{WorkState.PARKED}') = (parked_at IS NOT NULL)", name="parked_at_while_parked"),
+    sa.Index("ix_work_ready", "kind", "rank", "id", postgresql_where=sa.text(f"state = '{WorkState.READY}'")),
+    sa.Index("ix_work_claimed", "kind", postgresql_where=sa.text(f"state = '{WorkState.CLAIMED}'")),
+    sa.Index("ix_work_parked", "kind", "wake_at", postgresql_where=sa.text(f"state = '{WorkState.PARKED}'")),
+    sa.Index(None, "session_id"),
+    postgresql_with=ROOMY,
+)
+
+# The stop switch: while a row is here, no work of its chain is claimed.
+pauses = sa.Table(
+    "pauses",
+    metadata,
+    # Empty: every chain, and work of none.
+    sa.Column("chain_id", sa.Text, primary_key=True),
+    sa.Column("since", Timestamp, nullable=False, server_default=sa.func.now()),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False, server_default=""),
+    # What runs is parked too.
+    sa.Column("parks_running", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
 audit_log = sa.Table(

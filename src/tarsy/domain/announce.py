@@ -1,14 +1,15 @@
 """Pure module: what subscribers are told of each thing that is written. The shapes here are the wire format of live events."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from tarsy.domain.chat import ChatUserMessage
-from tarsy.domain.claim import Claim
+from tarsy.domain.claim import WorkKind
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import SESSIONS_CHANNEL, LiveEvent, LiveEventType, session_channel
+from tarsy.domain.pause import Pause
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus, SessionStatus
@@ -52,9 +53,11 @@ def timeline_completed(session_id: str, close: TimelineClose) -> LiveEvent:
     return LiveEvent(session_channel(session_id), LiveEventType.TIMELINE_COMPLETED, payload)
 
 
-def session_status(session_id: str, status: SessionStatus, *, alert_type: str, at: datetime) -> tuple[LiveEvent, LiveEvent]:
+def session_status(
+    session_id: str, status: SessionStatus, *, alert_type: str, at: datetime, waiting_reason: str | None = None
+) -> tuple[LiveEvent, LiveEvent]:
     """A status move, for the session's own watchers and for those of the list."""
-    payload = {"session_id": session_id, "status": status.value, "alert_type": alert_type, "at": _iso(at)}
+    payload = {"session_id": session_id, "status": status.value, "alert_type": alert_type, "at": _iso(at), "waiting_reason": waiting_reason}
     return (
         LiveEvent(session_channel(session_id), LiveEventType.SESSION_STATUS, payload),
         LiveEvent(SESSIONS_CHANNEL, LiveEventType.SESSION_STATUS, payload),
@@ -137,6 +140,21 @@ def interaction_created(interaction: LLMInteraction | MCPInteraction) -> LiveEve
     return LiveEvent(session_channel(interaction.session_id), LiveEventType.INTERACTION_CREATED, payload)
 
 
+def paused(pauses: Sequence[Pause]) -> LiveEvent:
+    """Everything that is paused now; an empty list when nothing is."""
+    told = [
+        {
+            "chain_id": pause.chain_id,
+            "since": _iso(pause.since),
+            "actor": pause.actor,
+            "reason": pause.reason,
+            "parks_running": pause.parks_running,
+        }
+        for pause in pauses
+    ]
+    return LiveEvent(SESSIONS_CHANNEL, LiveEventType.PAUSES_CHANGED, {"pauses": told})
+
+
 def chat_message(message: ChatUserMessage, *, status: RunStatus | None = None) -> LiveEvent:
     payload = {
         "session_id": message.session_id,
@@ -151,14 +169,14 @@ def chat_message(message: ChatUserMessage, *, status: RunStatus | None = None) -
     return LiveEvent(session_channel(message.session_id), LiveEventType.CHAT_MESSAGE, payload)
 
 
-def work_completed(claim: Claim, close: WorkClose) -> LiveEvent:
+def work_completed(session_id: str, kind: WorkKind, subject_id: str, close: WorkClose) -> LiveEvent:
     """The end of a chat answer or of a scoring."""
     payload = {
-        "session_id": claim.session_id,
-        "work": claim.kind.value,
-        "message_id": claim.id,
+        "session_id": session_id,
+        "work": kind,
+        "message_id": subject_id,
         "status": close.status.value,
         "error_message": close.error_message,
         "at": _iso(close.completed_at),
     }
-    return LiveEvent(session_channel(claim.session_id), LiveEventType.CHAT_MESSAGE, payload)
+    return LiveEvent(session_channel(session_id), LiveEventType.CHAT_MESSAGE, payload)

@@ -28,6 +28,5 @@ class ChatUserMessage:
     status: RunStatus
     stage_id: str | None = None
     error_message: str | None = None
-    recoveries: int = 0
     created_at: datetime
     completed_at: datetime | None = None

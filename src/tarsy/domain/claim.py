@@ -1,30 +1,43 @@
 """The right to work on something, which can be lost to another worker."""
 
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import NewType
 
+# What a row of work is to be done for. Open: whoever brings a new kind brings its handler, and nothing else knows its name.
+WorkKind = NewType("WorkKind", str)
 
-class ClaimKind(StrEnum):
-    """What can be claimed; each kind is a table with the same claim columns."""
-
-    SESSION = "session"
-    CHAT = "chat"
-    SCORE = "score"
+INVESTIGATION = WorkKind("session")
+CHAT_ANSWER = WorkKind("chat")
+SCORING = WorkKind("score")
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Names the work, its session and the token that fences off whoever held it before."""
+    """Names a row of work, what it is about, and the token that fences off the worker that held it before."""
 
-    kind: ClaimKind
+    kind: WorkKind
     id: str
-    session_id: str
+    # The row of its noun: for an investigation, the session.
+    subject_id: str
     token: str
+    # The session it is part of, if any.
+    session: str | None
+
+    @property
+    def session_id(self) -> str:
+        """The session whose run this is.
+
+        Raises:
+            LookupError: it is part of none; such work writes no steps.
+        """
+        if self.session is None:
+            raise LookupError(f"{self.kind} {self.subject_id} is no work of a session")
+        return self.session
 
 
 class ClaimLostError(Exception):
-    """Somebody else owns this work now (or it has ended): nothing was written, stop."""
+    """Another worker owns this work now (or it has ended): nothing was written, stop."""
 
     def __init__(self, claim: Claim) -> None:
-        super().__init__(f"{claim.kind} {claim.id} is no longer ours")
+        super().__init__(f"{claim.kind} {claim.subject_id} is no longer ours")
         self.claim = claim

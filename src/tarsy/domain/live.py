@@ -52,6 +52,7 @@ class LiveEventType(StrEnum):
     CHAT_MESSAGE = "chat.message"
     INTERACTION_CREATED = "interaction.created"
     EXECUTION_STATUS = "execution.status"
+    PAUSES_CHANGED = "pauses.changed"
 
 
 @dataclass(frozen=True, slots=True)

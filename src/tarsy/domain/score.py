@@ -24,21 +24,20 @@ class SessionScore:
     missing_tools: str | None = None
     error_message: str | None = None
     stage_id: str | None = None
-    recoveries: int = 0
     created_at: datetime
     completed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class Judgement:
     """A judgement of a session: 0 to 100, why, and what the agents lacked."""
 
-    total: int
+    total_score: int
     analysis: str
     missing_tools: str
 
 
-def parse_score(text: str) -> Score | None:
+def parse_score(text: str) -> Judgement | None:
     """Read a reviewer's answer, or return None when it holds no valid score.
 
     The last score counts: an earlier one may be a quotation.
@@ -51,4 +50,4 @@ def parse_score(text: str) -> Score | None:
     body = text[: last.start()].rstrip()
     heading = _MISSING.search(body)
     analysis, missing = (body, "") if heading is None else (body[: heading.start()], body[heading.end() :])
-    return Score(total, _ANALYSIS.sub("", analysis).strip(), missing.strip())
+    return Judgement(total, _ANALYSIS.sub("", analysis).strip(), missing.strip())

@@ -1,4 +1,4 @@
-"""An alert session: one alert, one run of a chain, and the queue entry of both."""
+"""An alert session: one alert and one run of a chain."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -42,18 +42,15 @@ class AlertSession:
     runbook_url: str | None = None
     runbook: str | None = None
     mcp_selection: Mapping[str, Any] | None = None
-    pod_id: str | None = None
     final_analysis: str | None = None
     # The chain ended before its last stage: the analysis is the best there is, not the whole.
     analysis_is_partial: bool = False
     executive_summary: str | None = None
     executive_summary_error: str | None = None
     error_message: str | None = None
-    recoveries: int = 0
     created_at: datetime
     started_at: datetime | None = None
     completed_at: datetime | None = None
-    last_interaction_at: datetime | None = None
     deleted_at: datetime | None = None
 
 
@@ -70,8 +67,8 @@ class SessionClose:
     error_message: str | None = None
 
 
-def ending(current: SessionStatus, close: SessionClose) -> SessionClose:
+def ending(close: SessionClose, *, cancel_requested: bool) -> SessionClose:
     """A session that was asked to stop ends cancelled, however its run came out; the analysis it reached is kept."""
-    if current is SessionStatus.CANCELLING and close.status is not SessionStatus.CANCELLED:
+    if cancel_requested and close.status is not SessionStatus.CANCELLED:
         return replace(close, status=SessionStatus.CANCELLED, analysis_is_partial=close.final_analysis is not None)
     return close

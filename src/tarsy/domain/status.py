@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TypeVar
 
 
 class SessionStatus(StrEnum):
@@ -9,6 +10,8 @@ class SessionStatus(StrEnum):
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
+    # Parked: it goes on when what it waits for has happened.
+    WAITING = "waiting"
     CANCELLING = "cancelling"
     COMPLETED = "completed"
     FAILED = "failed"
@@ -21,7 +24,7 @@ class SessionStatus(StrEnum):
 
 
 SESSION_MOVES: Mapping[SessionStatus, frozenset[SessionStatus]] = {
-    SessionStatus.PENDING: frozenset({SessionStatus.IN_PROGRESS, SessionStatus.CANCELLED}),
+    SessionStatus.PENDING: frozenset({SessionStatus.IN_PROGRESS, SessionStatus.WAITING, SessionStatus.CANCELLED}),
     SessionStatus.IN_PROGRESS: frozenset(
         {
             SessionStatus.COMPLETED,
@@ -29,10 +32,12 @@ SESSION_MOVES: Mapping[SessionStatus, frozenset[SessionStatus]] = {
             SessionStatus.TIMED_OUT,
             SessionStatus.CANCELLING,
             SessionStatus.CANCELLED,
+            SessionStatus.WAITING,
             # Back to the queue: orphan recovery and the end of a shutdown's grace time, nothing else.
             SessionStatus.PENDING,
         }
     ),
+    SessionStatus.WAITING: frozenset({SessionStatus.PENDING, SessionStatus.CANCELLED, SessionStatus.TIMED_OUT}),
     SessionStatus.CANCELLING: frozenset({SessionStatus.CANCELLED}),
     SessionStatus.COMPLETED: frozenset(),
     SessionStatus.FAILED: frozenset(),
@@ -68,6 +73,10 @@ RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
 }
 
 
+# A question or a scoring moves like a run, and goes back to the queue when its worker lets go of it.
+FOLLOWUP_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {**RUN_MOVES, RunStatus.ACTIVE: _RUN_ENDS | {RunStatus.PENDING}}
+
+
 class TimelineStatus(StrEnum):
     """Where a timeline event stands; `interrupted` is what a crash leaves behind."""
 
@@ -79,9 +88,12 @@ class TimelineStatus(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-def sources_of(target: SessionStatus) -> tuple[SessionStatus, ...]:
-    """Every status from which a session may reach `target`: the compare side of compare-and-set."""
-    return tuple(source for source, targets in SESSION_MOVES.items() if target in targets)
+Status = TypeVar("Status", bound=StrEnum)
+
+
+def sources_of(target: Status, moves: Mapping[Status, frozenset[Status]]) -> tuple[Status, ...]:
+    """Every status from which `moves` lead to `target`: the compare side of compare-and-set."""
+    return tuple(source for source, targets in moves.items() if target in targets)
 
 
 def session_status_of(run: RunStatus) -> SessionStatus:

@@ -11,7 +11,7 @@ from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import Message
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
-from tarsy.domain.score import SessionScore
+from tarsy.domain.score import Judgement, SessionScore
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus
@@ -20,14 +20,12 @@ from tarsy.domain.timeline import TimelineClose, TimelineEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkClose:
-    """How a chat answer or a scoring ends; the last three belong to scoring."""
+    """How a chat answer or a scoring ends; a scoring that succeeded brings its judgement."""
 
     status: RunStatus
     completed_at: datetime
     error_message: str | None = None
-    total_score: int | None = None
-    analysis: str | None = None
-    missing_tools: str | None = None
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)

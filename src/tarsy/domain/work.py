@@ -1,38 +1,104 @@
-"""What a worker takes on: a claimed session, chat question or scoring, and what its claim's heartbeat can tell it."""
+"""Work: what a worker can claim, the rules of each kind, and what becomes of it when a worker lets go of it."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Generic, TypeVar
 
 from tarsy.domain.chat import ChatUserMessage
-from tarsy.domain.claim import Claim
+from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession
+from tarsy.domain.status import RunStatus
 
-# A session that took three workers with it is the likely cause: it is not given a fourth.
-MAX_RECOVERIES = 3
+Noun = TypeVar("Noun")
+
+# What one step of priority is worth. Older work of low priority overtakes younger work of high priority, and so never starves.
+PRIORITY_HEAD_START = timedelta(minutes=10)
+# Further back than any work that waits was ever asked for: what was woken goes first, among itself by priority and age.
+WOKEN_HEAD_START = timedelta(days=36_500)
+
+
+class WorkState(StrEnum):
+    READY = "ready"
+    CLAIMED = "claimed"
+    # Waits for an event or a time: no claim, no worker.
+    PARKED = "parked"
+    DONE = "done"
+
+
+class Lane(StrEnum):
+    """Which workers take it. An answer should not wait behind five investigations."""
+
+    INVESTIGATIONS = "investigations"
+    FOLLOW_UPS = "follow-ups"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often work that breaks is tried, and how long it waits in between: twice as long each time."""
+
+    attempts: int = 1
+    first_pause: float = 1.0
+    longest_pause: float = 3600.0
+
+    def pause_after(self, failures: int) -> float | None:
+        """Seconds until the next attempt; None when there is none."""
+        if failures >= self.attempts:
+            return None
+        return min(self.first_pause * 2 ** (failures - 1), self.longest_pause)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkRules:
+    """What a handler declares of its kind of work."""
+
+    kind: WorkKind
+    lane: Lane
+    # How much of it runs at once over all processes; None: as much as there are workers.
+    at_once: int | None = None
+    # Whether it takes one of the `max_concurrent_sessions`.
+    counts_as_session: bool = False
+    retry: Retry = Retry()
+    # How often it may stop at the same place with its worker; None: as `queue.max_recoveries` says.
+    max_recoveries: int | None = None
+    # Kinds that must not begin at the same time for the same session, because both number their stage.
+    begins_apart_from: frozenset[WorkKind] = frozenset()
+    held_by_pause: bool = True
+    # Seconds from its first claim to its end; None: as long as the chain of its session allows.
+    time_limit: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class SessionWork:
+class Claimed(Generic[Noun]):
+    """What a worker has in hand. `seconds_left` is None where nothing limits it."""
+
     claim: Claim
-    session: AlertSession
+    noun: Noun
+    seconds_left: float | None = None
+    # Attempts that broke before this one.
+    failures: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ChatWork:
-    claim: Claim
     session: AlertSession
     question: ChatUserMessage
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreWork:
-    claim: Claim
     session: AlertSession
     score: SessionScore
 
 
-Work = SessionWork | ChatWork | ScoreWork
+class RunEnd(StrEnum):
+    """How a run that was not stopped ended."""
+
+    # With its noun, by its own last step.
+    WRITTEN = "written"
+    # It has no noun: the row of work is all there is to end.
+    FINISHED = "finished"
 
 
 class Pulse(StrEnum):
@@ -44,9 +110,75 @@ class Pulse(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Parking:
+    """What work waits for, in words for people, and when it is looked at again though nothing happened."""
+
+    reason: str
+    until: datetime | None = None
+    # The pause that parks it (its chain, empty for all): the end of the pause wakes it.
+    pause: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Continues:
+    """Back to the queue: another worker goes on where this one was."""
+
+    # Its worker fell silent; `stuck` when it had not come further than the one before.
+    recovered: bool = False
+    stuck: bool = False
+    # What it waited for has happened.
+    woken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """It broke, and is tried again after a pause."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """It ends here, by another hand than its worker's."""
+
+    status: RunStatus
+    reason: str
+
+
+Release = Continues | Retries | Parking | Ends
+
+
+def settled(release: Release, *, cancel_requested: bool, wake_requested: bool) -> Release:
+    """What becomes of work whose worker lets go of it, given what was asked for meanwhile."""
+    if cancel_requested:
+        return release if isinstance(release, Ends) and release.status is RunStatus.CANCELLED else Ends(RunStatus.CANCELLED, "cancelled")
+    if isinstance(release, Parking) and wake_requested:
+        return Continues(woken=True)
+    return release
+
+
+def orphaned(*, stuck_before: int, moved_on: bool, limit: int) -> Release:
+    """What becomes of work whose worker fell silent.
+
+    Only a worker that died in the same step as the one before counts: a session that moves on in between is not what kills them.
+    """
+    if moved_on:
+        return Continues(recovered=True)
+    if stuck_before >= limit:
+        return Ends(RunStatus.FAILED, poisoned(limit))
+    return Continues(recovered=True, stuck=True)
+
+
+def poisoned(limit: int) -> str:
+    return (
+        f"given up after {limit} recoveries: each time, the worker that ran it died or fell silent in the same step. "
+        "The session itself is the likely cause (memory, a tool that hangs the process)."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Recovered:
     """Work that was taken back from a worker that fell silent; `given_up` when it was taken back too often."""
 
-    claim_id: str
-    session_id: str
+    claim: Claim
     given_up: bool

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
-from tarsy.domain.claim import ClaimKind
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
@@ -63,12 +62,13 @@ class TimelineEventCompleted(_Stored):
 
 
 class SessionStatusChanged(_Stored):
-    """A session moved to another status; also on `sessions`."""
+    """A session moved to another status; also on `sessions`. With status `waiting`, `waiting_reason` says what for."""
 
     type: Literal["session.status"]
     status: SessionStatus
     alert_type: str
     at: AwareDatetime
+    waiting_reason: str | None = None
 
 
 class SessionCompleted(_Stored):
@@ -82,6 +82,25 @@ class SessionCompleted(_Stored):
     analysis_is_partial: bool
     final_analysis: str | None = None
     executive_summary: str | None = None
+
+
+class PauseEntry(_Message):
+    """Something that a person holds back; without `chain_id`, everything."""
+
+    chain_id: str | None
+    since: AwareDatetime
+    actor: str
+    reason: str
+    parks_running: bool
+
+
+class PausesChanged(_Message):
+    """A pause began or ended, on `sessions`: all that is paused now."""
+
+    id: int
+    channel: str
+    type: Literal["pauses.changed"]
+    pauses: list[PauseEntry]
 
 
 class StageStarted(_Stored):
@@ -140,7 +159,7 @@ class ChatMessage(_Stored):
     author: str | None = None
     stage_id: str | None = None
     created_at: AwareDatetime | None = None
-    work: ClaimKind | None = None
+    work: str | None = None
     at: AwareDatetime | None = None
 
 
@@ -171,6 +190,7 @@ StoredEvent = (
     | TimelineEventCompleted
     | SessionStatusChanged
     | SessionCompleted
+    | PausesChanged
     | StageStarted
     | StageCompleted
     | ExecutionStatusChanged

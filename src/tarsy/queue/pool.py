@@ -1,23 +1,24 @@
 """WorkerPool: claims work, keeps its claims alive, takes over what others dropped, and stops without losing anything."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, assert_never
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
 
 from tarsy.agent.stopping import StopReason
-from tarsy.domain.claim import Claim, ClaimKind, ClaimLostError
-from tarsy.domain.live import StoredLiveEvent
-from tarsy.domain.work import Pulse, Work
+from tarsy.config.schema.queue import QueueConfig
+from tarsy.domain.claim import Claim, WorkKind
+from tarsy.domain.work import Claimed, Lane, Parking, Pulse
 from tarsy.kit.clock import Clock
+from tarsy.queue.handler import Handler, Handlers, Runner
 from tarsy.queue.orphan_grace import OrphanGrace
-from tarsy.queue.ports import Executor, OrphanRecovery, Queue
+from tarsy.queue.ports import OrphanRecovery
 from tarsy.queue.wakeup import Wakeup
-from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import RunScope
 
 # Chats and scorings have their own workers: an answer should not wait behind five investigations.
@@ -34,26 +35,12 @@ STOP_SECONDS = 15.0
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolSettings:
-    """Times in seconds; see the `queue` section of the configuration."""
-
-    worker_count: int
-    max_concurrent_sessions: int
-    poll_interval: float
-    poll_interval_jitter: float
-    heartbeat_interval: float
-    orphan_detection_interval: float
-    orphan_threshold: float
-    graceful_shutdown_timeout: float
-
-
 @dataclass(slots=True)
 class Slot:
     """One worker and what it has in hand."""
 
     name: str
-    kinds: tuple[ClaimKind, ...]
+    lane: Lane
     claim: Claim | None = None
     scope: RunScope | None = None
     busy_since: datetime | None = None
@@ -61,48 +48,46 @@ class Slot:
 
 class WorkerPool:
     def __init__(
-        self,
-        settings: PoolSettings,
-        queue: Queue,
-        recovery: OrphanRecovery,
-        executor: Executor,
-        *,
-        cancellations: Cancellations,
-        deliver: Callable[[Sequence[StoredLiveEvent]], None],
-        clock: Clock,
-        mask: Callable[[str], str] = str,
+        self, config: QueueConfig, runner: Runner, recovery: OrphanRecovery, handlers: Iterable[Handler[Any]], *, clock: Clock
     ) -> None:
-        self._settings = settings
-        self._queue = queue
+        self._config = config
+        self._runner = runner
         self._recovery = recovery
-        self._executor = executor
-        self._cancellations = cancellations
-        self._deliver = deliver
+        self._handlers: Handlers = {handler.rules.kind: handler for handler in handlers}
+        self._counted = tuple(kind for kind, handler in self._handlers.items() if handler.rules.counts_as_session)
         self._clock = clock
-        self._mask = mask
         self._orphan_grace = OrphanGrace(
-            clock.now(), heartbeat_interval=settings.heartbeat_interval, orphan_threshold=settings.orphan_threshold
+            clock.now(), heartbeat_interval=config.heartbeat_interval, orphan_threshold=config.orphan_threshold
         )
-        self._bells = {ClaimKind.SESSION: Wakeup(), ClaimKind.CHAT: Wakeup()}
+        self._bells = {lane: Wakeup() for lane in Lane}
         self._draining = anyio.Event()
-        # Rung whenever a worker has finished something.
+        # Set whenever a worker has finished something.
         self._put_down = anyio.Event()
+        # Set when the next heartbeat should not wait for its time.
+        self._beat_now = anyio.Event()
         self.slots = [
-            *(Slot(f"worker-{number}", (ClaimKind.SESSION,)) for number in range(1, settings.worker_count + 1)),
-            *(Slot(f"followup-{number}", (ClaimKind.CHAT, ClaimKind.SCORE)) for number in range(1, FOLLOWUP_WORKERS + 1)),
+            *(Slot(f"worker-{number}", Lane.INVESTIGATIONS) for number in range(1, config.worker_count + 1)),
+            *(Slot(f"followup-{number}", Lane.FOLLOW_UPS) for number in range(1, FOLLOWUP_WORKERS + 1)),
         ]
 
     def on_work(self, payload: str) -> None:
         """A notification says that there is something of this kind to claim."""
-        kind = ClaimKind.SESSION if payload == ClaimKind.SESSION else ClaimKind.CHAT
-        self._bells[kind].ring()
+        handler = self._handlers.get(WorkKind(payload))
+        if handler:
+            self._bells[handler.rules.lane].ring()
+
+    def on_pause(self, payload: str) -> None:
+        """A notification says that a pause began or ended: the next heartbeat tells what it means for what is in hand."""
+        del payload  # the heartbeat asks about everything
+        self._beat_now.set()
 
     def on_cancel(self, payload: str) -> None:
         """A notification says that what has this id should stop."""
-        self._cancellations.cancel(payload)
+        self._runner.cancellations.cancel(payload)
 
     def on_gap(self) -> None:
         """Notifications may have been lost."""
+        self._beat_now.set()
         for bell in self._bells.values():
             bell.ring_all()
 
@@ -117,11 +102,12 @@ class WorkerPool:
                 workers.start_soon(self._enforce_grace, workers, name="shutdown grace")
             upkeep.cancel_scope.cancel()
 
-    async def work_off(self, kind: ClaimKind) -> None:
+    async def work_off(self, kind: WorkKind) -> None:
         """Do all waiting work of a kind here and now, for a process that has no other purpose."""
-        slot = Slot("only", (kind,))
-        while (work := await self._claim_any(slot.kinds)) is not None:
-            await self._do(slot, work)
+        handler = self._handlers[kind]
+        slot = Slot("only", handler.rules.lane)
+        while (claimed := await self._claim(handler)) is not None:
+            await self._do(slot, handler, claimed)
 
     def drain(self) -> None:
         """Stop claiming, everywhere at once; what runs may finish within the grace time."""
@@ -138,7 +124,7 @@ class WorkerPool:
 
     async def _enforce_grace(self, workers: TaskGroup) -> None:
         await self._draining.wait()
-        if await self._all_idle(within=self._settings.graceful_shutdown_timeout):
+        if await self._all_idle(within=self._config.graceful_shutdown_timeout):
             return
         log.warning("queue.grace_over", running=sum(slot.claim is not None for slot in self.slots))
         self.stop_now()
@@ -154,78 +140,63 @@ class WorkerPool:
         return False
 
     async def _work(self, slot: Slot) -> None:
-        bell = self._bells[slot.kinds[0]]
+        bell = self._bells[slot.lane]
         while not self._draining.is_set():
             try:
-                claimed = await self._claim_any(slot.kinds)
+                found = await self._claim_any(slot.lane)
             except Exception as error:  # whatever it is, the next poll may find it gone
-                if not self._queue.is_transient(error):
+                if not self._runner.is_transient(error):
                     log.exception("queue.claim_failed", worker=slot.name)
                 await anyio.sleep(ERROR_PAUSE_SECONDS)
                 continue
-            if claimed is None:
-                jitter = random.uniform(0, self._settings.poll_interval_jitter)  # noqa: S311 - spreads polls, guards nothing
-                await bell.wait(self._settings.poll_interval + jitter)
+            if found is None:
+                jitter = random.uniform(0, self._config.poll_interval_jitter)  # noqa: S311 - spreads polls, guards nothing
+                await bell.wait(self._config.poll_interval + jitter)
                 continue
             # There may be more where this came from.
             bell.ring()
-            await self._do(slot, claimed)
+            await self._do(slot, *found)
 
-    async def _claim_any(self, kinds: Sequence[ClaimKind]) -> Work | None:
-        for kind in kinds:
-            with anyio.fail_after(ANSWER_SECONDS):
-                claimed = await self._queue.claim(kind, cap=self._settings.max_concurrent_sessions)
-            if claimed:
-                work, events = claimed
-                self._deliver(events)
-                return work
+    async def _claim_any(self, lane: Lane) -> tuple[Handler[Any], Claimed[Any]] | None:
+        for handler in self._handlers.values():
+            if handler.rules.lane is lane and (claimed := await self._claim(handler)):
+                return handler, claimed
         return None
 
-    async def _do(self, slot: Slot, work: Work) -> None:
-        """One piece of work, whatever happens in it: a broken session harms neither its neighbours nor the process."""
-        slot.claim, slot.scope, slot.busy_since = work.claim, RunScope(), self._clock.now()
-        log.info("work.claimed", kind=work.claim.kind.value, session_id=work.session.id, worker=slot.name)
+    async def _claim(self, handler: Handler[Any]) -> Claimed[Any] | None:
+        with anyio.fail_after(ANSWER_SECONDS):
+            found = await self._runner.queue.claim(
+                handler.rules, counted=self._counted, max_concurrent_sessions=self._config.max_concurrent_sessions
+            )
+        if found is None:
+            return None
+        claimed, events = found
+        self._runner.deliver(events)
+        return claimed
+
+    async def _do(self, slot: Slot, handler: Handler[Any], claimed: Claimed[Any]) -> None:
+        slot.claim, slot.scope, slot.busy_since = claimed.claim, RunScope(), self._clock.now()
+        log.info("work.claimed", kind=claimed.claim.kind, session_id=claimed.claim.session, worker=slot.name)
         try:
             if self._draining.is_set():
                 slot.scope.stop(StopReason.HANDED_OVER)
-            await self._executor.execute(work, slot.scope)
-            await self._put_away(work, slot.scope.stopped)
-        except ClaimLostError:
-            log.warning("work.lost", kind=work.claim.kind.value, session_id=work.session.id)
-        except Exception as error:  # the per-session guard
-            log.exception("work.broke", kind=work.claim.kind.value, session_id=work.session.id)
-            await self._give_up(work.claim, error)
+            await self._runner.run_claimed(handler, claimed, slot.scope)
         finally:
             slot.claim, slot.scope, slot.busy_since = None, None, None
             self._put_down.set()
 
-    async def _put_away(self, work: Work, stopped: StopReason | None) -> None:
-        """What follows when a run was cut short."""
-        if stopped is StopReason.HANDED_OVER:
-            self._deliver(await self._queue.hand_back(work.claim))
-        elif stopped is StopReason.LOST:
-            raise ClaimLostError(work.claim)
-
-    async def _give_up(self, claim: Claim, error: Exception) -> None:
-        """End what broke by itself: it would break again. Only when the database was away, recovery tries once more."""
-        if self._queue.is_transient(error):
-            return
-        reason = f"internal error: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no details'}"
-        try:
-            self._deliver(await self._recovery.fail(claim, self._mask(reason)))
-        except Exception as again:  # noqa: BLE001 - recovery finds it by its silence
-            log.warning("work.not_ended", kind=claim.kind.value, session_id=claim.session_id, error=str(again))
-
     async def _heartbeats(self) -> None:
         while True:
-            await anyio.sleep(self._settings.heartbeat_interval)
+            with anyio.move_on_after(self._config.heartbeat_interval):
+                await self._beat_now.wait()
+            self._beat_now = anyio.Event()
             # Also with nothing in hand: it tells whether the database can be heard.
             held = [(slot, slot.claim) for slot in self.slots if slot.claim]
             claims = [claim for _, claim in held]
             try:
                 with anyio.fail_after(ANSWER_SECONDS):
-                    pulses = await self._queue.beat(claims)
-                    unwanted = await self._queue.unwanted(claims)
+                    pulses = await self._runner.queue.beat(claims)
+                    unwanted = await self._runner.queue.unwanted(claims)
             except Exception as error:  # noqa: BLE001 - a missed beat is survivable, and the next one is near
                 log.warning("queue.heartbeat_failed", error=str(error) or type(error).__name__)
                 continue
@@ -233,28 +204,46 @@ class WorkerPool:
             for slot, claim in held:
                 self._act_on(pulses[claim.id], slot, claim)
             for execution_id in unwanted:
-                self._cancellations.cancel(execution_id)
+                self._runner.cancellations.cancel(execution_id)
 
-    def _act_on(self, pulse: Pulse, slot: Slot, claim: Claim) -> None:
+    def _act_on(self, pulse: Pulse | Parking, slot: Slot, claim: Claim) -> None:
         # The slot may have gone on to other work, or have claimed the same again, while the beat was under way.
-        if slot.claim is not claim or slot.scope is None or pulse is Pulse.ALIVE:
+        if slot.claim is not claim or slot.scope is None:
             return
-        slot.scope.stop(StopReason.CANCELLED if pulse is Pulse.CANCEL else StopReason.LOST)
+        match pulse:
+            case Pulse.ALIVE:
+                return
+            case Pulse.CANCEL:
+                slot.scope.stop(StopReason.CANCELLED)
+            case Pulse.LOST:
+                slot.scope.stop(StopReason.LOST)
+            case Parking():
+                if self._handlers[claim.kind].rules.held_by_pause:
+                    slot.scope.park(pulse)
+            case _:
+                assert_never(pulse)
 
     async def _recover_orphans(self) -> None:
         while True:
             if self._orphan_grace.is_good(self._clock.now()):
                 await self._recover()
             jitter = random.uniform(0.8, 1.2)  # noqa: S311 - keeps replicas out of step
-            await anyio.sleep(self._settings.orphan_detection_interval * jitter)
+            await anyio.sleep(self._config.orphan_detection_interval * jitter)
 
     async def _recover(self) -> None:
         try:
             with anyio.fail_after(ROUND_SECONDS):
-                recovered, events = await self._recovery.run(silent_seconds=self._settings.orphan_threshold)
+                recovered, events = await self._recovery.run(silent_seconds=self._config.orphan_threshold, limits=self._recovery_limits())
         except Exception as error:  # noqa: BLE001 - another process, or the next round, will do it
             log.warning("queue.recovery_failed", error=str(error) or type(error).__name__)
             return
-        self._deliver(events)
+        self._runner.deliver(events)
         for one in recovered:
-            log.warning("work.recovered", session_id=one.session_id, given_up=one.given_up)
+            log.warning("work.recovered", kind=one.claim.kind, session_id=one.claim.session, given_up=one.given_up)
+
+    def _recovery_limits(self) -> Mapping[WorkKind, int]:
+        every = self._config.max_recoveries
+        return {
+            kind: every if handler.rules.max_recoveries is None else handler.rules.max_recoveries
+            for kind, handler in self._handlers.items()
+        }

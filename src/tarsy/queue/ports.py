@@ -1,35 +1,26 @@
-"""What the worker pool needs from the queue's database, and who does the work it claims."""
+"""What the worker pool needs from the table of work."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
-from tarsy.domain.claim import Claim, ClaimKind
+from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.live import StoredLiveEvent
-from tarsy.domain.work import Pulse, Recovered, Work
-from tarsy.session.dependencies import RunScope
+from tarsy.domain.work import Claimed, Parking, Pulse, Recovered, Release, WorkRules
 
 
 class Queue(Protocol):
-    async def claim(self, kind: ClaimKind, *, cap: int) -> tuple[Work, list[StoredLiveEvent]] | None: ...
+    async def claim(
+        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
+    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None: ...
 
-    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse]: ...
+    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse | Parking]: ...
 
     async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]: ...
 
-    async def hand_back(self, claim: Claim) -> list[StoredLiveEvent]: ...
+    async def let_go(self, claim: Claim, wish: Release) -> list[StoredLiveEvent]: ...
 
-    def is_transient(self, error: BaseException) -> bool:
-        """Whether an error says that the database is away for now, not that it refuses what it was asked."""
-        ...
+    async def finish(self, claim: Claim) -> None: ...
 
 
 class OrphanRecovery(Protocol):
-    async def run(self, *, silent_seconds: float) -> tuple[list[Recovered], list[StoredLiveEvent]]: ...
-
-    async def fail(self, claim: Claim, reason: str) -> list[StoredLiveEvent]: ...
-
-
-class Executor(Protocol):
-    """Does a piece of work to its end, or until its scope is stopped."""
-
-    async def execute(self, work: Work, scope: RunScope) -> None: ...
+    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]: ...

@@ -1,11 +1,12 @@
 """Retention: what is old is hidden, erased and forgotten, by whichever process comes to it first."""
 
 import random
-from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
 import structlog
+
+from tarsy.config.schema.system import RetentionConfig
 
 ACTOR = "retention"
 # Live events are many and short-lived: they are looked at more often than sessions, though never without a pause.
@@ -24,25 +25,15 @@ class OldEvents(Protocol):
     async def purge(self, *, older_than_seconds: float) -> int: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetentionSettings:
-    """See the `system.retention` section of the configuration; times in seconds where they are not in days."""
-
-    session_retention_days: int
-    hard_delete_after_days: int | None
-    event_ttl: float
-    cleanup_interval: float
-
-
 class Retention:
-    def __init__(self, settings: RetentionSettings, sessions: OldSessions, events: OldEvents) -> None:
-        self._settings = settings
+    def __init__(self, config: RetentionConfig, sessions: OldSessions, events: OldEvents) -> None:
+        self._config = config
         self._sessions = sessions
         self._events = events
 
     async def run(self) -> None:
         """Clear away until cancelled."""
-        pause = max(min(self._settings.cleanup_interval, self._settings.event_ttl), SHORTEST_PAUSE_SECONDS)
+        pause = max(min(self._config.cleanup_interval, self._config.event_ttl), SHORTEST_PAUSE_SECONDS)
         while True:
             try:
                 await self.clear_away()
@@ -53,11 +44,11 @@ class Retention:
 
     async def clear_away(self) -> None:
         """One round."""
-        settings = self._settings
-        hidden = await self._sessions.hide(days=settings.session_retention_days, actor=ACTOR)
+        config = self._config
+        hidden = await self._sessions.hide(days=config.session_retention_days, actor=ACTOR)
         erased = 0
-        if settings.hard_delete_after_days is not None:
-            erased = await self._sessions.erase(days=settings.hard_delete_after_days, actor=ACTOR, hidden_only=True)
-        forgotten = await self._events.purge(older_than_seconds=settings.event_ttl)
+        if config.hard_delete_after_days is not None:
+            erased = await self._sessions.erase(days=config.hard_delete_after_days, actor=ACTOR, hidden_only=True)
+        forgotten = await self._events.purge(older_than_seconds=config.event_ttl)
         if hidden or erased or forgotten:
             log.info("retention.cleared", sessions_hidden=hidden, sessions_erased=erased, events_forgotten=forgotten)

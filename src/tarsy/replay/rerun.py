@@ -14,7 +14,7 @@ from tarsy.config.resolve.resolved_entries import resolved_provider
 from tarsy.config.schema.configuration import Config
 from tarsy.db.embedded.server import embedded_postgres
 from tarsy.db.recordings import RecordingSource
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
 from tarsy.domain.recording import RecordedOutcome, Recording
 from tarsy.domain.replay import Difference, differences
 from tarsy.domain.stage import StageType
@@ -105,7 +105,7 @@ async def _run(running: Application, recording: Recording, source: str) -> Recor
     session = session_from(recording, chain_of(recording, played_from(source)), now=SystemClock().now())
     await services.sessions.insert(session)
     if pool:
-        await pool.work_off(ClaimKind.SESSION)
+        await pool.work_off(INVESTIGATION)
         await _follow_up(running, pool, recording, session.id)
     found = await RecordingSource(running.engine).read(session.id)
     if found is None or found.outcome is None:
@@ -119,13 +119,13 @@ async def _follow_up(running: Application, pool: WorkerPool, recording: Recordin
     for kind in follow_ups(recording):
         if kind is StageType.CHAT:
             await services.chats.ask(session_id, next(questions), author="replay")
-            await pool.work_off(ClaimKind.CHAT)
+            await pool.work_off(CHAT_ANSWER)
             continue
         # The first judgement was asked for by the session's end.
         latest = await services.scores.latest(session_id)
         if latest is None or latest.status is not RunStatus.PENDING:
             await services.scores.request(session_id, requested_by="replay")
-        await pool.work_off(ClaimKind.SCORE)
+        await pool.work_off(SCORING)
 
 
 def _live_provider(config: Config, name: str | None) -> ResolvedProvider | None:

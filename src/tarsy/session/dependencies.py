@@ -8,6 +8,7 @@ import anyio
 
 from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, ResultStore, ToolServers
 from tarsy.agent.stopping import Stopping, StopReason
+from tarsy.domain.work import Parking
 from tarsy.kit.clock import Clock
 from tarsy.kit.groups import single_errors
 from tarsy.session.cancellation import Cancellations
@@ -37,6 +38,8 @@ class RunScope:
 
     def __init__(self) -> None:
         self.stopping = Stopping()
+        # What the run waits for, when it was stopped to be parked.
+        self.parking: Parking | None = None
         self._scope = anyio.CancelScope()
 
     def stop(self, reason: StopReason) -> None:
@@ -45,21 +48,28 @@ class RunScope:
             self.stopping.own = reason
         self._scope.cancel()
 
+    def park(self, parking: Parking) -> None:
+        """Stop the run until what it waits for has happened."""
+        if self.stopping.own is None:
+            self.parking = parking
+        self.stop(StopReason.PARKED)
+
     @property
     def stopped(self) -> StopReason | None:
         """Why the run was cut short, once it was."""
         return self.stopping.own if self._scope.cancelled_caught else None
 
     @asynccontextmanager
-    async def limited(self, seconds: float) -> AsyncGenerator[None]:
+    async def limited(self, seconds: float | None) -> AsyncGenerator[None]:
         """The time and place for the run: it ends when it is done, told to, or out of time."""
 
-        async def time_limit() -> None:
-            await anyio.sleep(seconds)
+        async def time_limit(seconds: float) -> None:
+            await anyio.sleep(max(seconds, 0))
             self.stop(StopReason.TIMED_OUT)
 
         with self._scope, single_errors():
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(time_limit, name="time limit")
+                if seconds is not None:
+                    tasks.start_soon(time_limit, seconds, name="time limit")
                 yield
                 tasks.cancel_scope.cancel()

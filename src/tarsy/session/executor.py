@@ -8,49 +8,59 @@ import structlog
 from tarsy.agent.context.formatter import formatter_for
 from tarsy.agent.context_window import context_limit
 from tarsy.agent.execution import ExecutionResult
-from tarsy.agent.stopping import StopReason
 from tarsy.config.resolve.resolved import ResolvedChain
-from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.analysis import best_analysis, conclusions_of
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.history import StageRecord
 from tarsy.domain.score import SessionScore
-from tarsy.domain.session import SessionClose
+from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.work import SessionWork
+from tarsy.domain.work import Claimed, Lane, RunEnd, WorkRules
 from tarsy.kit.text import clip_bytes
 from tarsy.session.dependencies import Dependencies, RunScope
-from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, best_analysis, cut_short, next_step, plan
+from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, next_step, plan
 from tarsy.session.stage_runner import AbandonedStage, StageJob, StageRunner, abandoned, outcome_of
 
 log = structlog.get_logger(__name__)
 
 
 class SessionExecutor:
+    """The handler of investigations."""
+
+    rules = WorkRules(kind=INVESTIGATION, lane=Lane.INVESTIGATIONS, counts_as_session=True)
+
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
         self._stages = StageRunner(dependencies)
 
-    async def execute(self, work: SessionWork, scope: RunScope) -> None:
+    async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd:
         """Run the session until it ends, or is stopped. What must be written of its end is written here."""
-        chain = ResolvedChain.model_validate(work.session.chain_snapshot)
-        stages = plan(chain)
-        with self._dependencies.cancellations.registered(work.session.id, lambda: scope.stop(StopReason.CANCELLED)):
-            async with scope.limited(chain.session_timeout):
-                finish = await self._walk(work, chain, stages, scope)
-                await self._finish(work, chain, finish)
-        match scope.stopped:
-            case StopReason.CANCELLED:
-                await self._end_early(work, chain, RunStatus.CANCELLED, "cancelled")
-            case StopReason.TIMED_OUT:
-                await self._end_early(work, chain, RunStatus.TIMED_OUT, f"the session did not end within {chain.session_timeout:g} s")
-            case StopReason.HANDED_OVER | StopReason.LOST | None:
-                return
+        chain = ResolvedChain.model_validate(claimed.noun.chain_snapshot)
+        finish = await self._walk(claimed, chain, plan(chain), scope)
+        await self._finish(claimed, chain, finish)
+        return RunEnd.WRITTEN
 
-    async def _walk(self, work: SessionWork, chain: ResolvedChain, stages: Sequence[PlannedStage], scope: RunScope) -> FinishSession:
-        records = await self._dependencies.history.told(work.session.id)
-        runbook = await self._runbook(work, chain)
+    async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:
+        """Close what is open and keep the best analysis there is."""
+        chain = ResolvedChain.model_validate(claimed.noun.chain_snapshot)
+        timed_out = f"the session did not end within {chain.session_timeout:g} s"
+        reason = timed_out if status is RunStatus.TIMED_OUT else "cancelled"
+        records = await self._dependencies.history.told(claimed.noun.id)
+        stages, now = plan(chain), self._dependencies.clock.now()
+        closing = [abandoned(record, status, reason=reason, at=now) for record in records if not record.stage.status.is_final]
+        analysis = best_analysis([conclusions_of(record) for record in records])
+        finish = cut_short(stages, finished_stages(stages, records), status, reason, analysis)
+        await self._finish(claimed, chain, finish, closing)
+        return RunEnd.WRITTEN
+
+    async def _walk(
+        self, claimed: Claimed[AlertSession], chain: ResolvedChain, stages: Sequence[PlannedStage], scope: RunScope
+    ) -> FinishSession:
+        records = await self._dependencies.history.told(claimed.noun.id)
+        runbook = await self._runbook(claimed, chain)
         done = finished_stages(stages, records)
         while True:
             step = next_step(stages, done)
@@ -58,12 +68,12 @@ class SessionExecutor:
                 return step
             planned = step.planned
             self._dependencies.progress.progress(
-                work.session.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages)
+                claimed.noun.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages)
             )
-            records = await self._dependencies.history.told(work.session.id)
+            records = await self._dependencies.history.told(claimed.noun.id)
             job = StageJob(
-                claim=work.claim,
-                session=work.session,
+                claim=claimed.claim,
+                session=claimed.noun,
                 chain=chain,
                 planned=planned,
                 runbook=runbook,
@@ -74,23 +84,23 @@ class SessionExecutor:
             outcome, _ = await self._stages.run(job, scope.stopping)
             done = [*done, outcome]
 
-    async def _runbook(self, work: SessionWork, chain: ResolvedChain) -> str:
+    async def _runbook(self, claimed: Claimed[AlertSession], chain: ResolvedChain) -> str:
         """The alert's own runbook or the default. It is fetched once; that it could not be is told on the timeline."""
-        session = work.session
+        session = claimed.noun
         if session.runbook is not None:
             return session.runbook
         runbook = await self._dependencies.runbooks.fetch(session.runbook_url, default=chain.default_runbook)
         text = self._dependencies.mask(runbook.text)
         if session.runbook_url:
-            opened = (self._warning(work, self._dependencies.mask(runbook.warning)),) if runbook.warning else ()
-            await self._dependencies.journal.commit(Step(claim=work.claim, opened=opened, runbook=text))
+            opened = (self._warning(claimed, self._dependencies.mask(runbook.warning)),) if runbook.warning else ()
+            await self._dependencies.journal.commit(Step(claim=claimed.claim, opened=opened, runbook=text))
         return text
 
-    def _warning(self, work: SessionWork, text: str) -> TimelineEvent:
+    def _warning(self, claimed: Claimed[AlertSession], text: str) -> TimelineEvent:
         now = self._dependencies.clock.now()
         return TimelineEvent(
             id=str(uuid4()),
-            session_id=work.session.id,
+            session_id=claimed.noun.id,
             stage_id=None,
             execution_id=None,
             sequence_number=0,
@@ -102,7 +112,7 @@ class SessionExecutor:
         )
 
     async def _finish(
-        self, work: SessionWork, chain: ResolvedChain, finish: FinishSession, abandoned_stages: Sequence[AbandonedStage] = ()
+        self, claimed: Claimed[AlertSession], chain: ResolvedChain, finish: FinishSession, abandoned_stages: Sequence[AbandonedStage] = ()
     ) -> None:
         close = SessionClose(
             status=finish.status,
@@ -114,29 +124,21 @@ class SessionExecutor:
             error_message=finish.error,
         )
         judged = chain.scoring is not None and close.status is SessionStatus.COMPLETED
-        score = _score_request(work.session.id, close) if judged else None
+        score = _score_request(claimed.noun.id, close) if judged else None
         await self._dependencies.journal.commit(
             Step(
-                claim=work.claim,
+                claim=claimed.claim,
                 execution_changes=tuple(change for changes, _ in abandoned_stages for change in changes),
                 stage_closes=tuple(stage_close for _, stage_close in abandoned_stages),
                 session_close=close,
                 score=score,
             )
         )
-        log.info("session.finished", session_id=work.session.id, status=close.status.value)
-
-    async def _end_early(self, work: SessionWork, chain: ResolvedChain, status: RunStatus, reason: str) -> None:
-        """Close what is open and keep the best analysis there is."""
-        records = await self._dependencies.history.told(work.session.id)
-        stages = plan(chain)
-        change = ExecutionChange(execution_id="", at=self._dependencies.clock.now(), error_message=reason)
-        closing = [abandoned(record, change, status) for record in records if not record.stage.status.is_final]
-        await self._finish(work, chain, cut_short(stages, finished_stages(stages, records), status, reason), closing)
+        log.info("session.finished", session_id=claimed.noun.id, status=close.status.value)
 
 
 def _score_request(session_id: str, close: SessionClose) -> SessionScore:
-    """A judgement that is made when somebody has time; the session is finished without it."""
+    """A judgement that is made when a worker has time; the session is finished without it."""
     return SessionScore(
         id=str(uuid4()), session_id=session_id, status=RunStatus.PENDING, requested_by="tarsy", created_at=close.completed_at
     )
@@ -161,7 +163,7 @@ def _previous(planned: PlannedStage, records: Sequence[StageRecord], done: Seque
         formatter = formatter_for(config.type, config.tool_calling)
         limit = context_limit(config.provider)
         if planned.stage_type is StageType.EXEC_SUMMARY:
-            told.append(clip_bytes(best_analysis(done) or "", limit))
+            told.append(clip_bytes(concluded(done) or "", limit))
         elif planned.references is not None:
             told.append(formatter.format_stage_context(earlier[planned.references], limit=limit))
         else:

@@ -1,7 +1,8 @@
 """Work on a finished session: answering a question about it, and judging it. Each is one more stage, with a claim of its own."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
 
 import structlog
 
@@ -9,158 +10,171 @@ from tarsy.agent.context.formatter import format_investigation
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt
-from tarsy.agent.stopping import StopReason
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.chat import ChatUserMessage
-from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.claim import CHAT_ANSWER, SCORING
 from tarsy.domain.history import StageRecord
-from tarsy.domain.score import NO_SCORE, parse_score
+from tarsy.domain.score import NO_SCORE, Judgement, parse_score
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
-from tarsy.domain.work import ChatWork, ScoreWork
+from tarsy.domain.work import ChatWork, Claimed, Lane, RunEnd, ScoreWork, WorkRules
 from tarsy.kit.text import clip
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.plan import PlannedStage
 from tarsy.session.stage_runner import StageJob, StageRunner, abandoned
 
-CHAT = "chat"
-SCORING = "scoring"
-
 log = structlog.get_logger(__name__)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Followup:
-    """What makes the two different."""
-
-    name: str
-    stage_type: StageType
-    agent: ResolvedAgentConfig | None
-    disabled: str
-    # The stage a predecessor began.
-    stage_id: str | None
+FollowUp = TypeVar("FollowUp", ChatWork, ScoreWork)
 
 
-class FollowupExecutor:
-    """Runs chat answers and scorings. The database lets one of each run at a time per session, and no lock outlives its owner."""
+class _FollowUps(ABC, Generic[FollowUp]):
+    """What both have in common. The database lets one of each run at a time per session, and no lock outlives its owner."""
+
+    rules: ClassVar[WorkRules]
+    stage_name: ClassVar[str]
+    stage_type: ClassVar[StageType]
 
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
         self._stages = StageRunner(dependencies)
 
-    async def answer(self, work: ChatWork, scope: RunScope) -> None:
-        chain = ResolvedChain.model_validate(work.session.chain_snapshot)
-        kind = _Followup(
-            name=CHAT,
-            stage_type=StageType.CHAT,
-            agent=chain.chat,
-            disabled=f"chat is not enabled for chain '{chain.chain_id}'",
-            stage_id=work.question.stage_id,
-        )
-        await self._run(work, chain, kind, scope)
+    async def run(self, claimed: Claimed[FollowUp], scope: RunScope) -> RunEnd:
+        chain = ResolvedChain.model_validate(claimed.noun.session.chain_snapshot)
+        agent = self._agent(chain)
+        if agent is None:
+            return await self._close(claimed, RunStatus.FAILED, f"{self.stage_name} is not enabled for chain '{chain.chain_id}'")
+        _, results = await self._stages.run(await self._job(claimed, chain, agent), scope.stopping)
+        return await self._finish(claimed, results[0])
 
-    async def score(self, work: ScoreWork, scope: RunScope) -> None:
-        chain = ResolvedChain.model_validate(work.session.chain_snapshot)
-        kind = _Followup(
-            name=SCORING,
-            stage_type=StageType.SCORING,
-            agent=chain.scoring,
-            disabled=f"scoring is not configured for chain '{chain.chain_id}'",
-            stage_id=work.score.stage_id,
-        )
-        await self._run(work, chain, kind, scope)
-
-    async def _run(self, work: ChatWork | ScoreWork, chain: ResolvedChain, kind: _Followup, scope: RunScope) -> None:
-        if kind.agent is None:
-            await self._close(work, RunStatus.FAILED, kind.disabled)
-            return
-        with self._dependencies.cancellations.registered(work.claim.id, lambda: scope.stop(StopReason.CANCELLED)):
-            async with scope.limited(chain.session_timeout):
-                job = await self._job(work, chain, kind, kind.agent)
-                _, results = await self._stages.run(job, scope.stopping)
-                await self._finish(work, results[0])
-        match scope.stopped:
-            case StopReason.CANCELLED:
-                await self._end_early(work, RunStatus.CANCELLED, "cancelled")
-            case StopReason.TIMED_OUT:
-                await self._end_early(work, RunStatus.TIMED_OUT, f"no answer within {chain.session_timeout:g} s")
-            case StopReason.HANDED_OVER | StopReason.LOST | None:
-                return
-
-    async def _job(self, work: ChatWork | ScoreWork, chain: ResolvedChain, kind: _Followup, agent: ResolvedAgentConfig) -> StageJob:
-        records = await self._dependencies.history.told(work.session.id)
-        stored = next((record for record in records if record.stage.id == kind.stage_id), None)
-        index = stored.stage.stage_index if stored else max((record.stage.stage_index for record in records), default=-1) + 1
-        investigation = format_investigation(records, limit=context_limit(agent.provider))
-        questions = await self._dependencies.history.questions(work.session.id)
-        return StageJob(
-            claim=work.claim,
-            session=work.session,
-            chain=chain,
-            planned=PlannedStage(index=index, name=kind.name, stage_type=kind.stage_type, agents=(agent,)),
-            runbook=work.session.runbook if work.session.runbook is not None else chain.default_runbook,
-            previous=(investigation,),
-            chat=_chat_prompt(work, investigation, questions, records, side_limit(agent.provider)) if isinstance(work, ChatWork) else None,
-            stored=stored,
-        )
-
-    async def _finish(self, work: ChatWork | ScoreWork, result: ExecutionResult) -> None:
-        if isinstance(work, ChatWork) or result.status is not RunStatus.COMPLETED:
-            await self._close(work, result.status, result.error)
-            return
-        score = parse_score(result.final_analysis)
-        if score is None:
-            await self._close(work, RunStatus.FAILED, NO_SCORE)
-            return
-        await self._dependencies.journal.commit(
-            Step(
-                claim=work.claim,
-                work_close=WorkClose(
-                    status=RunStatus.COMPLETED,
-                    completed_at=self._dependencies.clock.now(),
-                    total_score=score.total,
-                    analysis=score.analysis,
-                    missing_tools=score.missing_tools,
-                ),
-            )
-        )
-
-    async def _close(self, work: ChatWork | ScoreWork, status: RunStatus, error: str | None) -> None:
-        close = WorkClose(status=status, completed_at=self._dependencies.clock.now(), error_message=error)
-        await self._dependencies.journal.commit(Step(claim=work.claim, work_close=close))
-        log.info("followup.finished", kind=work.claim.kind.value, session_id=work.session.id, status=status.value)
-
-    async def _end_early(self, work: ChatWork | ScoreWork, status: RunStatus, reason: str) -> None:
+    async def end_early(self, claimed: Claimed[FollowUp], status: RunStatus) -> RunEnd:
+        timeout = ResolvedChain.model_validate(claimed.noun.session.chain_snapshot).session_timeout
+        reason = f"no answer within {timeout:g} s" if status is RunStatus.TIMED_OUT else "cancelled"
         now = self._dependencies.clock.now()
-        own = {StageType.CHAT} if isinstance(work, ChatWork) else {StageType.SCORING}
-        records = await self._dependencies.history.stages(work.session.id)
-        change = ExecutionChange(execution_id="", at=now, error_message=reason)
+        records = await self._dependencies.history.stages(claimed.noun.session.id)
         closing = [
-            abandoned(record, change, status) for record in records if record.stage.stage_type in own and not record.stage.status.is_final
+            abandoned(record, status, reason=reason, at=now)
+            for record in records
+            if record.stage.stage_type is self.stage_type and not record.stage.status.is_final
         ]
         await self._dependencies.journal.commit(
             Step(
-                claim=work.claim,
+                claim=claimed.claim,
                 execution_changes=tuple(change for changes, _ in closing for change in changes),
                 stage_closes=tuple(close for _, close in closing),
                 work_close=WorkClose(status=status, completed_at=now, error_message=reason),
             )
         )
+        return RunEnd.WRITTEN
+
+    @abstractmethod
+    def _agent(self, chain: ResolvedChain) -> ResolvedAgentConfig | None:
+        """Who does it; None when the chain was configured without."""
+
+    @abstractmethod
+    def _stage_id(self, noun: FollowUp) -> str | None:
+        """The stage a predecessor began."""
+
+    @abstractmethod
+    async def _prompt(
+        self, noun: FollowUp, investigation: str, records: Sequence[StageRecord], agent: ResolvedAgentConfig
+    ) -> ChatPrompt | None:
+        """What the agent is asked, where a person asks."""
+
+    @abstractmethod
+    async def _finish(self, claimed: Claimed[FollowUp], result: ExecutionResult) -> RunEnd:
+        """Write what the agent's end amounts to."""
+
+    async def _job(self, claimed: Claimed[FollowUp], chain: ResolvedChain, agent: ResolvedAgentConfig) -> StageJob:
+        session = claimed.noun.session
+        records = await self._dependencies.history.told(session.id)
+        stage_id = self._stage_id(claimed.noun)
+        stored = next((record for record in records if record.stage.id == stage_id), None)
+        index = stored.stage.stage_index if stored else max((record.stage.stage_index for record in records), default=-1) + 1
+        investigation = format_investigation(records, limit=context_limit(agent.provider))
+        return StageJob(
+            claim=claimed.claim,
+            session=session,
+            chain=chain,
+            planned=PlannedStage(index=index, name=self.stage_name, stage_type=self.stage_type, agents=(agent,)),
+            runbook=session.runbook if session.runbook is not None else chain.default_runbook,
+            previous=(investigation,),
+            chat=await self._prompt(claimed.noun, investigation, records, agent),
+            stored=stored,
+        )
+
+    async def _close(self, claimed: Claimed[FollowUp], status: RunStatus, error: str | None, judgement: Judgement | None = None) -> RunEnd:
+        now = self._dependencies.clock.now()
+        close = WorkClose(status=status, completed_at=now, error_message=error, judgement=judgement)
+        await self._dependencies.journal.commit(Step(claim=claimed.claim, work_close=close))
+        log.info("followup.finished", kind=self.rules.kind, session_id=claimed.noun.session.id, status=status.value)
+        return RunEnd.WRITTEN
+
+
+class ChatAnswers(_FollowUps[ChatWork]):
+    """The handler of questions about a finished session."""
+
+    rules = WorkRules(kind=CHAT_ANSWER, lane=Lane.FOLLOW_UPS, begins_apart_from=frozenset({SCORING}))
+    stage_name = "chat"
+    stage_type = StageType.CHAT
+
+    def _agent(self, chain: ResolvedChain) -> ResolvedAgentConfig | None:
+        return chain.chat
+
+    def _stage_id(self, noun: ChatWork) -> str | None:
+        return noun.question.stage_id
+
+    async def _prompt(
+        self, noun: ChatWork, investigation: str, records: Sequence[StageRecord], agent: ResolvedAgentConfig
+    ) -> ChatPrompt | None:
+        questions = await self._dependencies.history.questions(noun.session.id)
+        return _chat_prompt(noun, investigation, questions, records, side_limit(agent.provider))
+
+    async def _finish(self, claimed: Claimed[ChatWork], result: ExecutionResult) -> RunEnd:
+        return await self._close(claimed, result.status, result.error)
+
+
+class Scorings(_FollowUps[ScoreWork]):
+    """The handler of judgements of a finished session."""
+
+    rules = WorkRules(kind=SCORING, lane=Lane.FOLLOW_UPS, begins_apart_from=frozenset({CHAT_ANSWER}))
+    stage_name = "scoring"
+    stage_type = StageType.SCORING
+
+    def _agent(self, chain: ResolvedChain) -> ResolvedAgentConfig | None:
+        return chain.scoring
+
+    def _stage_id(self, noun: ScoreWork) -> str | None:
+        return noun.score.stage_id
+
+    async def _prompt(
+        self, noun: ScoreWork, investigation: str, records: Sequence[StageRecord], agent: ResolvedAgentConfig
+    ) -> ChatPrompt | None:
+        del noun, investigation, records, agent  # the judge reads the investigation, and is asked nothing
+        return None
+
+    async def _finish(self, claimed: Claimed[ScoreWork], result: ExecutionResult) -> RunEnd:
+        if result.status is not RunStatus.COMPLETED:
+            return await self._close(claimed, result.status, result.error)
+        judgement = parse_score(result.final_analysis)
+        if judgement is None:
+            return await self._close(claimed, RunStatus.FAILED, NO_SCORE)
+        return await self._close(claimed, RunStatus.COMPLETED, None, judgement)
 
 
 def _chat_prompt(
-    work: ChatWork, investigation: str, questions: Sequence[ChatUserMessage], records: Sequence[StageRecord], limit: int
+    asked: ChatWork, investigation: str, questions: Sequence[ChatUserMessage], records: Sequence[StageRecord], limit: int
 ) -> ChatPrompt:
     """The question with what was asked and answered before it, as far back as `limit` characters go."""
     answers = {record.stage.id: record.executions[0].conclusion for record in records if record.executions}
     history = tuple(
         ChatExchange(question.content, answers.get(question.stage_id or "", ""))
         for question in questions
-        if question.id != work.question.id and question.status is RunStatus.COMPLETED
+        if question.id != asked.question.id and question.status is RunStatus.COMPLETED
     )
     recent = newest_exchanges(history, limit)
-    return ChatPrompt(question=work.question.content, investigation=investigation, history=recent, left_out=len(history) - len(recent))
+    return ChatPrompt(question=asked.question.content, investigation=investigation, history=recent, left_out=len(history) - len(recent))
 
 
 def newest_exchanges(history: Sequence[ChatExchange], limit: int) -> tuple[ChatExchange, ...]:

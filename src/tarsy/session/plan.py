@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.domain.analysis import StageConclusions, best_analysis
 from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus, session_status_of
 
@@ -90,7 +91,7 @@ def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome]) -> N
     if last.status is not RunStatus.COMPLETED:
         return FinishSession(
             status=session_status_of(last.status),
-            final_analysis=best_analysis(done),
+            final_analysis=concluded(done),
             partial=True,
             error=last.error or f"stage '{last.planned.name}' ended {last.status}",
         )
@@ -102,29 +103,29 @@ def _finish_with_summary(done: Sequence[StageOutcome], summary: StageOutcome) ->
     succeeded = summary.status is RunStatus.COMPLETED
     return FinishSession(
         status=SessionStatus.COMPLETED,
-        final_analysis=best_analysis(done),
+        final_analysis=concluded(done),
         executive_summary=summary.analyses[0][1] if succeeded and summary.analyses else None,
         executive_summary_error=None if succeeded else summary.error or f"ended {summary.status}",
     )
 
 
-def cut_short(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], status: RunStatus, reason: str) -> FinishSession:
-    """How a session ends that was stopped after `done`: with the best there is. If only its summary was left, its time was enough."""
+def cut_short(
+    stages: Sequence[PlannedStage], done: Sequence[StageOutcome], status: RunStatus, reason: str, analysis: str | None
+) -> FinishSession:
+    """How a session ends that was stopped after `done`: with the best `analysis` there is, also of the stage that had not ended.
+
+    If only its summary was left, its time was enough.
+    """
     match next_step(stages, done):
         case FinishSession() as finish if status is RunStatus.TIMED_OUT:
             return finish
         case RunStage(planned) if status is RunStatus.TIMED_OUT and planned.stage_type is StageType.EXEC_SUMMARY:
-            return FinishSession(status=SessionStatus.COMPLETED, final_analysis=best_analysis(done), executive_summary_error=reason)
+            return FinishSession(status=SessionStatus.COMPLETED, final_analysis=analysis, executive_summary_error=reason)
         case _:
             pass
-    return FinishSession(status=session_status_of(status), final_analysis=best_analysis(done), partial=True, error=reason)
+    return FinishSession(status=session_status_of(status), final_analysis=analysis, partial=True, error=reason)
 
 
-def best_analysis(done: Sequence[StageOutcome]) -> str | None:
-    """The newest conclusion there is; of several agents that nobody synthesised, all."""
-    for outcome in reversed(done):
-        if outcome.planned.stage_type in {StageType.INVESTIGATION, StageType.SYNTHESIS} and outcome.analyses:
-            if len(outcome.analyses) == 1:
-                return outcome.analyses[0][1]
-            return "\n\n".join(f"## {agent}\n\n{analysis}" for agent, analysis in outcome.analyses)
-    return None
+def concluded(done: Sequence[StageOutcome]) -> str | None:
+    """The best analysis of the stages that have ended."""
+    return best_analysis([StageConclusions(outcome.planned.stage_type, outcome.analyses) for outcome in done])

@@ -1,7 +1,8 @@
 """One stage: a task per agent, isolated from each other, begun or continued where they were."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import datetime
 from uuid import uuid4
 
 import anyio
@@ -243,11 +244,11 @@ def _errors(planned: PlannedStage, results: Sequence[ExecutionResult]) -> str:
 AbandonedStage = tuple[tuple[ExecutionChange, ...], StageClose]
 
 
-def abandoned(record: StageRecord, change: ExecutionChange, status: RunStatus) -> AbandonedStage:
+def abandoned(record: StageRecord, status: RunStatus, *, reason: str, at: datetime) -> AbandonedStage:
     """What closes a stage that will not be continued: its open executions and itself."""
     changes = tuple(
-        replace(change, execution_id=execution.execution.id, status=status)
-        for execution in record.executions
-        if not execution.execution.status.is_final
+        ExecutionChange(execution_id=one.execution.id, at=at, status=status, error_message=reason)
+        for one in record.executions
+        if not one.execution.status.is_final
     )
-    return changes, StageClose(stage_id=record.stage.id, status=status, completed_at=change.at, error_message=change.error_message)
+    return changes, StageClose(stage_id=record.stage.id, status=status, completed_at=at, error_message=reason)

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from typing import Any
 from uuid import uuid4
 
 import anyio
@@ -11,17 +12,17 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from support.claims import take
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.journal import PostgresJournal
-from tarsy.db.queue import WorkQueue
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.tables import llm_interactions, mcp_interactions, messages
 from tarsy.db.timeline import TimelineRepository
 from tarsy.demo.chat import FURTHER_QUESTIONS
 from tarsy.demo.samples import Sample, list_samples, recording_loader
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, WorkKind
 from tarsy.domain.live import StoredLiveEvent, StreamDelta
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import SessionStatus, TimelineStatus
@@ -29,9 +30,11 @@ from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
-from tarsy.queue.executor import WorkExecutor
+from tarsy.queue.handler import Handler
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import Dependencies, RunScope
+from tarsy.session.executor import SessionExecutor
+from tarsy.session.followup import ChatAnswers
 from tarsy.session.runbook import RunbookSource
 from tarsy.tools.masking import Masker
 from tarsy.tools.servers import McpToolServers
@@ -69,11 +72,12 @@ async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
         await llm.aclose()
 
 
-async def do(engine: AsyncEngine, dependencies: Dependencies, kind: ClaimKind) -> None:
-    claimed = await WorkQueue(engine, pod_id="test").claim(kind, cap=1)
+async def do(engine: AsyncEngine, dependencies: Dependencies, kind: WorkKind) -> None:
+    claimed = await take(engine, kind)
     assert claimed
+    handler: Handler[Any] = SessionExecutor(dependencies) if kind == INVESTIGATION else ChatAnswers(dependencies)
     with anyio.fail_after(90):
-        await WorkExecutor(dependencies).execute(claimed[0], RunScope())
+        await handler.run(claimed, RunScope())
 
 
 async def play(engine: AsyncEngine, sample: Sample) -> str:
@@ -91,10 +95,10 @@ async def play(engine: AsyncEngine, sample: Sample) -> str:
     )
     await SessionRepository(engine).insert(session)
     async with dependencies_on(engine) as dependencies:
-        await do(engine, dependencies, ClaimKind.SESSION)
+        await do(engine, dependencies, INVESTIGATION)
         for question in (*sample.questions, "And what did you have for lunch?"):
             await ChatRepository(engine).ask(session_id, question, author="test")
-            await do(engine, dependencies, ClaimKind.CHAT)
+            await do(engine, dependencies, CHAT_ANSWER)
     return session_id
 
 

@@ -15,11 +15,11 @@ from support.agent_scenario import (
     says,
     stage,
 )
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import INVESTIGATION, SCORING
 from tarsy.domain.status import RunStatus
 
 TRACK = "0.look/1.Investigator"
-INVESTIGATION = (says(TRACK, 0, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk."))
+INVESTIGATED = (says(TRACK, 0, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk."))
 
 
 async def test_a_chat_answers_with_tools_and_remembers_what_was_said(database_url: str) -> None:
@@ -27,7 +27,7 @@ async def test_a_chat_answers_with_tools_and_remembers_what_was_said(database_ur
     scenario = Scenario(
         chain(stage(agent())),
         [
-            *INVESTIGATION,
+            *INVESTIGATED,
             says(first, 0, calls("q", "k8s.logs", pod="web-1")),
             says(first, 1, "Because of old logs."),
             says(second, 0, "As I said: old logs."),
@@ -48,12 +48,12 @@ async def test_a_chat_answers_with_tools_and_remembers_what_was_said(database_ur
 async def test_a_finished_session_is_judged(database_url: str) -> None:
     scenario = Scenario(
         chain(stage(agent())),
-        [*INVESTIGATION, says("2.scoring/1.ScoringAgent", 0, "## Analysis\nThorough.\n\n## Missing tools\nDisk usage.\n\nSCORE: 83")],
+        [*INVESTIGATED, says("2.scoring/1.ScoringAgent", 0, "## Analysis\nThorough.\n\n## Missing tools\nDisk usage.\n\nSCORE: 83")],
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(ClaimKind.SESSION)
-        await running.pool.work_off(ClaimKind.SCORE)
+        await running.pool.work_off(INVESTIGATION)
+        await running.pool.work_off(SCORING)
         score = await running.services.scores.latest(SESSION_ID)
         agrees_with_golden(await read_back(running), "scoring")
     assert score is not None
@@ -61,11 +61,11 @@ async def test_a_finished_session_is_judged(database_url: str) -> None:
 
 
 async def test_a_judge_without_a_score_fails_and_leaves_the_session_alone(database_url: str) -> None:
-    scenario = Scenario(chain(stage(agent())), [*INVESTIGATION, says("2.scoring/1.ScoringAgent", 0, "Very good!")])
+    scenario = Scenario(chain(stage(agent())), [*INVESTIGATED, says("2.scoring/1.ScoringAgent", 0, "Very good!")])
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(ClaimKind.SESSION)
-        await running.pool.work_off(ClaimKind.SCORE)
+        await running.pool.work_off(INVESTIGATION)
+        await running.pool.work_off(SCORING)
         score = await running.services.scores.latest(SESSION_ID)
         run = await running.services.interactions.run(SESSION_ID)
         recording = await read_back(running)
@@ -83,7 +83,7 @@ async def test_an_answer_that_fails_leaves_the_chat_open_for_the_next_question(d
     first, second = "2.chat/1.ChatAgent", "3.chat/1.ChatAgent"
     scenario = Scenario(
         chain(stage(agent())),
-        [*INVESTIGATION, says(first, 0, fails("credentials", "401")), says(second, 0, "Old logs.")],
+        [*INVESTIGATED, says(first, 0, fails("credentials", "401")), says(second, 0, "Old logs.")],
         questions=("Why?", "Why?"),
     )
     recording = await scenario.play(database_url)

@@ -12,7 +12,7 @@ from support.agent_scenario import SUMMARY, Scenario, agent, answers, calls, cha
 from tarsy.agent.ports import ToolExecutor, ToolServers
 from tarsy.db.recordings import RecordingSource
 from tarsy.domain.agent import ToolCalling
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedToolDefinition, Recording
 from tarsy.domain.replay import Difference, differences
@@ -68,7 +68,7 @@ async def _replayed(database_url: str, recording: Recording) -> list[Difference]
     async with _playing(database_url, recording, RecordedToolServers(recording)) as running:
         await running.services.sessions.insert(session)
         assert running.pool is not None
-        await running.pool.work_off(ClaimKind.SESSION)
+        await running.pool.work_off(INVESTIGATION)
         found = await RecordingSource(running.engine).read(session.id)
     assert found is not None
     assert found.outcome is not None
@@ -87,7 +87,7 @@ async def _interrupted(database_url: str, scenario: Scenario) -> Recording:
         running.pool.stop_now()
     async with _playing(database_url, scenario.recording, RecordedToolServers(scenario.recording)) as running:
         assert running.pool is not None
-        await running.pool.work_off(ClaimKind.SESSION)
+        await running.pool.work_off(INVESTIGATION)
         return await read_back(running)
 
 

@@ -18,7 +18,7 @@ from support.agent_scenario import (
     told,
 )
 from tarsy.domain.agent import ToolCalling
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import INVESTIGATION
 
 TRACK = "0.look/1.Investigator"
 END = f"1.{SUMMARY}"
@@ -129,7 +129,7 @@ async def test_a_model_with_a_far_smaller_window_than_anybody_knew_still_conclud
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(ClaimKind.SESSION)
+        await running.pool.work_off(INVESTIGATION)
         sent = [call.message_count for call in (await running.services.interactions.trace(SESSION_ID)).llm]
         recording = await read_back(running)
     assert recording.outcome is not None
@@ -226,7 +226,7 @@ async def test_three_hundred_iterations_and_two_thousand_calls_stay_within_the_w
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(ClaimKind.SESSION)
+        await running.pool.work_off(INVESTIGATION)
         sent = [call.message_count for call in (await running.services.interactions.trace(SESSION_ID)).llm]
         recording = await read_back(running)
     assert recording.outcome is not None

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
 from support.stuck_tools import FOR_EVER, StuckTools
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import Recording
 from tarsy.domain.status import RunStatus, SessionStatus
@@ -94,6 +94,7 @@ class UnheardTools(StuckTools):
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
         del on_output
         async with self.engine.begin() as connection:
+            await connection.execute(sa.text("UPDATE work SET cancel_requested = true"))
             await connection.execute(sa.text("UPDATE alert_sessions SET status = 'cancelling'"))
         return ToolResult(call=call, content="web-1 Evicted", started_at=datetime.now(UTC))
 
@@ -108,7 +109,7 @@ async def test_a_session_cancelled_in_its_last_moment_keeps_its_analysis_and_is_
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         tools.engine = running.engine
-        await running.pool.work_off(ClaimKind.SESSION)
+        await running.pool.work_off(INVESTIGATION)
         session = await running.services.sessions.get(SESSION_ID)
         score = await running.services.scores.latest(SESSION_ID)
     assert (session.status, session.final_analysis) == (SessionStatus.CANCELLED, "It is the disk.")

@@ -6,7 +6,7 @@ import pytest
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
 from support.stuck_tools import FOR_EVER, StuckTools
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import RecordedCall
 from tarsy.domain.status import RunStatus, SessionStatus
 
@@ -64,7 +64,7 @@ async def test_a_session_out_of_time_ends_with_everything_in_it(
     scenario = Scenario(chain(stage(agent()), session_timeout=2 * LIMIT), [turn], servers=StuckTools(), replay_speed=1.0)
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(ClaimKind.SESSION)
+        await running.pool.work_off(INVESTIGATION)
         session = await running.services.sessions.get(SESSION_ID)
         run = await running.services.interactions.run(SESSION_ID)
         recording = await read_back(running)
@@ -84,7 +84,7 @@ async def test_a_session_whose_time_runs_out_in_its_summary_is_complete_without_
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(ClaimKind.SESSION)
+        await running.pool.work_off(INVESTIGATION)
         session = await running.services.sessions.get(SESSION_ID)
         run = await running.services.interactions.run(SESSION_ID)
         score = await running.services.scores.latest(SESSION_ID)

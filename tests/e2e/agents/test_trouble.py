@@ -22,7 +22,7 @@ from support.agent_scenario import (
 )
 from tarsy.db.journal import PostgresJournal
 from tarsy.domain.agent import ToolCalling
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import RecordedTool
 
 TRACK = "0.look/1.Investigator"
@@ -55,7 +55,7 @@ async def test_timeouts_of_tools_count_like_those_of_the_model(database_url: str
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(ClaimKind.SESSION)
+        await running.pool.work_off(INVESTIGATION)
         (execution,) = (await running.services.interactions.run(SESSION_ID)).executions
         stored = await PostgresJournal(running.engine, lambda _: None).load(execution.id)
         recording = await read_back(running)
@@ -169,7 +169,7 @@ async def test_a_model_that_is_turned_away_is_replaced_for_good(database_url: st
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(ClaimKind.SESSION)
+        await running.pool.work_off(INVESTIGATION)
         asked = [call.provider for call in (await running.services.interactions.trace(SESSION_ID)).llm]
         (execution,) = [one for one in (await running.services.interactions.run(SESSION_ID)).executions if one.agent_name == "Investigator"]
         recording = await read_back(running)
@@ -199,7 +199,7 @@ async def test_a_failing_executive_summary_does_not_fail_the_session(database_ur
     scenario = Scenario(chain(stage(agent())), [says(TRACK, 0, "It is the disk."), says(END, 0, fails("rate_limited", "429"))])
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(ClaimKind.SESSION)
+        await running.pool.work_off(INVESTIGATION)
         session = await running.services.sessions.get(SESSION_ID)
         recording = await read_back(running)
     agrees_with_golden(recording, "summary_failed")

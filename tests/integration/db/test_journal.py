@@ -10,14 +10,14 @@ import orjson
 import pytest
 import sqlalchemy as sa
 
+from support.claims import claimed
 from support.connection_cutter import cutting
 from support.queue_ground import Ground
 from support.queue_scenario import scenario, short
 from support.timeline_entries import streaming, warning
 from tarsy.db.connection import create_engine
 from tarsy.db.journal import PostgresJournal
-from tarsy.db.queue import WorkQueue
-from tarsy.domain.claim import Claim, ClaimKind
+from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
@@ -34,10 +34,10 @@ STREAMED = str(uuid4())
 async def claim(ground: Ground) -> Claim:
     await ground.submit(scenario(short(0.0), ground.directory))
     engine = create_engine(ground.url)
-    claimed = await WorkQueue(engine, pod_id="test").claim(ClaimKind.SESSION, cap=1)
-    await engine.dispose()
-    assert claimed
-    return claimed[0].claim
+    try:
+        return await claimed(engine)
+    finally:
+        await engine.dispose()
 
 
 @pytest.fixture

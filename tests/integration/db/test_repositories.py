@@ -10,16 +10,18 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from support.api_rows import claim_state
 from tarsy.db.connection import create_engine
 from tarsy.db.errors import BadCursorError, NotFoundError
 from tarsy.db.outbox import Outbox
 from tarsy.db.session_list import SessionFilter, SessionSummary
-from tarsy.db.sessions import CancelAnswer, SessionRepository
+from tarsy.db.sessions import SessionRepository
 from tarsy.db.tables import agent_executions as executions
-from tarsy.db.tables import alert_sessions, llm_interactions, stages
+from tarsy.db.tables import alert_sessions, llm_interactions, stages, work
+from tarsy.db.work.parking import CancelAnswer
 from tarsy.domain.live import SESSIONS_CHANNEL, session_channel
 from tarsy.domain.session import NewSession
-from tarsy.domain.status import SessionStatus, sources_of
+from tarsy.domain.status import SESSION_MOVES, SessionStatus, sources_of
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SNAPSHOT = {"stages": [{"name": "a", "synthesis": None}, {"name": "b", "synthesis": {"agent_name": "S"}}]}
@@ -53,14 +55,10 @@ def new(minute: int = 0, **more: Any) -> NewSession:
 
 
 async def put(engine: AsyncEngine, session_id: str, status: SessionStatus) -> None:
-    running = status in {SessionStatus.IN_PROGRESS, SessionStatus.CANCELLING}
-    values = {
-        "status": status.value,
-        "claim_token": str(uuid4()) if running else None,
-        "completed_at": AT if status.is_final else None,
-    }
+    values = {"status": status.value, "completed_at": AT if status.is_final else None}
     async with engine.begin() as connection:
         await connection.execute(sa.update(alert_sessions).where(alert_sessions.c.id == session_id).values(values))
+        await connection.execute(sa.update(work).where(work.c.subject_id == session_id).values(claim_state(status)))
 
 
 def ids(page: Sequence[SessionSummary]) -> list[str]:
@@ -152,7 +150,7 @@ async def test_a_row_shows_how_far_a_session_is_and_what_it_cost(sessions: Sessi
     await put(engine, running.id, SessionStatus.IN_PROGRESS)
     await _add_stage_with_call(engine, running.id)
     shown = {session.id: session for session in (await sessions.list()).sessions}
-    assert (shown[waiting.id].queue_position, shown[running.id].queue_position) == (1, None)
+    assert (shown[waiting.id].standing.queue_position, shown[running.id].standing.queue_position) == (1, None)
     assert (shown[running.id].current_stage_name, shown[running.id].current_stage_index) == ("b", 1)
     # Two stages, one synthesis, the executive summary.
     assert shown[running.id].stage_count == 4
@@ -186,9 +184,9 @@ async def test_places_in_the_queue_move_up(sessions: SessionRepository, engine: 
     first, second = new(0), new(1)
     for session in (second, first):
         await sessions.insert(session)
-    assert [await sessions.queue_position(session.id) for session in (first, second)] == [1, 2]
+    assert [(await sessions.standing(session.id)).queue_position for session in (first, second)] == [1, 2]
     await put(engine, first.id, SessionStatus.IN_PROGRESS)
-    assert [await sessions.queue_position(session.id) for session in (first, second)] == [None, 1]
+    assert [(await sessions.standing(session.id)).queue_position for session in (first, second)] == [None, 1]
     state = await sessions.queue_state()
     assert (state.pending, state.running, state.oldest_pending_at) == (1, 1, second.created_at)
 
@@ -211,11 +209,12 @@ async def test_cancelling_moves_only_where_the_table_leads(sessions: SessionRepo
     await put(engine, session.id, status)
     answer = await sessions.request_cancel(session.id, actor="bob")
     after = (await sessions.get(session.id)).status
-    assert after is status or status in sources_of(after)
+    assert after is status or status in sources_of(after, SESSION_MOVES)
     expected = {
         SessionStatus.PENDING: CancelAnswer.CANCELLED,
         SessionStatus.IN_PROGRESS: CancelAnswer.CANCELLING,
         SessionStatus.CANCELLING: CancelAnswer.CANCELLING,
+        SessionStatus.WAITING: CancelAnswer.CANCELLED,
     }
     assert answer is expected.get(status, CancelAnswer.ALREADY_ENDED)
 

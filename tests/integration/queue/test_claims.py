@@ -11,17 +11,17 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from support.claims import take
 from support.followups import open_followup
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
-from tarsy.db import queue
 from tarsy.db.errors import QueueFullError
 from tarsy.db.journal import PostgresJournal
-from tarsy.db.queue import WorkQueue
 from tarsy.db.retry import retrying
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
-from tarsy.domain.claim import Claim, ClaimKind
+from tarsy.db.work.queue import CLAIM_LOCK, WorkQueue
+from tarsy.domain.claim import CHAT_ANSWER, SCORING, Claim, WorkKind
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
@@ -35,8 +35,8 @@ async def submitted(ground: Ground, made: Scenario, count: int) -> list[str]:
 
 
 async def claim(engine: AsyncEngine, cap: int = 100) -> Claim | None:
-    claimed = await WorkQueue(engine, pod_id="test").claim(ClaimKind.SESSION, cap=cap)
-    return claimed[0].claim if claimed else None
+    taken = await take(engine, cap=cap)
+    return taken.claim if taken else None
 
 
 async def test_twenty_claimers_at_once_fill_the_cap_exactly_and_with_the_oldest(
@@ -51,14 +51,14 @@ async def test_twenty_claimers_at_once_fill_the_cap_exactly_and_with_the_oldest(
     async with anyio.create_task_group() as tasks:
         for _ in range(20):
             tasks.start_soon(claimer)
-    assert sorted(claim.id for claim in claims if claim) == sorted(ids[:7])
+    assert sorted(claim.subject_id for claim in claims if claim) == sorted(ids[:7])
     assert len({claim.token for claim in claims if claim}) == 7
 
 
 async def test_sessions_are_claimed_in_the_order_in_which_they_arrived(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     ids = await submitted(ground, made, 5)
     claims = [await claim(engine) for _ in range(6)]
-    assert [claim.id if claim else None for claim in claims] == [*ids, None]
+    assert [claim.subject_id if claim else None for claim in claims] == [*ids, None]
 
 
 async def test_a_full_queue_takes_exactly_as_many_as_fit_from_a_crowd(engine: AsyncEngine, made: Scenario) -> None:
@@ -83,8 +83,8 @@ async def test_a_full_queue_takes_exactly_as_many_as_fit_from_a_crowd(engine: As
 async def test_a_heartbeat_hears_of_cancellation_and_of_loss(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     await submitted(ground, made, 3)
     alive, unwanted, lost = [claimed for claimed in [await claim(engine) for _ in range(3)] if claimed]
-    await SessionRepository(engine).request_cancel(unwanted.id, actor="somebody")
-    await ground.fetch("UPDATE alert_sessions SET claim_token = gen_random_uuid() WHERE id = $1", lost.id)
+    await SessionRepository(engine).request_cancel(unwanted.subject_id, actor="somebody")
+    await ground.fetch("UPDATE work SET claim_token = gen_random_uuid() WHERE id = $1", lost.id)
     pulses = await WorkQueue(engine, pod_id="test").beat([alive, unwanted, lost])
     assert pulses == {alive.id: Pulse.ALIVE, unwanted.id: Pulse.CANCEL, lost.id: Pulse.LOST}
 
@@ -93,17 +93,16 @@ async def test_a_question_and_a_judgement_of_one_session_begin_one_after_the_oth
     engine: AsyncEngine, ground: Ground, made: Scenario
 ) -> None:
     """Each takes the next number for its stage: at the same time, both would take the same."""
-    session_id = await open_followup(engine, ground, made, ClaimKind.CHAT)
+    session_id = await open_followup(engine, ground, made, CHAT_ANSWER)
     await ScoreRepository(engine).request(session_id, requested_by="somebody")
-    work_queue = WorkQueue(engine, pod_id="test")
     claims: list[Claim] = []
 
-    async def claimer(kind: ClaimKind) -> None:
-        if claimed := await work_queue.claim(kind, cap=1):
-            claims.append(claimed[0].claim)
+    async def claimer(kind: WorkKind) -> None:
+        if taken := await take(engine, kind):
+            claims.append(taken.claim)
 
     async with anyio.create_task_group() as tasks:
-        for kind in (ClaimKind.CHAT, ClaimKind.SCORE) * 3:
+        for kind in (CHAT_ANSWER, SCORING) * 3:
             tasks.start_soon(claimer, kind)
     (first,) = claims
     stage = Stage(
@@ -111,14 +110,14 @@ async def test_a_question_and_a_judgement_of_one_session_begin_one_after_the_oth
         session_id=session_id,
         stage_name="first",
         stage_index=0,
-        stage_type=StageType(first.kind.value if first.kind is ClaimKind.CHAT else "scoring"),
+        stage_type=StageType.CHAT if first.kind == CHAT_ANSWER else StageType.SCORING,
         expected_agent_count=1,
         status=RunStatus.ACTIVE,
     )
     await PostgresJournal(engine, lambda _events: None).commit(Step(claim=first, stages=(stage,)))
-    for kind in (ClaimKind.CHAT, ClaimKind.SCORE):
+    for kind in (CHAT_ANSWER, SCORING):
         await claimer(kind)
-    assert {claim.kind for claim in claims} == {ClaimKind.CHAT, ClaimKind.SCORE}
+    assert {claim.kind for claim in claims} == {CHAT_ANSWER, SCORING}
 
 
 @pytest.mark.parametrize("in_a_statement", [False, True], ids=["between statements", "in the middle of one"])
@@ -127,7 +126,7 @@ async def test_a_process_that_is_paused_while_it_claims_keeps_the_others_waiting
 ) -> None:
     await ground.submit(made)
     async with engine.connect() as paused:
-        await paused.execute(queue.CLAIM_LOCK)
+        await paused.execute(CLAIM_LOCK)
         if in_a_statement:
             driver: Any = (await paused.get_raw_connection()).driver_connection
             await driver.prepare("SELECT 1")
@@ -137,14 +136,13 @@ async def test_a_process_that_is_paused_while_it_claims_keeps_the_others_waiting
             await paused.execute(sa.text("SELECT 1"))
 
 
-@pytest.mark.parametrize("kind", [ClaimKind.CHAT, ClaimKind.SCORE])
-async def test_followups_are_claimed_once_each(engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind) -> None:
+@pytest.mark.parametrize("kind", [CHAT_ANSWER, SCORING])
+async def test_followups_are_claimed_once_each(engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind) -> None:
     await open_followup(engine, ground, made, kind)
-    work_queue = WorkQueue(engine, pod_id="test")
     claims: list[object] = []
 
     async def claimer() -> None:
-        claims.append(await work_queue.claim(kind, cap=1))
+        claims.append(await take(engine, kind))
 
     async with anyio.create_task_group() as tasks:
         for _ in range(10):

@@ -1,8 +1,9 @@
 """Work whose worker fell silent: taken back once, continued three times at most, closed to whoever held it before."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import anyio
@@ -11,48 +12,47 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from support.claims import KINDS, MAX_RECOVERIES, claimed, let_go, take, take_back
 from support.followups import open_followup
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario
 from support.timeline_entries import streaming
 from tarsy.db import connection
 from tarsy.db.chats import ChatRepository
+from tarsy.db.history import SessionHistory
 from tarsy.db.journal import PostgresJournal
-from tarsy.db.queue import WorkQueue
-from tarsy.db.recovery import POISONED, Recovery
 from tarsy.db.retry import is_transient
-from tarsy.db.sessions import CancelAnswer, SessionRepository
-from tarsy.domain.claim import Claim, ClaimKind, ClaimLostError
+from tarsy.db.sessions import SessionRepository
+from tarsy.db.work.parking import CancelAnswer
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, ClaimLostError, WorkKind
+from tarsy.domain.execution import AgentExecution
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEventType
-from tarsy.domain.work import MAX_RECOVERIES, Recovered
+from tarsy.domain.work import Claimed, Continues, Ends, Recovered, poisoned
+from tarsy.kit.clock import SystemClock
+from tarsy.session.cancellation import Cancellations
+from tarsy.session.dependencies import Dependencies
+from tarsy.session.executor import SessionExecutor
 
-TABLES = {ClaimKind.SESSION: "alert_sessions", ClaimKind.CHAT: "chat_user_messages", ClaimKind.SCORE: "session_scores"}
-STAGE_TYPES = {ClaimKind.SESSION: StageType.INVESTIGATION, ClaimKind.CHAT: StageType.CHAT, ClaimKind.SCORE: StageType.SCORING}
+TABLES = {INVESTIGATION: "alert_sessions", CHAT_ANSWER: "chat_user_messages", SCORING: "session_scores"}
+STAGE_TYPES = {INVESTIGATION: StageType.INVESTIGATION, CHAT_ANSWER: StageType.CHAT, SCORING: StageType.SCORING}
 
 
 def nobody(_events: object) -> None: ...
 
 
-async def waiting(engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind) -> None:
-    if kind is ClaimKind.SESSION:
+async def waiting(engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind) -> None:
+    if kind == INVESTIGATION:
         await ground.submit(made)
     else:
         await open_followup(engine, ground, made, kind)
 
 
-async def claim(engine: AsyncEngine, kind: ClaimKind) -> Claim:
-    claimed = await WorkQueue(engine, pod_id="test").claim(kind, cap=10)
-    assert claimed
-    return claimed[0].claim
-
-
-async def begin(engine: AsyncEngine, claim: Claim) -> None:
-    """What a worker writes before it dies: a stage, and an event that streams."""
-    stage = Stage(
+def begun_stage(claim: Claim) -> Stage:
+    return Stage(
         id=str(uuid4()),
         session_id=claim.session_id,
         stage_name="begun",
@@ -62,26 +62,35 @@ async def begin(engine: AsyncEngine, claim: Claim) -> None:
         status=RunStatus.ACTIVE,
         started_at=datetime.now(UTC),
     )
+
+
+async def begin(engine: AsyncEngine, claim: Claim) -> None:
+    """What a worker writes before it dies: a stage, and an event that streams."""
+    stage = begun_stage(claim)
     journal = PostgresJournal(engine, nobody)
     await journal.commit(Step(claim=claim, stages=(stage,)))
     await journal.commit(Step(claim=claim, opened=(streaming(claim, stage.id),)))
 
 
 async def row(ground: Ground, claim: Claim) -> dict[str, Any]:
-    return (await ground.fetch(f"SELECT * FROM {TABLES[claim.kind]} WHERE id = $1", claim.id))[0]  # noqa: S608 - fixed names
+    """The noun that was claimed, with what its work says."""
+    query = (
+        f"SELECT n.*, w.recoveries, w.claim_token, w.state FROM {TABLES[claim.kind]} n JOIN work w ON w.subject_id = n.id WHERE w.id = $1"  # noqa: S608 - fixed names
+    )
+    return (await ground.fetch(query, claim.id))[0]
 
 
 async def recover(engine: AsyncEngine, ground: Ground) -> list[StoredLiveEvent]:
     await ground.let_an_hour_pass()
-    return (await Recovery(engine).run(silent_seconds=60))[1]
+    return (await take_back(engine))[1]
 
 
-@pytest.mark.parametrize("kind", ClaimKind)
+@pytest.mark.parametrize("kind", KINDS)
 async def test_orphaned_work_is_taken_back_and_its_former_owner_is_refused(
-    engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind
+    engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind
 ) -> None:
     await waiting(engine, ground, made, kind)
-    lost = await claim(engine, kind)
+    lost = await claimed(engine, kind)
     await begin(engine, lost)
     events = await recover(engine, ground)
     assert events[0].payload["type"] == "timeline_event.completed"
@@ -93,7 +102,7 @@ async def test_orphaned_work_is_taken_back_and_its_former_owner_is_refused(
     with pytest.raises(ClaimLostError):
         await PostgresJournal(engine, nobody).commit(late)
     assert await ground.fetch("SELECT count(*) FROM events") == before
-    again = await claim(engine, kind)
+    again = await claimed(engine, kind)
     assert again.id == lost.id
     assert again.token != lost.token
     with pytest.raises(ClaimLostError):
@@ -101,14 +110,14 @@ async def test_orphaned_work_is_taken_back_and_its_former_owner_is_refused(
 
 
 async def test_of_several_processes_that_recover_exactly_one_wins(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
-    await waiting(engine, ground, made, ClaimKind.SESSION)
-    orphan = await claim(engine, ClaimKind.SESSION)
+    await waiting(engine, ground, made, INVESTIGATION)
+    orphan = await claimed(engine, INVESTIGATION)
     await ground.let_an_hour_pass()
     won: list[str] = []
 
     async def one() -> None:
-        recovered, _ = await Recovery(engine).run(silent_seconds=60)
-        won.extend(taken.claim_id for taken in recovered)
+        recovered, _ = await take_back(engine)
+        won.extend(taken.claim.id for taken in recovered)
 
     async with anyio.create_task_group() as tasks:
         for _ in range(6):
@@ -117,125 +126,230 @@ async def test_of_several_processes_that_recover_exactly_one_wins(engine: AsyncE
     assert (await row(ground, orphan))["recoveries"] == 1
 
 
-@pytest.mark.parametrize("kind", ClaimKind)
-async def test_work_that_was_recovered_three_times_fails_with_a_reason(
-    engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind
+@pytest.mark.parametrize("kind", KINDS)
+async def test_work_whose_workers_die_in_the_same_step_again_and_again_fails_with_a_reason(
+    engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind
 ) -> None:
     await waiting(engine, ground, made, kind)
-    for _ in range(MAX_RECOVERIES):
-        orphan = await claim(engine, kind)
-        await recover(engine, ground)
-    orphan = await claim(engine, kind)
+    orphan = await claimed(engine, kind)
     await begin(engine, orphan)
     events = await recover(engine, ground)
+    for _ in range(MAX_RECOVERIES + 1):
+        await claimed(engine, kind)
+        events = await recover(engine, ground)
     ended = await row(ground, orphan)
-    assert (ended["status"], ended["error_message"]) == ("failed", POISONED)
+    reason = poisoned(MAX_RECOVERIES)
+    assert (ended["status"], ended["error_message"]) == ("failed", reason)
     assert ended["completed_at"]
-    assert await ground.fetch("SELECT status, error_message FROM stages") == [{"status": "failed", "error_message": POISONED}]
-    last = "session.completed" if kind is ClaimKind.SESSION else "chat.message"
+    assert await ground.fetch("SELECT status, error_message FROM stages") == [{"status": "failed", "error_message": reason}]
+    last = "session.completed" if kind == INVESTIGATION else "chat.message"
     assert last in {event.payload["type"] for event in events}
 
 
-@pytest.mark.parametrize("kind", [ClaimKind.SESSION, ClaimKind.CHAT])
+@pytest.mark.parametrize("kind", [INVESTIGATION, CHAT_ANSWER])
 async def test_what_was_being_cancelled_when_its_worker_died_ends_cancelled(
-    engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind
+    engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind
 ) -> None:
     await waiting(engine, ground, made, kind)
-    orphan = await claim(engine, kind)
+    orphan = await claimed(engine, kind)
     await begin(engine, orphan)
-    if kind is ClaimKind.SESSION:
-        await SessionRepository(engine).request_cancel(orphan.id, actor="somebody")
+    if kind == INVESTIGATION:
+        await SessionRepository(engine).request_cancel(orphan.subject_id, actor="somebody")
     else:
-        await ground.fetch("UPDATE chat_user_messages SET cancel_requested = true")
+        await ChatRepository(engine).request_cancel(orphan.session_id, orphan.subject_id, actor="somebody")
     await recover(engine, ground)
     assert (await row(ground, orphan))["status"] == "cancelled"
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "cancelled"}]
     assert await ground.fetch("SELECT status FROM timeline_events") == [{"status": "interrupted"}]
 
 
-@pytest.mark.parametrize("kind", ClaimKind)
+@pytest.mark.parametrize("kind", KINDS)
 async def test_work_that_is_handed_back_waits_again_and_nothing_of_it_streams(
-    engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind
+    engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind
 ) -> None:
     await waiting(engine, ground, made, kind)
-    given = await claim(engine, kind)
+    given = await claimed(engine, kind)
     await begin(engine, given)
-    await WorkQueue(engine, pod_id="test").hand_back(given)
+    await let_go(engine, given, Continues())
     back = await row(ground, given)
     assert (back["status"], back["claim_token"], back["recoveries"]) == ("pending", None, 0)
     assert await ground.fetch("SELECT status FROM timeline_events") == [{"status": "interrupted"}]
-    assert (await claim(engine, kind)).id == given.id
+    assert (await claimed(engine, kind)).id == given.id
 
 
-@pytest.mark.parametrize("kind", [ClaimKind.CHAT, ClaimKind.SCORE])
-async def test_what_is_being_cancelled_is_not_handed_back(engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind) -> None:
-    await waiting(engine, ground, made, kind)
-    unwanted = await claim(engine, kind)
-    await ground.fetch(f"UPDATE {TABLES[kind]} SET cancel_requested = true")  # noqa: S608 - fixed names
-    assert await WorkQueue(engine, pod_id="test").hand_back(unwanted) == []
-    assert (await row(ground, unwanted))["status"] == "active"
-    await recover(engine, ground)
-    assert (await row(ground, unwanted))["status"] == "cancelled"
-
-
-@pytest.mark.parametrize("kind", [ClaimKind.SESSION, ClaimKind.CHAT])
-async def test_what_is_cancelled_while_it_waits_for_its_next_worker_leaves_nothing_open(
-    engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind
+@pytest.mark.parametrize("kind", [CHAT_ANSWER, SCORING])
+async def test_what_is_being_cancelled_is_not_handed_back_but_ended(
+    engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind
 ) -> None:
     await waiting(engine, ground, made, kind)
-    given = await claim(engine, kind)
+    unwanted = await claimed(engine, kind)
+    await ground.fetch("UPDATE work SET cancel_requested = true WHERE id = $1", unwanted.id)
+    await let_go(engine, unwanted, Continues())
+    ended = await row(ground, unwanted)
+    assert (ended["status"], ended["state"]) == ("cancelled", "done")
+
+
+@pytest.mark.parametrize("kind", [INVESTIGATION, CHAT_ANSWER])
+async def test_what_is_cancelled_while_it_waits_for_its_next_worker_leaves_nothing_open(
+    engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind
+) -> None:
+    await waiting(engine, ground, made, kind)
+    given = await claimed(engine, kind)
     await begin(engine, given)
-    await WorkQueue(engine, pod_id="test").hand_back(given)
-    if kind is ClaimKind.SESSION:
-        answer = await SessionRepository(engine).request_cancel(given.id, actor="somebody")
+    await let_go(engine, given, Continues())
+    if kind == INVESTIGATION:
+        answer = await SessionRepository(engine).request_cancel(given.subject_id, actor="somebody")
     else:
-        answer = await ChatRepository(engine).request_cancel(given.session_id, given.id, actor="somebody")
+        answer = await ChatRepository(engine).request_cancel(given.session_id, given.subject_id, actor="somebody")
     assert answer is CancelAnswer.CANCELLED
     assert (await row(ground, given))["status"] == "cancelled"
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "cancelled"}]
     told = await ground.fetch("SELECT payload ->> 'type' AS type FROM events WHERE channel LIKE 'session:%' ORDER BY id DESC LIMIT 2")
-    last = "session.completed" if kind is ClaimKind.SESSION else "chat.message"
+    last = "session.completed" if kind == INVESTIGATION else "chat.message"
     assert [event["type"] for event in told] == [last, "stage.completed"]
 
 
-async def test_a_session_that_is_cancelled_while_it_waits_again_keeps_the_analysis_it_has(
-    engine: AsyncEngine, ground: Ground, made: Scenario
-) -> None:
-    await waiting(engine, ground, made, ClaimKind.SESSION)
-    given = await claim(engine, ClaimKind.SESSION)
-    await begin(engine, given)
-    stage_id = str((await ground.fetch("SELECT id FROM stages"))[0]["id"])
+async def conclude(engine: AsyncEngine, claim: Claim, stage_id: str, index: int, text: str) -> None:
+    """An agent of a stage that has not ended comes to its conclusion."""
     at = datetime.now(UTC)
-    concluded = replace(
-        streaming(given, stage_id),
-        event_type=TimelineEventType.FINAL_ANALYSIS,
-        status=TimelineStatus.COMPLETED,
-        content="It was the network.",
+    execution = AgentExecution(
+        id=str(uuid4()),
+        session_id=claim.session_id,
+        stage_id=stage_id,
+        agent_name=f"Agent{index}",
+        agent_index=index,
+        llm_backend="langchain",
+        llm_provider="p",
+        model_name="m",
+        tool_calling="native",
+        status=RunStatus.COMPLETED,
         completed_at=at,
     )
-    await PostgresJournal(engine, nobody).commit(Step(claim=given, opened=(concluded,)))
-    await WorkQueue(engine, pod_id="test").hand_back(given)
-    await SessionRepository(engine).request_cancel(given.id, actor="somebody")
-    ended = await row(ground, given)
-    assert (ended["final_analysis"], ended["analysis_is_partial"]) == ("It was the network.", True)
+    concluded = replace(
+        streaming(claim, stage_id),
+        execution_id=execution.id,
+        event_type=TimelineEventType.FINAL_ANALYSIS,
+        status=TimelineStatus.COMPLETED,
+        content=text,
+        completed_at=at,
+    )
+    await PostgresJournal(engine, nobody).commit(Step(claim=claim, executions=(execution,)))
+    await PostgresJournal(engine, nobody).commit(Step(claim=claim, opened=(concluded,)))
+
+
+async def cancelled_while_it_waits(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:
+    del ground
+    await let_go(engine, taken.claim, Continues())
+    await SessionRepository(engine).request_cancel(taken.claim.subject_id, actor="somebody")
+
+
+async def cancelled_by_its_worker(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:
+    del ground
+    await investigations(engine).end_early(taken, RunStatus.CANCELLED)
+
+
+async def out_of_time(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:
+    del ground
+    await investigations(engine).end_early(taken, RunStatus.TIMED_OUT)
+
+
+async def given_up(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:
+    await ground.fetch("UPDATE work SET claimed_at = now() WHERE id = $1", taken.claim.id)
+    await ground.let_an_hour_pass()
+    await take_back(engine, limit=0)
+
+
+async def broken(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:
+    del ground
+    await let_go(engine, taken.claim, Ends(RunStatus.FAILED, "internal error"))
+
+
+def investigations(engine: AsyncEngine) -> SessionExecutor:
+    """Good for ending what runs, and for nothing else."""
+    unused = cast("Any", None)
+    return SessionExecutor(
+        Dependencies(
+            journal=PostgresJournal(engine, nobody),
+            history=SessionHistory(engine),
+            clock=SystemClock(),
+            cancellations=Cancellations(),
+            llm=unused,
+            tools=unused,
+            results=unused,
+            live=unused,
+            progress=unused,
+            runbooks=unused,
+            mask=str,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "ends", [cancelled_while_it_waits, cancelled_by_its_worker, out_of_time, given_up, broken], ids=lambda way: way.__name__
+)
+async def test_a_session_keeps_the_same_analysis_however_it_ends_early(
+    engine: AsyncEngine, ground: Ground, made: Scenario, ends: Callable[[AsyncEngine, Ground, Claimed[Any]], Awaitable[None]]
+) -> None:
+    await ground.submit(made)
+    taken = await take(engine)
+    assert taken
+    await begin(engine, taken.claim)
+    stage_id = str((await ground.fetch("SELECT id FROM stages"))[0]["id"])
+    for index, text in ((1, "It was the network."), (2, " The switch was off.\n")):
+        await conclude(engine, taken.claim, stage_id, index, text)
+    await ends(engine, ground, taken)
+    ended = await row(ground, taken.claim)
+    best = "## Agent1\n\nIt was the network.\n\n## Agent2\n\nThe switch was off."
+    assert (ended["final_analysis"], ended["analysis_is_partial"], ended["state"]) == (best, True, "done")
     told = await ground.fetch(
         "SELECT payload ->> 'final_analysis' AS text FROM events WHERE channel LIKE 'session:%' ORDER BY id DESC LIMIT 1"
     )
-    assert told == [{"text": "It was the network."}]
+    assert told == [{"text": best}]
 
 
-@pytest.mark.parametrize("kind", ClaimKind)
+async def test_a_session_that_moves_on_in_between_is_not_given_up_however_often_its_workers_die(
+    engine: AsyncEngine, ground: Ground, made: Scenario
+) -> None:
+    session_id = await ground.submit(made)
+    for number in range(2 * MAX_RECOVERIES):
+        orphan = await claimed(engine)
+        stage = replace(begun_stage(orphan), stage_index=number)
+        await PostgresJournal(engine, nobody).commit(Step(claim=orphan, stages=(stage,)))
+        await recover(engine, ground)
+    (after,) = await ground.fetch("SELECT state, recoveries FROM work WHERE subject_id = $1", session_id)
+    assert (after["state"], after["recoveries"]) == ("ready", 2 * MAX_RECOVERIES)
+
+
+async def test_a_recovered_session_keeps_its_deadline(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
+    """Otherwise each worker that dies would give it the whole time again."""
+    await ground.submit(made)
+    first = await take(engine)
+    assert first
+    assert first.seconds_left == made.chain.session_timeout
+    await ground.fetch("UPDATE work SET deadline = deadline - interval '14 minutes'")
+    await recover(engine, ground)
+    second = await take(engine)
+    assert second
+    await let_go(engine, second.claim, Continues())
+    third = await take(engine)
+    assert second.seconds_left is not None
+    assert third
+    assert third.seconds_left is not None
+    assert third.seconds_left <= second.seconds_left <= made.chain.session_timeout - 14 * 60
+
+
+@pytest.mark.parametrize("kind", KINDS)
 async def test_work_that_cannot_be_done_fails_at_once_with_all_that_it_has_open(
-    engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind
+    engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind
 ) -> None:
     await waiting(engine, ground, made, kind)
-    broken = await claim(engine, kind)
+    broken = await claimed(engine, kind)
     await begin(engine, broken)
-    await Recovery(engine).fail(broken, "internal error: ValueError: no such thing")
+    await let_go(engine, broken, Ends(RunStatus.FAILED, "internal error: ValueError: no such thing"))
     ended = await row(ground, broken)
     assert (ended["status"], ended["error_message"]) == ("failed", "internal error: ValueError: no such thing")
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "failed"}]
-    assert await Recovery(engine).fail(broken, "again") == []
+    assert await let_go(engine, broken, Ends(RunStatus.FAILED, "again")) == []
 
 
 @pytest.mark.parametrize("in_a_statement", [False, True], ids=["between statements", "in the middle of one"])
@@ -245,23 +359,23 @@ async def test_work_whose_worker_is_paused_in_the_middle_of_a_transaction_is_tak
     monkeypatch.setattr(connection, "IDLE_IN_TRANSACTION_SECONDS", 1)
     monkeypatch.setattr(connection, "TRANSACTION_SECONDS", 2)
     engine = connection.create_engine(database_url)
-    await waiting(engine, ground, made, ClaimKind.SESSION)
-    held = await claim(engine, ClaimKind.SESSION)
+    await waiting(engine, ground, made, INVESTIGATION)
+    held = await claimed(engine, INVESTIGATION)
     await ground.let_an_hour_pass()
     async with engine.connect() as paused:
         # As a step begins; then nothing more comes.
-        await paused.execute(sa.text("SELECT id FROM alert_sessions WHERE id = :id FOR SHARE"), {"id": held.id})
+        await paused.execute(sa.text("SELECT id FROM work WHERE id = :id FOR SHARE"), {"id": held.id})
         if in_a_statement:
             driver: Any = (await paused.get_raw_connection()).driver_connection
             await driver.prepare("SELECT 1")
-        assert (await Recovery(engine).run(silent_seconds=60))[0] == []
+        assert (await take_back(engine))[0] == []
         recovered: list[Recovered] = []
         with anyio.fail_after(60):
             while not recovered:
                 await anyio.sleep(0.1)
-                recovered, _ = await Recovery(engine).run(silent_seconds=60)
+                recovered, _ = await take_back(engine)
         with pytest.raises(DBAPIError) as woken:
             await paused.execute(sa.text("SELECT 1"))
     assert is_transient(woken.value)
-    assert await ground.status(held.id) == "pending"
+    assert await ground.status(held.subject_id) == "pending"
     await engine.dispose()

@@ -9,20 +9,21 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 from typer.testing import CliRunner
 
+from support.claims import claimed
 from support.followups import open_followup
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario
 from support.timeline_entries import warning
 from tarsy.cli.main import app
+from tarsy.config.schema.system import RetentionConfig
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.outbox import Outbox
-from tarsy.db.queue import WorkQueue
 from tarsy.db.retention import BATCH, OldSessions
 from tarsy.db.sessions import SessionRepository
-from tarsy.domain.claim import Claim, ClaimKind, ClaimLostError
+from tarsy.domain.claim import CHAT_ANSWER, SCORING, Claim, ClaimLostError, WorkKind
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
-from tarsy.queue.retention import Retention, RetentionSettings
+from tarsy.queue.retention import Retention
 
 
 async def ended(ground: Ground, made: Scenario, *, days_ago: int, hidden_days_ago: int | None = None) -> str:
@@ -34,6 +35,7 @@ async def ended(ground: Ground, made: Scenario, *, days_ago: int, hidden_days_ag
         days_ago,
         hidden_days_ago,
     )
+    await ground.fetch("UPDATE work SET state = 'done' WHERE subject_id = $1", session_id)
     return session_id
 
 
@@ -43,8 +45,7 @@ async def left(ground: Ground) -> dict[str, bool]:
 
 
 def retention(engine: AsyncEngine, *, hard: int | None) -> Retention:
-    settings = RetentionSettings(session_retention_days=90, hard_delete_after_days=hard, event_ttl=3600.0, cleanup_interval=43200.0)
-    return Retention(settings, OldSessions(engine), Outbox(engine))
+    return Retention(RetentionConfig(hard_delete_after_days=hard), OldSessions(engine), Outbox(engine))
 
 
 async def test_the_old_are_hidden_and_the_long_hidden_are_erased_only_if_configured(
@@ -90,20 +91,18 @@ async def test_several_processes_clear_away_together_and_each_session_once(engin
 
 
 async def test_a_session_that_is_being_asked_about_is_not_erased(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
-    session_id = await open_followup(engine, ground, made, ClaimKind.CHAT)
+    session_id = await open_followup(engine, ground, made, CHAT_ANSWER)
     await ground.fetch("UPDATE alert_sessions SET completed_at = now() - interval '100 days'")
     assert await OldSessions(engine).erase(days=30, actor="test", hidden_only=False) == 0
     assert session_id in await left(ground)
 
 
-@pytest.mark.parametrize("kind", [ClaimKind.CHAT, ClaimKind.SCORE])
+@pytest.mark.parametrize("kind", [CHAT_ANSWER, SCORING])
 async def test_a_session_is_erased_under_whoever_works_on_it_once_their_step_is_through(
-    engine: AsyncEngine, ground: Ground, made: Scenario, kind: ClaimKind
+    engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind
 ) -> None:
     session_id = await open_followup(engine, ground, made, kind)
-    claimed = await WorkQueue(engine, pod_id="test").claim(kind, cap=1)
-    assert claimed
-    journal, step = PostgresJournal(engine, lambda _events: None), warns(claimed[0].claim)
+    journal, step = PostgresJournal(engine, lambda _events: None), warns(await claimed(engine, kind))
     waiting = "SELECT count(*) = $1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
     async with engine.begin() as slow, anyio.create_task_group() as tasks:
         # Somebody else holds the channel, so that the step is in its middle when the erasing begins.

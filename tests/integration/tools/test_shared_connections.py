@@ -8,7 +8,7 @@ import pytest
 from support.agent_scenario import SUMMARY, Scenario, agent, calls, chain, says, stage
 from support.http_fault_server import HttpFault, http_fault_server
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
-from tarsy.domain.claim import ClaimKind
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
 from tarsy.wiring import application
@@ -38,7 +38,7 @@ async def test_two_sessions_have_as_many_connections_as_the_configuration_says(
             assert running.pool is not None
             for _ in range(2):
                 await running.services.sessions.insert(replace(story.session(), id=str(uuid4())))
-            await running.pool.work_off(ClaimKind.SESSION)
+            await running.pool.work_off(INVESTIGATION)
         assert remote.calls == ["echo", "echo"]
         opened = [headers for method, _, headers in remote.requests if method == "POST" and "mcp-session-id" not in headers]
         ended = [method for method, _, _ in remote.requests if method == "DELETE"]

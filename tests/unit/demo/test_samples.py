@@ -13,7 +13,7 @@ from tarsy.demo.samples import Sample, UnknownSampleError, list_samples, load_sa
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording, track_of
 from tarsy.llm.providers.replay import WORDS_PER_SECOND, RecordingUnreadableError
-from tarsy.session.followup import CHAT
+from tarsy.session.followup import ChatAnswers
 from tarsy.session.plan import plan
 
 SAMPLES = list_samples()
@@ -28,7 +28,7 @@ def agents_of(chain: ResolvedChain, questions: int) -> Iterator[tuple[int, str, 
             yield stage.index, track_of(stage.index, stage.name, position, agent.agent_name), agent
     assert chain.chat
     for index in range(len(stages), len(stages) + questions):
-        yield index, track_of(index, CHAT, 1, chain.chat.agent_name), chain.chat
+        yield index, track_of(index, ChatAnswers.stage_name, 1, chain.chat.agent_name), chain.chat
 
 
 def calls_by_track(recording: Recording) -> Mapping[str, list[RecordedCall]]:

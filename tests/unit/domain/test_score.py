@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarsy.domain.score import Score, parse_score
+from tarsy.domain.score import Judgement, parse_score
 
 ANSWER = """\
 ## Analysis
@@ -19,7 +19,9 @@ SCORE: 78"""
 
 
 def test_score_analysis_and_missing_tools_are_told_apart() -> None:
-    assert parse_score(ANSWER) == Score(78, "**Evidence** 20: the log line is quoted.", "- loki.query: would have shown the first error")
+    assert parse_score(ANSWER) == Judgement(
+        78, "**Evidence** 20: the log line is quoted.", "- loki.query: would have shown the first error"
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def test_score_analysis_and_missing_tools_are_told_apart() -> None:
 def test_the_ending_may_be_decorated(ending: str, total: int) -> None:
     score = parse_score(f"Good work.\n{ending}")
     assert score is not None
-    assert score.total == total
+    assert score.total_score == total
     assert score.analysis.startswith("Good work.")
 
 
@@ -53,14 +55,14 @@ def test_no_valid_score_is_no_score(text: str) -> None:
 
 def test_without_the_section_no_tools_are_missing() -> None:
     score = parse_score("fine\nSCORE: 90")
-    assert score == Score(90, "fine", "")
+    assert score == Judgement(90, "fine", "")
 
 
 @settings(deadline=None)
 @given(st.text())
 def test_any_text_is_read_without_an_error(text: str) -> None:
     score = parse_score(text)
-    assert score is None or 0 <= score.total <= 100
+    assert score is None or 0 <= score.total_score <= 100
 
 
 @pytest.mark.parametrize("filling", [" ", "*", "_ ", "` "])

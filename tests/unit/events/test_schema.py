@@ -11,10 +11,11 @@ import pytest
 
 from tarsy.domain import announce
 from tarsy.domain.chat import ChatUserMessage
-from tarsy.domain.claim import Claim, ClaimKind
+from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.live import LiveEvent, LiveEventType, StreamDelta
+from tarsy.domain.pause import Pause
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
@@ -84,7 +85,8 @@ def announced() -> Iterator[LiveEvent]:
     yield announce.chat_message(
         ChatUserMessage(id="m", chat_id="c", session_id=SESSION, content="?", author="me", status=RunStatus.PENDING, created_at=AT)
     )
-    yield announce.work_completed(Claim(ClaimKind.CHAT, "m", SESSION, "t"), WorkClose(status=RunStatus.COMPLETED, completed_at=AT))
+    yield announce.paused([Pause("kubernetes", AT, "alice", "costs", parks_running=True)])
+    yield announce.work_completed(SESSION, CHAT_ANSWER, "m", WorkClose(status=RunStatus.COMPLETED, completed_at=AT))
 
 
 @pytest.mark.parametrize("event", list(announced()), ids=lambda event: f"{event.type} on {event.channel[:8]}")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from support.agent_scenario import agent, chain, stage
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.session.plan import FinishSession, RunStage, StageOutcome, best_analysis, cut_short, next_step, plan
+from tarsy.session.plan import FinishSession, RunStage, StageOutcome, concluded, cut_short, next_step, plan
 
 SIZES = st.lists(st.integers(1, 3), min_size=1, max_size=5)
 
@@ -45,7 +45,7 @@ def test_a_chain_runs_stage_by_stage_until_one_fails(sizes: list[int], data: st.
     else:
         assert step.status is SessionStatus.FAILED
         assert len(done) == failing + 1, "nothing runs after a failed stage"
-        assert step.final_analysis == best_analysis(done)
+        assert step.final_analysis == concluded(done)
 
 
 @given(SIZES, st.data())
@@ -56,9 +56,9 @@ def test_a_session_that_is_stopped_keeps_the_best_and_needs_no_time_for_its_summ
         StageOutcome(planned=one, stage_id=one.name, status=RunStatus.COMPLETED, analyses=(("A", f"analysis {one.index}"),))
         for one in ended
     ]
-    late, stopped = (cut_short(stages, done, status, "why") for status in (RunStatus.TIMED_OUT, RunStatus.CANCELLED))
+    late, stopped = (cut_short(stages, done, status, "why", concluded(done)) for status in (RunStatus.TIMED_OUT, RunStatus.CANCELLED))
     enough = len(done) >= len(stages) - 1
     assert (late.status, late.partial) == ((SessionStatus.COMPLETED, False) if enough else (SessionStatus.TIMED_OUT, True))
     assert (late.executive_summary_error == "why") == (len(done) == len(stages) - 1)
     assert (stopped.status, stopped.partial, stopped.error) == (SessionStatus.CANCELLED, True, "why")
-    assert late.final_analysis == stopped.final_analysis == best_analysis(done)
+    assert late.final_analysis == stopped.final_analysis == concluded(done)

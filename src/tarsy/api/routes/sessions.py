@@ -60,8 +60,7 @@ async def get_session(session_id: SessionId, services: ServicesOf) -> SessionDet
     """A session with its stages, their executions and what they used."""
     session = await services.sessions.get(str(session_id))
     run = await services.interactions.run(session.id)
-    waits = session.status is SessionStatus.PENDING
-    return SessionDetail.of(session, run, await services.sessions.queue_position(session.id) if waits else None)
+    return SessionDetail.of(session, run, await services.sessions.standing(session.id))
 
 
 @router.get("/{session_id}/timeline", operation_id="getTimeline")

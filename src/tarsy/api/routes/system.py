@@ -1,23 +1,30 @@
 """The installation: its configuration, tools, warnings and queue."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from tarsy.api.schemas.system import (
+    MAX_NAME,
     DefaultTools,
     DefaultToolsList,
     EffectiveConfig,
     MCPServerItem,
     MCPServers,
+    PauseItem,
+    PauseRequest,
+    Pauses,
     QueueReport,
     SystemWarningItem,
     SystemWarnings,
     Version,
     WorkerItem,
 )
+from tarsy.api.schemas.view import StorableText
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.audit import AuditAction
+from tarsy.domain.pause import Pause
 
 router = APIRouter(prefix="/system", tags=["system"])
 
@@ -50,12 +57,46 @@ async def get_warnings(services: ServicesOf) -> SystemWarnings:
 @router.get("/queue", operation_id="getQueue")
 async def get_queue(services: ServicesOf) -> QueueReport:
     """The queue of the whole installation, and the workers of the process that answers."""
+    state, limits = await services.sessions.queue_state(), services.queue
     return QueueReport(
-        **asdict(await services.sessions.queue_state()),
-        **asdict(services.queue_limits),
+        pending=state.pending,
+        running=state.running,
+        waiting=state.waiting,
+        oldest_pending_at=state.oldest_pending_at,
+        running_by_pod=state.running_by_pod,
+        max_concurrent_sessions=limits.max_concurrent_sessions,
+        max_queue_size=limits.max_queue_size,
+        worker_count=limits.worker_count,
+        pauses=[PauseItem.model_validate(pause) for pause in await services.pauses.current()],
         pod_id=services.pod_id,
         workers=[WorkerItem.model_validate(worker) for worker in services.workers.states()],
     )
+
+
+@router.get("/pause", operation_id="getPauses")
+async def get_pauses(services: ServicesOf) -> Pauses:
+    """What is paused: nothing of it is begun."""
+    return _pauses(await services.pauses.current())
+
+
+@router.post("/pause", operation_id="pause")
+async def pause(wanted: PauseRequest, services: ServicesOf, author: AuthorOf) -> Pauses:
+    """Begin nothing more, of one chain or at all; with `now`, also park what runs. What is waiting stays where it is."""
+    return _pauses(await services.pauses.pause(wanted.chain_id, actor=author, reason=services.mask(wanted.reason), now=wanted.now))
+
+
+@router.delete("/pause", operation_id="resume")
+async def resume(
+    services: ServicesOf,
+    author: AuthorOf,
+    chain_id: Annotated[StorableText | None, Query(max_length=MAX_NAME, description="The chain; absent: the pause of everything.")] = None,
+) -> Pauses:
+    """End a pause: what waits is begun, and what was parked goes on, ahead of what is new."""
+    return _pauses(await services.pauses.resume(chain_id, actor=author))
+
+
+def _pauses(current: Sequence[Pause]) -> Pauses:
+    return Pauses(pauses=[PauseItem.model_validate(one) for one in current])
 
 
 @router.get("/version", operation_id="getVersion")

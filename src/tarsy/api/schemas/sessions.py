@@ -9,7 +9,8 @@ from tarsy.api.schemas.view import Usage, View, milliseconds_between
 from tarsy.config.schema.selection import McpSelection
 from tarsy.db.interactions import SessionRun
 from tarsy.db.session_list import SessionPage, SessionSummary
-from tarsy.db.sessions import CancelAnswer
+from tarsy.db.work.parking import CancelAnswer
+from tarsy.db.work.standing import Standing
 from tarsy.domain.agent import ProviderType
 from tarsy.domain.alert_title import alert_title
 from tarsy.domain.execution import AgentExecution
@@ -46,11 +47,36 @@ class SessionListItem(View):
     current_stage_index: int | None
     total_tokens: int
     queue_position: int | None
+    # Why it is not worked on: what it is parked for, or the pause that holds it.
+    waiting_reason: str | None
+    # When it is looked at again though nothing happened.
+    waiting_until: datetime | None
 
     @classmethod
     def of(cls, summary: SessionSummary) -> "SessionListItem":
-        values = {name: getattr(summary, name) for name in SessionSummary.__dataclass_fields__}
-        return cls(**values, duration_ms=milliseconds_between(summary.started_at, summary.completed_at))
+        return cls(
+            id=UUID(summary.id),
+            alert_type=summary.alert_type,
+            chain_id=summary.chain_id,
+            author=summary.author,
+            status=summary.status,
+            title=summary.title,
+            alert_excerpt=summary.alert_excerpt,
+            executive_summary=summary.executive_summary,
+            error_message=summary.error_message,
+            analysis_is_partial=summary.analysis_is_partial,
+            created_at=summary.created_at,
+            started_at=summary.started_at,
+            completed_at=summary.completed_at,
+            duration_ms=milliseconds_between(summary.started_at, summary.completed_at),
+            stage_count=summary.stage_count,
+            current_stage_name=summary.current_stage_name,
+            current_stage_index=summary.current_stage_index,
+            total_tokens=summary.total_tokens,
+            queue_position=summary.standing.queue_position,
+            waiting_reason=summary.standing.waiting_reason,
+            waiting_until=summary.standing.waiting_until,
+        )
 
 
 class SessionList(View):
@@ -81,9 +107,19 @@ class ExecutionView(View):
 
     @classmethod
     def of(cls, execution: AgentExecution, usage: TokenUsage | None) -> "ExecutionView":
-        names = set(AgentExecution.__dataclass_fields__) - {"session_id", "stage_id"}
         return cls(
-            **{name: getattr(execution, name) for name in names},
+            id=UUID(execution.id),
+            agent_name=execution.agent_name,
+            agent_index=execution.agent_index,
+            llm_backend=execution.llm_backend,
+            llm_provider=execution.llm_provider,
+            model_name=execution.model_name,
+            tool_calling=execution.tool_calling,
+            status=execution.status,
+            cancel_requested=execution.cancel_requested,
+            error_message=execution.error_message,
+            started_at=execution.started_at,
+            completed_at=execution.completed_at,
             duration_ms=milliseconds_between(execution.started_at, execution.completed_at),
             usage=Usage.of(usage),
         )
@@ -109,7 +145,18 @@ class StageView(View):
     def of(cls, stage: Stage, run: SessionRun) -> "StageView":
         executions = [ExecutionView.of(one, run.usage.get(one.id)) for one in run.executions if one.stage_id == stage.id]
         return cls(
-            **{name: getattr(stage, name) for name in Stage.__dataclass_fields__ if name != "session_id"},
+            id=UUID(stage.id),
+            stage_name=stage.stage_name,
+            stage_index=stage.stage_index,
+            stage_type=stage.stage_type,
+            expected_agent_count=stage.expected_agent_count,
+            parallel_type=stage.parallel_type,
+            success_policy=stage.success_policy,
+            referenced_stage_id=UUID(stage.referenced_stage_id) if stage.referenced_stage_id else None,
+            status=stage.status,
+            error_message=stage.error_message,
+            started_at=stage.started_at,
+            completed_at=stage.completed_at,
             duration_ms=milliseconds_between(stage.started_at, stage.completed_at),
             executions=executions,
         )
@@ -145,6 +192,10 @@ class SessionDetail(View):
     completed_at: datetime | None
     duration_ms: int | None
     queue_position: int | None
+    # Why it is not worked on: what it is parked for, or the pause that holds it.
+    waiting_reason: str | None
+    # When it is looked at again though nothing happened.
+    waiting_until: datetime | None
     chat_enabled: bool
     scoring_enabled: bool
     # The models' words come from a recording: a sample without a key, or a replay.
@@ -154,13 +205,31 @@ class SessionDetail(View):
     usage: Usage
 
     @classmethod
-    def of(cls, session: AlertSession, run: SessionRun, queue_position: int | None) -> "SessionDetail":
+    def of(cls, session: AlertSession, run: SessionRun, standing: Standing) -> "SessionDetail":
         snapshot = session.chain_snapshot
         return cls(
-            **{name: getattr(session, name) for name in cls.model_fields if name in AlertSession.__dataclass_fields__},
+            id=UUID(session.id),
             title=alert_title(session.alert_data, session.alert_type),
+            alert_type=session.alert_type,
+            alert_data=session.alert_data,
+            chain_id=session.chain_id,
+            author=session.author,
+            status=session.status,
+            runbook_url=session.runbook_url,
+            mcp_selection=McpSelection.model_validate(session.mcp_selection) if session.mcp_selection is not None else None,
+            final_analysis=session.final_analysis,
+            analysis_is_partial=session.analysis_is_partial,
+            executive_summary=session.executive_summary,
+            executive_summary_error=session.executive_summary_error,
+            error_message=session.error_message,
+            recoveries=standing.recoveries,
+            created_at=session.created_at,
+            started_at=session.started_at,
+            completed_at=session.completed_at,
             duration_ms=milliseconds_between(session.started_at, session.completed_at),
-            queue_position=queue_position,
+            queue_position=standing.queue_position,
+            waiting_reason=standing.waiting_reason,
+            waiting_until=standing.waiting_until,
             chat_enabled=snapshot.get("chat") is not None,
             scoring_enabled=snapshot.get("scoring") is not None,
             recorded=_is_recorded(snapshot),

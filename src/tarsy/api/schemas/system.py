@@ -1,12 +1,12 @@
 """The installation: health, configuration, tools, queue, login."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from tarsy.api.schemas.view import View
+from tarsy.api.schemas.view import StorableText, View
 from tarsy.api.services import WarningSource
 from tarsy.domain.server_health import ServerState
 
@@ -90,14 +90,47 @@ class WorkerItem(View):
     busy_since: datetime | None
 
 
+class PauseItem(View):
+    # Absent: everything is paused.
+    chain_id: str | None
+    since: datetime
+    actor: str
+    reason: str
+    # What ran when the pause began was parked.
+    parks_running: bool
+
+
+class Pauses(View):
+    pauses: list[PauseItem]
+
+
+# Longer than any name of a chain that a person would type.
+MAX_NAME = 200
+
+
+class PauseRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    chain_id: Annotated[StorableText, Field(min_length=1, max_length=MAX_NAME)] | None = Field(
+        default=None, description="Only sessions of this chain; absent: everything."
+    )
+    reason: Annotated[StorableText, Field(max_length=1000)] = Field(
+        default="", description="Shown to people who wonder why nothing happens."
+    )
+    now: bool = Field(default=False, strict=True, description="Also park what runs.")
+
+
 class QueueReport(View):
     pending: int
     running: int
+    # Parked: they go on when what they wait for has happened.
+    waiting: int
     oldest_pending_at: datetime | None
     # Process → sessions it works on, over the whole installation.
     running_by_pod: dict[str, int]
     max_concurrent_sessions: int
     max_queue_size: int | None
+    pauses: list[PauseItem]
     # Of the process that answers.
     pod_id: str
     worker_count: int

@@ -8,7 +8,7 @@ from uuid import UUID
 from tarsy.api.schemas.view import Usage, View
 from tarsy.db.interactions import LLMCall, Trace
 from tarsy.domain.conversation import Role
-from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteractionKind
+from tarsy.domain.interaction import LLMInteractionKind, MCPInteractionKind
 
 
 class LLMCallItem(View):
@@ -80,9 +80,6 @@ class LLMCallDetail(LLMCallItem):
     @classmethod
     def of(cls, call: LLMCall) -> "LLMCallDetail":
         interaction = call.interaction
-        values: dict[str, Any] = {
-            name: getattr(interaction, name) for name in cls.model_fields if name in LLMInteraction.__dataclass_fields__
-        }
         conversation = [
             SentMessageView(
                 role=sent.body.role,
@@ -94,8 +91,14 @@ class LLMCallDetail(LLMCallItem):
             )
             for sent in call.conversation
         ]
-        values |= {"request": _without_messages(interaction.request), "usage": Usage.of(interaction.usage)}
-        return cls(**values, conversation=conversation)
+        return cls(
+            **LLMCallItem.model_validate(interaction).model_dump(exclude={"usage"}),
+            usage=Usage.of(interaction.usage),
+            request_hash=interaction.request_hash,
+            request=_without_messages(interaction.request),
+            response=dict(interaction.response) if interaction.response is not None else None,
+            conversation=conversation,
+        )
 
 
 def _without_messages(request: Mapping[str, Any]) -> dict[str, Any]:

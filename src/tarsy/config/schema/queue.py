@@ -21,6 +21,10 @@ class QueueConfig(Section):
     orphan_threshold: Duration = Field(
         default=60.0, validate_default=True, description="Silence after which a session is taken over; at least three heartbeats."
     )
+    max_recoveries: Annotated[int, Field(strict=True, ge=0)] = Field(
+        default=3,
+        description="Workers that may die or fall silent in the same step of a session before it is given up; a session that moved on in between is not counted.",
+    )
     max_queue_size: Count | None = Field(
         default=None, description="Waiting sessions beyond which alerts are refused with HTTP 429; unset: no limit."
     )

@@ -1,0 +1,105 @@
+"""Waking what is parked, and asking work to stop: both lock its row, so that neither falls between a worker's look and its parking."""
+
+from enum import StrEnum
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db import signals
+from tarsy.db.outbox import publish
+from tarsy.db.tables import work
+from tarsy.db.work.release import WOKEN_RANK, about, claimed_row, move_noun, release
+from tarsy.db.work.subjects import SUBJECTS
+from tarsy.domain.claim import WorkKind
+from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.status import RunStatus
+from tarsy.domain.work import Ends, WorkState
+
+# Parked work whose time has come at the same moment is woken in this many transactions at most before the next claim.
+DUE_AT_ONCE = 50
+
+
+class CancelAnswer(StrEnum):
+    """What came of a wish to stop."""
+
+    # It had not begun, and now never will.
+    CANCELLED = "cancelled"
+    # Its worker has been told.
+    CANCELLING = "cancelling"
+    # It had ended before.
+    ALREADY_ENDED = "already_ended"
+
+
+async def wake(connection: AsyncConnection, kind: WorkKind, subject_id: str) -> list[StoredLiveEvent]:
+    """Say, in the transaction that makes it so, that what the work may wait for has happened.
+
+    Work that a worker holds is marked: it is not parked before it has looked again.
+    """
+    row = await claimed_row(connection, about(kind, subject_id))
+    if row is None:
+        return []
+    if row["state"] == WorkState.CLAIMED:
+        await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(wake_requested=True))
+    return await unpark(connection, row) if row["state"] == WorkState.PARKED else []
+
+
+async def unpark(connection: AsyncConnection, row: sa.RowMapping) -> list[StoredLiveEvent]:
+    """Make locked, parked work ready, ahead of what is new. The time it was parked does not count against its deadline."""
+    values = {
+        "state": WorkState.READY.value,
+        "rank": WOKEN_RANK,
+        "deadline": work.c.deadline + (sa.func.now() - work.c.parked_at),
+        "parked_at": None,
+        "parked_reason": None,
+        "parked_by_pause": None,
+        "wake_at": None,
+    }
+    await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(values))
+    await signals.notify(connection, signals.WORK, row["kind"])
+    subject = SUBJECTS.get(row["kind"])
+    drafts = await move_noun(connection, subject, row, subject.ready, None) if subject else []
+    return await publish(connection, drafts, session_id=row["session_id"])
+
+
+async def wake_due(engine: AsyncEngine, kind: WorkKind) -> list[StoredLiveEvent]:
+    """Wake parked work of a kind whose time has come. Any number of processes may try: each piece is woken once."""
+    due = (work.c.kind == kind) & (work.c.state == WorkState.PARKED) & (work.c.wake_at <= sa.func.now())
+    async with engine.connect() as connection:
+        ids = (await connection.execute(sa.select(work.c.id).where(due).order_by(work.c.wake_at).limit(DUE_AT_ONCE))).scalars().all()
+    return [event for work_id in ids for event in await _wake_if(engine, due & (work.c.id == work_id))]
+
+
+async def wake_parked_by(engine: AsyncEngine, pause: str) -> list[StoredLiveEvent]:
+    """Wake what a pause parked."""
+    parked = (work.c.state == WorkState.PARKED) & (work.c.parked_by_pause == pause)
+    async with engine.connect() as connection:
+        ids = (await connection.execute(sa.select(work.c.id).where(parked).order_by(work.c.rank, work.c.id))).scalars().all()
+    return [event for work_id in ids for event in await _wake_if(engine, parked & (work.c.id == work_id))]
+
+
+async def _wake_if(engine: AsyncEngine, condition: sa.ColumnElement[bool]) -> list[StoredLiveEvent]:
+    async with engine.begin() as connection:
+        row = await claimed_row(connection, condition, skip_locked=True)
+        return await unpark(connection, row) if row else []
+
+
+async def cancel(connection: AsyncConnection, kind: WorkKind, subject_id: str, *, reason: str) -> CancelAnswer:
+    """End work that waits here and now; tell the worker of work that runs. Asking twice changes nothing."""
+    row = await claimed_row(connection, about(kind, subject_id))
+    if row is None or row["state"] == WorkState.DONE:
+        return CancelAnswer.ALREADY_ENDED
+    if row["state"] != WorkState.CLAIMED:
+        await release(connection, row, Ends(RunStatus.CANCELLED, reason))
+        return CancelAnswer.CANCELLED
+    if not row["cancel_requested"]:
+        await _tell_worker(connection, row)
+    return CancelAnswer.CANCELLING
+
+
+async def _tell_worker(connection: AsyncConnection, row: sa.RowMapping) -> None:
+    await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(cancel_requested=True))
+    subject = SUBJECTS.get(row["kind"])
+    if subject and subject.cancelling:
+        drafts = await move_noun(connection, subject, row, subject.cancelling, None)
+        await publish(connection, drafts, session_id=row["session_id"])
+    await signals.notify(connection, signals.CANCEL, row["subject_id"])

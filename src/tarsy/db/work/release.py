@@ -1,0 +1,134 @@
+"""Letting go of work: back to the queue, parked, or ended, with its noun and with whatever its run has open.
+
+Locks are always taken in the same order: the row of work, its noun, the session's channel, the shared channel.
+"""
+
+from typing import Any, assert_never
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from tarsy.db import signals
+from tarsy.db.open_runs import abandon_runs, interrupt_events
+from tarsy.db.outbox import publish
+from tarsy.db.storable import storable
+from tarsy.db.tables import pauses, work
+from tarsy.db.work.subjects import SUBJECTS, Subject
+from tarsy.domain.claim import Claim, WorkKind
+from tarsy.domain.live import LiveEvent, StoredLiveEvent
+from tarsy.domain.work import (
+    PRIORITY_HEAD_START,
+    WOKEN_HEAD_START,
+    Continues,
+    Ends,
+    Parking,
+    Release,
+    Retries,
+    WorkState,
+    settled,
+)
+
+WOKEN_RANK: sa.ColumnElement[Any] = sa.literal_column(
+    f"work.created_at - work.priority * interval '{PRIORITY_HEAD_START.total_seconds():.0f} s' - interval '{WOKEN_HEAD_START.days} days'"
+)
+_FREE: dict[str, Any] = {"claim_token": None, "claimed_by": None, "claimed_at": None, "heartbeat_at": None}
+
+
+async def claimed_row(connection: AsyncConnection, condition: sa.ColumnElement[bool], *, skip_locked: bool = False) -> sa.RowMapping | None:
+    """A row of work, locked, with the transaction's time."""
+    query = sa.select(work, sa.func.now().label("now")).where(condition)
+    return (await connection.execute(query.with_for_update(skip_locked=skip_locked))).mappings().first()
+
+
+async def release(connection: AsyncConnection, row: sa.RowMapping, wish: Release) -> list[StoredLiveEvent]:
+    """Write and tell what becomes of a locked row of work that is let go of."""
+    outcome = settled(wish, cancel_requested=row["cancel_requested"], wake_requested=row["wake_requested"])
+    if isinstance(outcome, Parking) and not await _still_paused(connection, outcome):
+        outcome = Continues(woken=True)
+    drafts = await _close_run(connection, row, outcome)
+    drafts += await _move_noun(connection, row, outcome)
+    await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(_FREE | _values(row, outcome)))
+    if not isinstance(outcome, Parking):
+        await signals.notify(connection, signals.WORK, row["kind"])
+    return await publish(connection, drafts, session_id=row["session_id"])
+
+
+async def finish(connection: AsyncConnection, claim: Claim) -> bool:
+    """Mark claimed work as done; false when the claim was lost."""
+    done = sa.update(work).where(work.c.id == claim.id, work.c.claim_token == claim.token)
+    found = await connection.execute(done.values(_FREE | {"state": WorkState.DONE.value}))
+    await signals.notify(connection, signals.WORK, claim.kind)
+    return found.rowcount == 1
+
+
+async def _still_paused(connection: AsyncConnection, parking: Parking) -> bool:
+    """Whether the pause that parks work still is: the end of a pause, which wakes what it parked, waits for this transaction."""
+    if parking.pause is None:
+        return True
+    query = sa.select(pauses.c.chain_id).where(pauses.c.chain_id == parking.pause).with_for_update(read=True)
+    return (await connection.execute(query)).first() is not None
+
+
+def _values(row: sa.RowMapping, outcome: Release) -> dict[str, Any]:
+    match outcome:
+        case Continues():
+            counted = {
+                "recoveries": row["recoveries"] + outcome.recovered,
+                "stuck_recoveries": row["stuck_recoveries"] + 1 if outcome.stuck else 0,
+            }
+            return {"state": WorkState.READY.value, **counted, **({"rank": WOKEN_RANK} if outcome.woken else {})}
+        case Retries(seconds):
+            pause = sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+            return {"state": WorkState.READY.value, "attempts": row["attempts"] + 1, "not_before": sa.func.now() + pause}
+        case Parking():
+            return {
+                "state": WorkState.PARKED.value,
+                "parked_at": row["now"],
+                "parked_reason": storable(outcome.reason),
+                "parked_by_pause": outcome.pause,
+                "wake_at": outcome.until,
+                "stuck_recoveries": 0,
+            }
+        case Ends():
+            return {"state": WorkState.DONE.value, "parked_at": None, "parked_reason": None, "parked_by_pause": None, "wake_at": None}
+        case _:
+            assert_never(outcome)
+
+
+async def _close_run(connection: AsyncConnection, row: sa.RowMapping, outcome: Release) -> list[LiveEvent]:
+    subject = SUBJECTS.get(row["kind"])
+    if subject is None or row["session_id"] is None:
+        return []
+    session_id, types, at = row["session_id"], subject.stage_types, row["now"]
+    drafts = await interrupt_events(connection, session_id, types, at)
+    if isinstance(outcome, Ends):
+        drafts += await abandon_runs(connection, session_id, types, status=outcome.status, reason=storable(outcome.reason), at=at)
+    return drafts
+
+
+async def _move_noun(connection: AsyncConnection, row: sa.RowMapping, outcome: Release) -> list[LiveEvent]:
+    subject = SUBJECTS.get(row["kind"])
+    match outcome:
+        case _ if subject is None:
+            return []
+        case Ends():
+            return list(await subject.end(connection, row, outcome))
+        case Parking(reason=reason):
+            return await move_noun(connection, subject, row, subject.parked, reason)
+        case Continues() | Retries():
+            return await move_noun(connection, subject, row, subject.ready, None)
+        case _:
+            assert_never(outcome)
+
+
+async def move_noun(connection: AsyncConnection, subject: Subject, row: sa.RowMapping, target: Any, reason: str | None) -> list[LiveEvent]:
+    """Move the noun of a locked row of work, and say so."""
+    table = subject.door.table
+    moved = subject.door.move(target).where(table.c.id == row["subject_id"]).returning(table)
+    noun = (await connection.execute(moved)).mappings().first()
+    return list(subject.moved(noun, row["now"], reason)) if noun else []
+
+
+def about(kind: WorkKind, subject_id: str) -> sa.ColumnElement[bool]:
+    """The row of work that is about a noun."""
+    return (work.c.kind == kind) & (work.c.subject_id == subject_id)

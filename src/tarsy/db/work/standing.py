@@ -1,0 +1,90 @@
+"""Where sessions stand in the queue, for people."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from tarsy.db.tables import sql_list, work
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.pause import Pause
+from tarsy.domain.work import WorkState
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the work of a session says about it; the defaults are those of a session that has long ended."""
+
+    # 1 for the next to be claimed; None when it is not ready.
+    queue_position: int | None = None
+    # How often another worker had to go on where one was lost.
+    recoveries: int = 0
+    # Why it is parked, or not claimed though it is ready.
+    waiting_reason: str | None = None
+    # When it is looked at again though nothing happened.
+    waiting_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """The queue as the database sees it."""
+
+    pending: int
+    running: int
+    waiting: int
+    oldest_pending_at: datetime | None
+    # Process → sessions it works on.
+    running_by_pod: dict[str, int]
+
+
+# One walk over the ready sessions answers for the whole page.
+_STANDINGS = sa.text(
+    f"""
+    SELECT w.subject_id::text AS id, place.number, w.recoveries, w.wake_at, w.parked_reason, w.state,
+        pause.chain_id AS pause, pause.since, pause.actor, pause.reason, pause.parks_running
+    FROM work w
+    LEFT JOIN (
+        SELECT id, row_number() OVER (ORDER BY rank, id) AS number FROM work WHERE kind = :kind AND state = {sql_list([WorkState.READY])}
+    ) place ON place.id = w.id
+    LEFT JOIN LATERAL (
+        SELECT p.* FROM pauses p WHERE p.chain_id IN ('', w.chain_id) ORDER BY p.chain_id LIMIT 1
+    ) pause ON true
+    WHERE w.kind = :kind AND w.subject_id = ANY(CAST(:ids AS uuid[]))
+    """  # noqa: S608 - our own words
+)
+_OF_KIND = work.c.kind == INVESTIGATION
+_READY = (
+    sa.select(sa.func.count().label("pending"), sa.func.min(work.c.created_at).label("oldest"))
+    # Written out, here and below, so that the partial indexes serve.
+    .where(_OF_KIND, work.c.state == sa.literal_column(f"'{WorkState.READY}'"))
+)
+_CLAIMED = (
+    sa.select(sa.func.coalesce(work.c.claimed_by, "").label("pod"), sa.func.count().label("sessions"))
+    .where(_OF_KIND, work.c.state == sa.literal_column(f"'{WorkState.CLAIMED}'"))
+    .group_by(sa.text("1"))
+)
+_PARKED = sa.select(sa.func.count()).where(_OF_KIND, work.c.state == sa.literal_column(f"'{WorkState.PARKED}'"))
+
+
+async def standings(connection: AsyncConnection, session_ids: Sequence[str]) -> dict[str, Standing]:
+    """Where each of these sessions stands, as far as there is work for it."""
+    if not session_ids:
+        return {}
+    rows = await connection.execute(_STANDINGS, {"ids": list(session_ids), "kind": INVESTIGATION})
+    return {row.id: Standing(row.number, row.recoveries, _reason(row), row.wake_at) for row in rows}
+
+
+def _reason(row: sa.Row[Any]) -> str | None:
+    if row.state != WorkState.READY or row.pause is None:
+        return row.parked_reason
+    return Pause(row.pause or None, row.since, row.actor, row.reason, row.parks_running).told
+
+
+async def queue_state(connection: AsyncConnection) -> QueueState:
+    ready = (await connection.execute(_READY)).one()
+    parked = (await connection.execute(_PARKED)).scalar_one()
+    pods = {row.pod: row.sessions for row in await connection.execute(_CLAIMED)}
+    return QueueState(ready.pending, sum(pods.values()), parked, ready.oldest, pods)
