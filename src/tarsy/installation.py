@@ -1,6 +1,7 @@
 """The installation as people see it: its configuration, samples, tool servers, workers and health. Used by the wiring alone."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +32,7 @@ from tarsy.demo.samples import list_samples
 from tarsy.domain.agent import ProviderType
 from tarsy.domain.llm import LLMHealth
 from tarsy.domain.server_health import ServerHealth
+from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
 from tarsy.queue.pool import WorkerPool
 from tarsy.session.intake import AlertType, UnknownAlertTypeError
 from tarsy.tools.health import HealthMonitor
@@ -62,6 +64,8 @@ class SampleChains:
     """Sample incidents as alert types: on the model that other alerts would get, on the recorded one where there is none."""
 
     config: Config
+    # A session keeps the pace of the process that took it, also where a worker of another process plays it.
+    replay_speed: float | None = None
 
     def alert_types(self) -> Sequence[AlertType]:
         return tuple(AlertType(sample.alert_type, sample.chain_id, sample.title, is_sample=True) for sample in list_samples())
@@ -71,9 +75,21 @@ class SampleChains:
         for sample in list_samples():
             if sample.alert_type == alert_type:
                 provider = sample_model(self.config)
-                chain = sample.live(provider, sample_settings(self.config)) if provider else sample.chain
+                chain = sample.live(provider, sample_settings(self.config)) if provider else sample.recorded(self.replay_speed)
                 return chain.model_copy(update={"session_timeout": self.config.queue.session_timeout})
         raise UnknownAlertTypeError(alert_type, [sample.alert_type for sample in list_samples()])
+
+
+def recorded_alert(recordings: RecordingLoader, chain: ResolvedChain) -> str | None:
+    """The alert that the recorded model of `chain` was recorded on; None where it is not known."""
+    names = {agent.provider.recording for stage in chain.stages for agent in stage.agents if agent.provider.recording}
+    for name in sorted(names):
+        # A recording that cannot be read is told by the session that needs it.
+        with suppress(RecordingUnreadableError):
+            alert = recordings(name).alert
+            if alert is not None:
+                return alert.data
+    return None
 
 
 def sample_model(config: Config) -> ResolvedProvider | None:

@@ -42,7 +42,7 @@ from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
 from tarsy.events.live_updates import LiveUpdates
-from tarsy.installation import Installation, PoolView, SampleChains, probes, sample_incidents, watched_servers
+from tarsy.installation import Installation, PoolView, SampleChains, probes, recorded_alert, sample_incidents, watched_servers
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
@@ -207,10 +207,11 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
     config, engine, settings = parts.config, parts.engine, parts.settings
     sessions = SessionRepository(engine)
     intake = Intake(
-        chains=SeveralSources((ConfiguredChains(config, parts.monitor.known_tools), SampleChains(config))),
+        chains=SeveralSources((ConfiguredChains(config, parts.monitor.known_tools), SampleChains(config, settings.replay_speed))),
         store=sessions,
         mask_alert=parts.mask,
         default_alert_type=config.defaults.alert_type,
+        recorded_alert=partial(recorded_alert, recording_loader(RecordingFiles())),
         max_queue_size=config.queue.max_queue_size,
     )
     return Services(

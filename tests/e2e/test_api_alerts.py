@@ -218,8 +218,9 @@ async def configured_world(database_url: str, place: Path) -> AsyncGenerator[Wor
     """The application as configured by files, with a tool server that has been looked at."""
     program = FAULT_SERVER
     place.joinpath("tarsy.yaml").write_text(CONFIGURATION.format(python=sys.executable, program=program), encoding="utf-8")
+    place.joinpath("silent.yaml").write_text("calls: []\n", encoding="utf-8")
     place.joinpath("llm-providers.yaml").write_text(
-        "llm_providers: {recorded: {type: replay, recording: 'sample:crashloop'}}\n", encoding="utf-8"
+        f"llm_providers: {{recorded: {{type: replay, recording: '{place / 'silent.yaml'}'}}}}\n", encoding="utf-8"
     )
     settings = Settings(env={"PATH": "/usr/bin:/bin"}, database_url=database_url, config_dir=place)
     async with application(settings) as running, serving(running.services) as api:

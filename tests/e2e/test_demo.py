@@ -42,7 +42,10 @@ def test_demo_shows_an_investigation_and_answers_its_questions(tmp_path: Path) -
         assert part in run.stdout
     # The answers follow; the investigation is not told again.
     assert run.stdout.count('→ cluster.pods_list {"namespace": "shop", "label_selector": "app=cart"}') == 1
-    assert run.stdout.count("Recorded answer to: ") == 2
+    assert "Hardly, but the margin is thin." in run.stdout
+    assert "In the repository that Argo CD syncs" in run.stdout
+    # Before the investigation and again above its result.
+    assert run.stdout.count("RECORDED MODEL") == 2
     assert _beyond_directories(run.stderr) == []
 
 
@@ -60,8 +63,22 @@ def test_without_a_model_samples_are_recorded_and_other_alerts_are_told_what_to_
         for name in (name for names in vendor_variables().values() for name in names):
             assert name in refused.json()["detail"]
         assert "tarsy init local-model" in refused.json()["detail"]
+        as_sample = http.post("/api/v1/alerts", json={"data": "disk full on db-3", "alert_type": "sample-crashloop"})
+        assert as_sample.status_code == 400
+        for part in ("sample-crashloop", "a recording", "OPENAI_API_KEY", "tarsy init local-model"):
+            assert part in as_sample.json()["detail"]
         warnings = http.get("/api/v1/system/warnings").json()["warnings"]
         assert sum("no model is configured" in warning["message"] for warning in warnings) == 1
+
+
+def test_a_sample_alert_is_taken_however_its_json_is_laid_out_and_says_that_it_is_recorded(database_url: str, tmp_path: Path) -> None:
+    with served(tmp_path, env={"DATABASE_URL": database_url}) as server, server.client() as http:
+        sample = http.get("/api/v1/samples").json()["samples"][0]
+        as_text = json.dumps(json.loads(sample["alert_data"]), indent=7)
+        for data in (sample["alert_data"] + "\n", as_text, json.loads(sample["alert_data"])):
+            taken = http.post("/api/v1/alerts", json={"data": data, "alert_type": sample["alert_type"]})
+            assert taken.status_code == 202, taken.text
+            assert http.get(f"/api/v1/sessions/{taken.json()['session_id']}").json()["recorded"] is True
 
 
 async def test_with_a_model_samples_run_on_it_against_the_simulated_cluster(database_url: str, tmp_path: Path) -> None:

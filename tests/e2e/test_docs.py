@@ -18,6 +18,8 @@ from support.document_blocks import Block, blocks_of, commands_in_the_text
 from support.tarsy_process import Served, plain_environment, served
 from tarsy.cli.main import app
 from tarsy.config.load.loader import load_config
+from tarsy.demo.samples import load_sample
+from tarsy.domain.recording import Recording
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -30,7 +32,7 @@ SECONDS = 280.0
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("docs")]
 
-# A chain for kubernetes alerts that needs no model and no cluster: the recorded ones of a sample.
+# A chain for kubernetes alerts that needs no model and no cluster: a recorded one, and the simulated one of a sample.
 CONFIG = f"""
 defaults: {{llm_provider: recorded}}
 mcp_servers:
@@ -43,7 +45,7 @@ agent_chains:
     stages: [{{name: investigation, agents: [{{name: KubernetesAgent}}]}}]
     scoring: {{enabled: true}}
 """
-PROVIDERS = "llm_providers: {recorded: {type: replay, recording: 'sample:crashloop'}}\n"
+PROVIDERS = "llm_providers: {{recorded: {{type: replay, recording: '{}'}}}}\n"
 
 # `tarsy serve` and `tarsy llm-service` run until somebody stops them: here as soon as they are ready, on any free port.
 # `make` says what it would do: everything it does, the tests have done already.
@@ -86,12 +88,19 @@ kubectl() { echo 'Name: api-7f9c'; }
 """
 
 
+def _said_to_any_alert() -> Recording:
+    """What the sample's model says, as a recording written by hand: it names no alert and no questions, so it fits all."""
+    calls = load_sample("crashloop").recording.calls
+    return Recording(calls=tuple(call.model_copy(update={"question": None}) for call in calls))
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, module_database_url: str, warm: tuple[str, ...]) -> Iterator[Served]:
     directory = tmp_path_factory.mktemp("documented")
     (directory / "config").mkdir()
     (directory / "config" / "tarsy.yaml").write_text(CONFIG)
-    (directory / "config" / "llm-providers.yaml").write_text(PROVIDERS)
+    (directory / "spoken.json").write_text(_said_to_any_alert().model_dump_json(exclude_defaults=True))
+    (directory / "config" / "llm-providers.yaml").write_text(PROVIDERS.format(directory / "spoken.json"))
     (directory / "shown").mkdir()
     (directory / "tarsy").write_text(f'#!/bin/sh\nexec {shlex.join(warm)} "$@"\n')
     (directory / "tarsy").chmod(0o755)

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from support.tarsy_process import Served, Tarsy, served
+from tarsy.demo.samples import load_sample
 
 pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
 
@@ -135,7 +136,7 @@ def test_investigate_ends_with_the_analysis_and_zero_or_with_the_reason_and_one(
     unset = tarsy("investigate", "alert.txt", cwd=tmp_path, env=env)
     assert (unset.returncode, unset.stderr.count("\n")) == (1, 1)
     assert unset.stderr.startswith("no model is configured. Set the key of a vendor")
-    good = tarsy("investigate", "-", "--type", "sample-flapping", cwd=tmp_path, env=env, stdin="it flaps")
+    good = tarsy("investigate", "-", "--type", "sample-flapping", cwd=tmp_path, env=env, stdin=load_sample("flapping").alert_data)
     assert (good.returncode, good.stderr) == (0, "")
     assert "Analysis" in good.stdout
     (tmp_path / "config").mkdir()

@@ -8,7 +8,7 @@ from typing import Any, cast
 import anyio
 import httpx
 
-from tarsy.cli.mistakes import ServerRefusedError
+from tarsy.cli.terminal import ServerRefusedError
 
 # Between keep-alives of the event stream a silent server is a dead one.
 SILENCE_SECONDS = 60.0

@@ -32,6 +32,7 @@ _STATUS_STYLE = {"failed": "red", "timed_out": "red", "cancelled": "yellow", "in
 _LONGEST_LINE = 200
 # Shown whole at the end instead.
 _AT_THE_END = frozenset({"final_analysis", "executive_summary"})
+RECORDED = "RECORDED MODEL: no model is asked. What you read was said once about this sample, and is played back."
 
 
 class LiveView:
@@ -42,6 +43,8 @@ class LiveView:
         self._status: Status = console.status("waiting for a worker")
         self._events: dict[str, dict[str, Any]] = {}
         self._text: dict[str, str] = {}
+        # By execution; empty for an agent that works alone.
+        self._agents: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         self._status.start()
@@ -49,6 +52,21 @@ class LiveView:
 
     def __exit__(self, *_: object) -> None:
         self._status.stop()
+
+    def knows_agent(self, event: dict[str, Any]) -> bool:
+        """Whether the agent that `event` is about has been introduced by `name_agents`."""
+        execution = event.get("event", {}).get("execution_id")
+        return execution is None or execution in self._agents
+
+    def name_agents(self, session: dict[str, Any]) -> None:
+        """Learn which agents of `session` work beside others, and by what names to tell them apart."""
+        for stage in session.get("stages", ()):
+            executions = stage["executions"]
+            self._agents |= {one["id"]: _name(one, executions) if stage["expected_agent_count"] > 1 else "" for one in executions}
+
+    def _agent(self, entry: dict[str, Any]) -> str:
+        name = self._agents.get(entry.get("execution_id") or "")
+        return f"[{harmless(name)}] " if name else ""
 
     def show(self, event: dict[str, Any]) -> None:
         match event.get("type"):
@@ -68,7 +86,7 @@ class LiveView:
         if entry["status"] != "streaming":
             self._print(entry)
         else:
-            self._status.update(_label(entry))
+            self._status.update(Text(self._agent(entry) + _label(entry)))
 
     def _completed(self, event: dict[str, Any]) -> None:
         entry = self._events.get(event["event_id"])
@@ -84,15 +102,23 @@ class LiveView:
         text = self._text.get(event["event_id"], "")[: event["offset"]] + event["delta"]
         self._text[event["event_id"]] = text
         tail = harmless(" ".join(text.split())[-80:])
-        self._status.update(Text(tail, style="dim"))
+        self._status.update(Text(self._agent(self._events.get(event["event_id"], {})) + tail, style="dim"))
 
     def _print(self, entry: dict[str, Any]) -> None:
         mark, style = _MARKS[entry["event_type"]]
         if entry["event_type"] in _AT_THE_END and entry["status"] == "completed":
             return
-        line = Text(f"{mark} ", style=_STATUS_STYLE.get(entry["status"], style))
+        line = Text(self._agent(entry), style="bold magenta")
+        line.append(f"{mark} ", style=_STATUS_STYLE.get(entry["status"], style))
         line.append(_line(entry))
         self._console.print(line)
+
+
+def _name(execution: dict[str, Any], beside: list[dict[str, Any]]) -> str:
+    """The agent's name, with its place where several have the same one."""
+    name = execution["agent_name"]
+    shared = sum(one["agent_name"] == name for one in beside) > 1
+    return f"{name} {execution['agent_index']}" if shared else name
 
 
 def _label(entry: dict[str, Any]) -> str:
@@ -116,8 +142,11 @@ def _line(entry: dict[str, Any]) -> str:
 
 async def follow(client: TarsyClient, session_id: str, console: Console) -> bool:
     """Show a session until it ends; true if it completed."""
+    print_recorded(console, await client.session(session_id))
     with LiveView(console) as view:
         async for event in client.events(session_id):
+            if not view.knows_agent(event):
+                view.name_agents(await client.session(session_id))
             view.show(event)
             if event.get("type") == "session.completed":
                 break
@@ -126,23 +155,32 @@ async def follow(client: TarsyClient, session_id: str, console: Console) -> bool
     return session["status"] == "completed"
 
 
-async def ask(client: TarsyClient, session_id: str, question: str, console: Console) -> None:
-    """Ask, and show the answer: what was told before is not told again."""
+async def ask(client: TarsyClient, session_id: str, question: str, console: Console) -> bool:
+    """Ask, and show the answer: what was told before is not told again. False if there was none."""
     told = await client.last_event(session_id)
-    message_id, answer = (await client.ask_question(session_id, question))["id"], ""
+    message_id, answer, refusal = (await client.ask_question(session_id, question))["id"], "", None
     with LiveView(console) as view:
         async for event in client.events(session_id, after=told):
             if event.get("type") == "timeline_event.completed" and event.get("event_type") == "final_analysis":
                 answer = event["content"]
             view.show(event)
             if event.get("type") == "chat.message" and event.get("message_id") == message_id and event.get("work") == "chat":
+                refusal = event.get("error_message")
                 break
-    console.print(Markdown(harmless(answer) or "No answer."))
+    console.print(Markdown(harmless(answer)) if answer else Text(harmless(refusal or "No answer."), style="red"))
+    return bool(answer)
+
+
+def print_recorded(console: Console, session: dict[str, Any]) -> None:
+    """Say so where no model speaks."""
+    if session.get("recorded"):
+        console.print(Panel(Text(RECORDED, style="bold"), border_style="yellow"))
 
 
 def print_end(console: Console, session: dict[str, Any]) -> None:
     """Show how a session has ended."""
     console.print()
+    print_recorded(console, session)
     if session.get("executive_summary"):
         console.print(Panel(Markdown(harmless(session["executive_summary"])), title="Summary", border_style="green"))
     if session.get("final_analysis"):
@@ -176,6 +214,5 @@ async def run_sample(settings: Settings, alert: str, alert_type: str, questions:
     async with local_server(settings) as url, connect(url) as client:
         session_id = await client.submit(alert, alert_type, None)
         succeeded = await follow(client, session_id, console)
-        for question in questions:
-            await ask(client, session_id, question, console)
-    return succeeded
+        answered = [await ask(client, session_id, question, console) for question in questions]
+    return succeeded and all(answered)

@@ -10,11 +10,10 @@ from tarsy import __version__
 from tarsy.cli import config, db, samples, sessions, tools
 from tarsy.cli.doctor import doctor
 from tarsy.cli.init import init
-from tarsy.cli.investigate import investigate
+from tarsy.cli.investigate import investigate, watch
 from tarsy.cli.llm_service import llm_service
 from tarsy.cli.recordings import export, replay
 from tarsy.cli.serve import serve
-from tarsy.cli.watch import watch
 
 # Importing makes a great many objects and no garbage: looking for some at every 700th takes a tenth of the time to start.
 ALLOCATIONS_PER_COLLECTION = 50_000
@@ -61,7 +60,7 @@ def root(
 def main() -> None:
     """Run the command; what a person can act on is told in a sentence, not in a traceback."""
     gc.set_threshold(ALLOCATIONS_PER_COLLECTION)
-    from tarsy.cli.mistakes import explained  # noqa: PLC0415 - only when a command runs
+    from tarsy.cli.terminal import explained  # noqa: PLC0415 - only when a command runs
 
     with explained():
         app()

@@ -17,6 +17,7 @@ from tarsy.db.tables import (
     stages,
     timeline_events,
 )
+from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.recording import (
     RecordedAlert,
     RecordedCall,
@@ -33,6 +34,7 @@ from tarsy.domain.tool import ToolName
 
 # Measured anew in every run.
 _VOLATILE = frozenset({"duration_ms"})
+_OF_THE_CONVERSATION = frozenset({LLMInteractionKind.ITERATION, LLMInteractionKind.FORCED_CONCLUSION})
 
 Row = sa.RowMapping
 
@@ -55,7 +57,7 @@ class RecordingSource:
                 title=f"Session {session_id}",
                 alert=_alert(session),
                 chain=dict(session.chain_snapshot),
-                calls=tuple(_call(call) for call in await _rows(connection, llm_interactions, session_id, llm_interactions.c.started_at)),
+                calls=_calls(await _rows(connection, llm_interactions, session_id, llm_interactions.c.started_at), questions),
                 catalogs=_catalogs(tool_rows, tracks, await _warnings(connection, session_id)),
                 tools=tuple(_tool(call, tracks[call["execution_id"]]) for call in tool_rows if call["kind"] == "tool_call"),
                 questions=tuple(question["content"] for question in questions),
@@ -99,9 +101,15 @@ def _alert(session: AlertSession) -> RecordedAlert:
     )
 
 
-def _call(row: Row) -> RecordedCall:
+def _calls(rows: Sequence[Row], questions: Sequence[Row]) -> tuple[RecordedCall, ...]:
+    asked = {question["stage_id"]: question["content"] for question in questions}
+    # A summary of a tool's result is made without the question.
+    return tuple(_call(row, asked.get(row["stage_id"]) if row["kind"] in _OF_THE_CONVERSATION else None) for row in rows)
+
+
+def _call(row: Row, question: str | None) -> RecordedCall:
     chunks = tuple(RecordedChunk.model_validate(chunk) for chunk in _body(row, "response").get("chunks", ()))
-    return RecordedCall(track=row["track"], turn=row["turn"], request_hash=row["request_hash"], chunks=chunks)
+    return RecordedCall(track=row["track"], turn=row["turn"], question=question, request_hash=row["request_hash"], chunks=chunks)
 
 
 def _tool(row: Row, track: str) -> RecordedTool:

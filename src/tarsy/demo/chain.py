@@ -45,9 +45,10 @@ class StageOutline(Part):
     success_policy: SuccessPolicy = SuccessPolicy.ANY
 
 
-def replay_provider(incident: str) -> ResolvedProvider:
-    """The provider that answers with the incident's recording."""
-    return ResolvedProvider(name="recorded-model", type=ProviderType.REPLAY, model="recorded", recording=f"{RECORDING_SCHEME}{incident}")
+def replay_provider(incident: str, speed: float | None) -> ResolvedProvider:
+    """The provider that answers with the incident's recording, `speed` times as fast as a model would."""
+    name = f"{RECORDING_SCHEME}{incident}"
+    return ResolvedProvider(name="recorded-model", type=ProviderType.REPLAY, model="recorded", recording=name, replay_speed=speed)
 
 
 def chain_id_of(incident: str) -> str:

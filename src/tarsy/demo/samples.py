@@ -1,7 +1,7 @@
 """The sample incidents: an alert, the chain that investigates it, and what a recorded model said. Files are read on first use."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,9 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider
 from tarsy.demo.chain import RECORDING_SCHEME, StageOutline, build_chain, chain_id_of, replay_provider
-from tarsy.demo.chat import with_chat
 from tarsy.demo.world import INCIDENTS, read_yaml
-from tarsy.domain.recording import RecordedAlert, Recording
+from tarsy.domain.recording import RecordedAlert, RecordedCall, Recording
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
 
 
@@ -65,7 +64,7 @@ class Sample:
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """Questions to ask afterwards. The recorded answers come in this order."""
+        """Questions to ask afterwards, in any order: the recorded model has answers to these."""
         return self.incident.questions
 
     @property
@@ -75,7 +74,11 @@ class Sample:
     @property
     def chain(self) -> ResolvedChain:
         """The chain on the recorded model."""
-        return self.live(replay_provider(self.name))
+        return self.recorded(None)
+
+    def recorded(self, speed: float | None) -> ResolvedChain:
+        """The chain on the recorded model, played at `speed`."""
+        return self.live(replay_provider(self.name, speed))
 
     def live(self, provider: ResolvedProvider, settings: Mapping[str, Any] | None = None) -> ResolvedChain:
         """The same chain on the same simulated cluster, with `provider` and `settings` for every agent."""
@@ -138,6 +141,13 @@ def _recording(name: str) -> Recording:
             "alert": RecordedAlert(alert_type=sample.alert_type, data=sample.alert_data, author="sample"),
             "chain": json.loads(sample.chain.model_dump_json()),
             "questions": sample.questions,
-            "calls": with_chat(recording.calls, sample.questions),
+            "calls": answering(recording.calls, sample.questions),
         }
     )
+
+
+def answering(calls: Sequence[RecordedCall], questions: Sequence[str]) -> tuple[RecordedCall, ...]:
+    """Give the recorded answers of the chat their questions, in the order of both."""
+    chats = dict.fromkeys(call.track for call in calls if call.track.endswith(".chat/1.ChatAgent"))
+    asked = dict(zip(chats, questions, strict=True))
+    return tuple(call.model_copy(update={"question": asked.get(call.track)}) for call in calls)

@@ -31,3 +31,5 @@ class ResolvedProvider(BaseModel):
     context_window: int | None = None
     # Replay only: the recording file, or `sample:NAME`.
     recording: str | None = None
+    # Replay only: how fast it is played; None leaves it to the process that plays.
+    replay_speed: float | None = None

@@ -1,6 +1,6 @@
 """A recording: everything said in a session, in a form that can be played again.
 
-The same format carries sample incidents, exported sessions and regression tests; JSON or YAML, told apart by nobody because YAML reads both.
+The same format carries sample incidents, exported sessions and regression tests; JSON or YAML; a YAML parser reads both.
 """
 
 from collections.abc import Mapping
@@ -65,6 +65,8 @@ class RecordedCall(Recorded):
 
     track: str
     turn: int
+    # The follow-up question that it answers, and no other. Without one it is found by its place alone.
+    question: str | None = None
     request_hash: str | None = None
     chunks: tuple[RecordedChunk, ...]
 

@@ -88,6 +88,7 @@ def call_metadata(request: GenerateInput) -> bytes:
             "first_chunk_timeout": request.provider.first_chunk_timeout,
             "stall_timeout": request.provider.stall_timeout,
             "recording": request.provider.recording,
+            "replay_speed": request.provider.replay_speed,
         }
     ).encode()
 
@@ -118,7 +119,9 @@ def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> t
 
 
 def _provider(config: pb.LLMConfig, beside: Mapping[str, Any]) -> ResolvedProvider:
-    known = {name: beside[name] for name in ("first_chunk_timeout", "stall_timeout", "recording") if beside.get(name) is not None}
+    known = {
+        name: beside[name] for name in ("first_chunk_timeout", "stall_timeout", "recording", "replay_speed") if beside.get(name) is not None
+    }
     return ResolvedProvider(
         name=beside.get("provider_name") or config.provider,
         type=ProviderType(config.provider.lower()),

@@ -1,5 +1,6 @@
 """The way in: an alert is checked, masked, given its chain as configured at this moment, and stored as a pending session."""
 
+import json
 import re
 import secrets
 from collections.abc import Callable, Sequence
@@ -9,11 +10,13 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import structlog
+from anyio import to_thread
 
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.resolve.resolver import resolve_chain
-from tarsy.config.schema.configuration import Config
+from tarsy.config.schema.configuration import Config, vendor_variables, ways_to_a_model
 from tarsy.config.schema.selection import KnownTools, McpSelection, SelectionError, check_selection, nothing_known
+from tarsy.domain.agent import ProviderType
 from tarsy.domain.session import MAX_ALERT_BYTES, NewSession
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.kit.text import in_thread_if_long
@@ -38,6 +41,16 @@ class UnknownAlertTypeError(AlertRefusedError):
     def __init__(self, alert_type: str, known: Sequence[str]) -> None:
         super().__init__(f'There is no chain for the alert type "{alert_type}". Known types: {", ".join(known) or "none"}.')
         self.known = tuple(known)
+
+
+class AlertNotRecordedError(AlertRefusedError):
+    """The chain's model is a recording of another alert: what it says would be about that one."""
+
+    def __init__(self, alert_type: str) -> None:
+        super().__init__(
+            f'The model for the alert type "{alert_type}" is a recording and knows one alert, which is not this one: send that '
+            f"(GET /api/v1/samples and `tarsy demo` have those of the samples), or let a model investigate. {ways_to_a_model(vendor_variables())}."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +135,30 @@ class Submission:
     selection: McpSelection | None = None
 
 
+def takes_any(_chain: ResolvedChain) -> None:
+    """No model of this chain was recorded on an alert."""
+
+
+def _is_recorded(chain: ResolvedChain) -> bool:
+    return any(agent.provider.type is ProviderType.REPLAY for stage in chain.stages for agent in stage.agents)
+
+
+def same_alert(one: str, other: str) -> bool:
+    """Whether two texts are one alert: the same JSON, however it is laid out, or the same text."""
+    try:
+        return json.loads(one) == json.loads(other)
+    except (ValueError, RecursionError):
+        return one.split() == other.split()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
     chains: ChainSource
     store: SessionStore
     mask_alert: Callable[[str], str]
     default_alert_type: str
+    # The alert that the models of a chain were recorded on; None: they take any.
+    recorded_alert: Callable[[ResolvedChain], str | None] = takes_any
     max_queue_size: int | None = None
     clock: Clock = field(default_factory=SystemClock)
 
@@ -135,7 +166,7 @@ class Intake:
         """Store an alert for investigation and return its session's id.
 
         Raises:
-            AlertRefusedError: it is empty, too large, of an unknown type, or holds what cannot be stored.
+            AlertRefusedError: it is empty, too large, of an unknown type, or holds what cannot be stored; or the model is a recording of another.
             SelectionError: its choice of tools cannot be met.
             NoProviderError: there is no model to investigate with.
             QueueFullError: too many sessions wait.
@@ -143,9 +174,11 @@ class Intake:
         check_text(submission)
         alert_type = submission.alert_type or self.default_alert_type
         chain = self.chains.resolve(alert_type, submission.selection)
+        masked = await in_thread_if_long(self.mask_alert, submission.data)
+        await self._check_recorded(chain, masked, alert_type)
         session = NewSession(
             id=str(uuid4()),
-            alert_data=await in_thread_if_long(self.mask_alert, submission.data),
+            alert_data=masked,
             alert_type=alert_type,
             chain_id=chain.chain_id,
             chain_snapshot=chain.model_dump(mode="json"),
@@ -158,6 +191,11 @@ class Intake:
         await self.store.insert(session, max_queue_size=self.max_queue_size)
         log.info("session.submitted", session_id=session.id, alert_type=alert_type, chain_id=chain.chain_id, author=session.author)
         return session.id
+
+    async def _check_recorded(self, chain: ResolvedChain, masked: str, alert_type: str) -> None:
+        recorded = await to_thread.run_sync(self.recorded_alert, chain) if _is_recorded(chain) else None
+        if recorded is not None and not same_alert(masked, await in_thread_if_long(self.mask_alert, recorded)):
+            raise AlertNotRecordedError(alert_type)
 
 
 def check_text(submission: Submission) -> None:

@@ -15,7 +15,7 @@ ChangeProvider = Callable[[ResolvedProvider], ResolvedProvider]
 
 
 class NotReplayableError(Exception):
-    """A recording lacks what a replay needs; whoever made it can act."""
+    """A recording lacks what a replay needs; its author can act."""
 
 
 def session_from(recording: Recording, chain: ResolvedChain, *, now: datetime) -> NewSession:
@@ -57,10 +57,10 @@ def follow_ups(recording: Recording) -> list[StageType]:
 
 
 def played_from(source: str) -> ChangeProvider:
-    """Play every model from the recording at `source`. Names and sizes stay, so that nothing is asked differently."""
+    """Play every model from the recording at `source`, without pauses. Names and sizes stay, so that nothing is asked differently."""
 
     def change(provider: ResolvedProvider) -> ResolvedProvider:
-        return provider.model_copy(update={"type": ProviderType.REPLAY, "recording": source})
+        return provider.model_copy(update={"type": ProviderType.REPLAY, "recording": source, "replay_speed": 0.0})
 
     return change
 

@@ -5,6 +5,7 @@ A connection is run by one task and used by others; nothing that happens to it c
 
 import logging
 import math
+import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -50,6 +51,9 @@ END_SECONDS = 10.0
 MAX_TOOL_PAGES = 100
 # What a server last said outside the protocol is often why it died.
 KEPT_LINES = 5
+# Other servers say first why they will not start, and then how they are used.
+_ERRORS = r"error|fatal|panic|exception|fail|cannot|could not|unable|invalid|denied|refused|no such|not found"
+ERROR_LINE = re.compile(rf"(?!.*\bwarn).*({_ERRORS})", re.IGNORECASE)
 LINE_EXCERPT = 300
 MASKED_EXCERPT = 16 * 1024
 
@@ -75,6 +79,7 @@ class Connection:
         self._stopping = anyio.Event()
         self._left = False
         self._scope = anyio.CancelScope(shield=True)
+        self._first_error: str | None = None
         self._last_words: deque[str] = deque(maxlen=KEPT_LINES)
         self._listeners: list[OnOutput] = []
 
@@ -98,6 +103,7 @@ class Connection:
                     await _initialise(session)
                     self._scope.deadline = math.inf
                     self._session = session
+                    self._first_error = None
                     self.ready.set()
                     await self._stopping.wait()
                     # One that was lost and replaced is not waited for by name, but by the task group it runs in.
@@ -216,7 +222,10 @@ class Connection:
         return Unreachable(self.server, self._with_last_words(text))
 
     def _with_last_words(self, text: str) -> str:
-        return f"{text}. It last said: {' | '.join(self._last_words)}" if self._last_words else text
+        words = list(self._last_words)
+        if self._first_error is not None and self._first_error not in words:
+            words = [self._first_error, "…", *words]
+        return f"{text}. It last said: {' | '.join(words)}" if words else text
 
     def _streams(self) -> AbstractAsyncContextManager[TransportStreams]:
         match self._endpoint:
@@ -258,6 +267,9 @@ class Connection:
         # A line can be as long as a message may be: masking all of it would hold up everybody.
         shown = clip(self._mask_line(line[:MASKED_EXCERPT]), LINE_EXCERPT)
         self._last_words.append(shown)
+        # An error of a server that has started since is not why it ended later.
+        if self._first_error is None and not self.ready.is_set() and ERROR_LINE.match(shown):
+            self._first_error = shown
         return shown
 
     async def _clean_up(self) -> None:

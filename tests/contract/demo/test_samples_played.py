@@ -20,12 +20,12 @@ from tarsy.db.journal import PostgresJournal
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.tables import llm_interactions, mcp_interactions, messages
 from tarsy.db.timeline import TimelineRepository
-from tarsy.demo.chat import FURTHER_QUESTIONS
 from tarsy.demo.samples import Sample, list_samples, recording_loader
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, WorkKind
 from tarsy.domain.live import StoredLiveEvent, StreamDelta
+from tarsy.domain.recording import RecordedCall
 from tarsy.domain.session import NewSession
-from tarsy.domain.status import SessionStatus, TimelineStatus
+from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
@@ -39,9 +39,11 @@ from tarsy.session.runbook import RunbookSource
 from tarsy.tools.masking import Masker
 from tarsy.tools.servers import McpToolServers
 
+NOT_RECORDED = "And what did you have for lunch?"
 
-class Nobody:
-    """Watches nothing."""
+
+class Unwatched:
+    """Nothing is watched."""
 
     def publish(self, delta: StreamDelta) -> None: ...
 
@@ -52,17 +54,17 @@ class Nobody:
 
 @asynccontextmanager
 async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
-    nobody, clock = Nobody(), SystemClock()
+    unwatched, clock = Unwatched(), SystemClock()
     llm = in_process_client(env={}, recordings=recording_loader(RecordingFiles()))
     try:
         yield Dependencies(
-            journal=PostgresJournal(engine, nobody.announce),
+            journal=PostgresJournal(engine, unwatched.announce),
             history=SessionHistory(engine),
             llm=llm,
             tools=McpToolServers(env={}, clock=clock),
             results=StoredResults(engine),
-            live=nobody,
-            progress=nobody,
+            live=unwatched,
+            progress=unwatched,
             runbooks=RunbookSource(),
             mask=Masker.for_group("security").mask,
             clock=clock,
@@ -81,7 +83,7 @@ async def do(engine: AsyncEngine, dependencies: Dependencies, kind: WorkKind) ->
 
 
 async def play(engine: AsyncEngine, sample: Sample) -> str:
-    """Investigate the sample's alert, then ask its questions, and one that it is not prepared for."""
+    """Investigate the sample's alert, then ask its questions in another order than they were recorded in, and one that was not recorded."""
     session_id = str(uuid4())
     session = NewSession(
         id=session_id,
@@ -96,14 +98,17 @@ async def play(engine: AsyncEngine, sample: Sample) -> str:
     await SessionRepository(engine).insert(session)
     async with dependencies_on(engine) as dependencies:
         await do(engine, dependencies, INVESTIGATION)
-        for question in (*sample.questions, "And what did you have for lunch?"):
+        for question in (*reversed(sample.questions), NOT_RECORDED):
             await ChatRepository(engine).ask(session_id, question, author="test")
             await do(engine, dependencies, CHAT_ANSWER)
     return session_id
 
 
 def last_answer(sample: Sample, track_part: str) -> str:
-    call = [call for call in sample.recording.calls if track_part in call.track][-1]
+    return text_of([call for call in sample.recording.calls if track_part in call.track][-1])
+
+
+def text_of(call: RecordedCall) -> str:
     return "".join(chunk.text or "" for chunk in call.chunks)
 
 
@@ -116,6 +121,20 @@ def check_timeline(sample: Sample, events: Sequence[TimelineEvent]) -> None:
     assert len(forced) == (1 if sample.name == "disk-full" else 0)
 
 
+async def check_answers(engine: AsyncEngine, session_id: str, sample: Sample) -> None:
+    """Each question got the answer that was recorded for it, without an error; another was refused, with what to set."""
+    *answered, refused = await ChatRepository(engine).list(session_id)
+    events = [event for event in (await TimelineRepository(engine).read(session_id)).events if event.stage_id != refused.stage_id]
+    check_timeline(sample, events)
+    told = {event.stage_id: event.content for event in events if event.event_type is TimelineEventType.FINAL_ANALYSIS}
+    recorded = {call.question: text_of(call) for call in sample.recording.calls}
+    assert {message.content: told[message.stage_id] for message in answered} == {
+        question: recorded[question] for question in sample.questions
+    }
+    assert (refused.content, refused.status) == (NOT_RECORDED, RunStatus.FAILED)
+    assert all(part in (refused.error_message or "") for part in (*sample.questions, "GOOGLE_API_KEY", "tarsy init local-model"))
+
+
 @pytest.mark.parametrize("sample", list_samples(), ids=lambda sample: sample.name)
 async def test_a_sample_runs_to_its_recorded_end_and_answers_its_questions(sample: Sample, database_url: str) -> None:
     engine = create_engine(database_url)
@@ -126,11 +145,11 @@ async def test_a_sample_runs_to_its_recorded_end_and_answers_its_questions(sampl
         assert session.executive_summary == last_answer(sample, ".executive summary/")
         assert session.final_analysis
         assert last_answer(sample, f".{sample.chain.stages[-1].name}").endswith(session.final_analysis)
-        check_timeline(sample, (await TimelineRepository(engine).read(session_id)).events)
+        await check_answers(engine, session_id, sample)
         async with engine.connect() as connection:
             asked = await connection.execute(sa.select(llm_interactions.c.track, llm_interactions.c.turn, llm_interactions.c.error_code))
-            unprepared = len(sample.recording.calls) - FURTHER_QUESTIONS + 1
-            assert {tuple(row) for row in asked} == {(call.track, call.turn, None) for call in sample.recording.calls[:unprepared]}
+            investigation = {(call.track, call.turn, None) for call in sample.recording.calls if call.question is None}
+            assert {tuple(row) for row in asked if ".chat/" not in row.track} == investigation
             errors = await connection.execute(sa.select(mcp_interactions.c.call_id).where(mcp_interactions.c.is_error))
             assert set(errors.scalars()) == set(sample.incident.planned_errors)
             stored = await connection.execute(sa.select(messages.c.content))

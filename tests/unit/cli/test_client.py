@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from tarsy.cli.client import TarsyClient, connect
-from tarsy.cli.mistakes import ServerRefusedError
+from tarsy.cli.terminal import ServerRefusedError
 
 
 def _client(answer: httpx.Response) -> TarsyClient:

@@ -37,3 +37,41 @@ def test_every_kind_of_event_has_a_mark() -> None:
     view = LiveView(Console(file=io.StringIO()))
     for kind in TimelineEventType:
         view.show({"type": "timeline_event.created", "event": _entry(kind.value, "x")})
+
+
+def _shown(*events: dict[str, Any], session: dict[str, Any]) -> list[str]:
+    file = io.StringIO()
+    with LiveView(Console(file=file, width=120)) as view:
+        view.name_agents(session)
+        for event in events:
+            assert view.knows_agent(event)
+            view.show(event)
+    return file.getvalue().splitlines()
+
+
+def _stage(*agents: str) -> dict[str, Any]:
+    executions = [{"id": f"{name}-{index}", "agent_name": name, "agent_index": index} for index, name in enumerate(agents, start=1)]
+    return {"expected_agent_count": len(agents), "executions": executions}
+
+
+def _said_by(execution: str, content: str) -> dict[str, Any]:
+    return {"type": "timeline_event.created", "event": _entry("llm_response", content) | {"execution_id": execution}}
+
+
+def test_agents_that_work_at_the_same_time_are_told_apart() -> None:
+    session = {"stages": [_stage("Triage"), _stage("Network", "Storage", "Storage")]}
+    events = [_said_by("Triage-1", "one"), _said_by("Network-1", "two"), _said_by("Storage-2", "three"), _said_by("Storage-3", "four")]
+    assert _shown(*events, session=session) == ["» one", "[Network] » two", "[Storage 2] » three", "[Storage 3] » four"]
+
+
+def test_an_agent_that_was_not_introduced_is_asked_for() -> None:
+    view = LiveView(Console(file=io.StringIO()))
+    assert not view.knows_agent(_said_by("Storage-2", "three"))
+    assert view.knows_agent({"type": "session.completed"})
+
+
+def test_a_recorded_session_says_so_above_its_result() -> None:
+    file = io.StringIO()
+    print_end(Console(file=file, width=120), {"id": "s", "status": "completed", "final_analysis": "The disk.", "recorded": True})
+    told = file.getvalue()
+    assert told.index("RECORDED MODEL") < told.index("The disk.")

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tarsy.cli.investigate import investigate
 from tarsy.cli.main import app
-from tarsy.cli.mistakes import explained
+from tarsy.cli.terminal import explained
 from tarsy.settings import CannotServeError, settings_from
 
 

@@ -1,6 +1,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from tarsy.config.resolve.resolved import ResolvedProvider
@@ -129,3 +130,39 @@ def test_the_hash_knows_neither_ids_nor_runs() -> None:
 )
 def test_the_hash_knows_words_tools_and_model(changed: GenerateInput) -> None:
     assert request_hash(changed) != request_hash(REQUEST)
+
+
+def chat_tape() -> Recording:
+    """Two questions and their answers."""
+    answers = (("2.chat/1.ChatAgent", "Who?", "The config map."), ("3.chat/1.ChatAgent", "Since when?", "Since nine."))
+    calls = [{"track": track, "turn": 0, "question": question, "chunks": [{"text": text}]} for track, question, text in answers]
+    return Recording.model_validate({"calls": calls})
+
+
+def asked(question: str, track: str = "2.chat/1.ChatAgent") -> GenerateInput:
+    return replace(REQUEST, track=track, messages=(ConversationMessage(Role.USER, f"# Alert\nA pod.\n\n# Question\n{question}"),))
+
+
+@pytest.mark.parametrize("track", ["2.chat/1.ChatAgent", "3.chat/1.ChatAgent", "7.chat/1.ChatAgent"])
+async def test_a_recorded_question_gets_its_own_answer_wherever_it_is_asked(track: str) -> None:
+    client = in_process_client(recordings=lambda _: chat_tape())
+    assert await hear(client, asked("Who?", track)) == [TextChunk("The config map.")]
+    assert await hear(client, asked("Since when?", track)) == [TextChunk("Since nine.")]
+
+
+@pytest.mark.parametrize("question", ["Is it raining?", "Who? And why?", "Says Who?"])
+async def test_a_question_that_was_not_recorded_is_refused_with_what_to_set(question: str) -> None:
+    client = in_process_client(recordings=lambda _: chat_tape())
+    [refusal] = await hear(client, asked(question))
+    assert isinstance(refusal, ErrorChunk)
+    assert (refusal.code, refusal.retryable) == (ErrorCode.INVALID_REQUEST, False)
+    for part in ('"Who?", "Since when?"', "GOOGLE_API_KEY", "tarsy init local-model"):
+        assert part in refusal.message
+
+
+async def test_a_session_is_played_at_its_own_pace_whichever_process_plays_it() -> None:
+    # At this process's pace the first word would come after some days.
+    client = in_process_client(recordings=lambda _: tape(), replay_speed=1e-6)
+    fast = replace(REQUEST, provider=REQUEST.provider.model_copy(update={"replay_speed": 0.0}))
+    with anyio.fail_after(30):
+        assert len(await hear(client, fast)) == 3

@@ -42,8 +42,13 @@ class NoProviderError(Exception):
     def __init__(self, variables: Mapping[str, tuple[str, ...]]) -> None:
         self.variables = variables
         self.local_model = _LOCAL_MODEL
-        ways = "; ".join(f"{vendor}: {' and '.join(names)}" for vendor, names in variables.items())
-        super().__init__(f"no model is configured. Set the key of a vendor in the environment or in .env ({ways}), or {_LOCAL_MODEL}")
+        super().__init__(f"no model is configured. {ways_to_a_model(variables)}")
+
+
+def ways_to_a_model(variables: Mapping[str, tuple[str, ...]]) -> str:
+    """What to set so that alerts are investigated by a model."""
+    ways = "; ".join(f"{vendor}: {' and '.join(names)}" for vendor, names in variables.items())
+    return f"Set the key of a vendor in the environment or in .env ({ways}), or {_LOCAL_MODEL}"
 
 
 def vendor_variables() -> Mapping[str, tuple[str, ...]]:

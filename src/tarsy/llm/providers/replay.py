@@ -1,10 +1,11 @@
 """The provider that plays a recording: no key, no network, the same words every time.
 
-A call is found by its track and turn alone, so a resumed investigation goes on where the recording does.
+A call is found by its track and turn, so a resumed investigation goes on where the recording does; an answer in chat by its question
+besides. What was not recorded is refused, with what to set to have it answered by a model.
 """
 
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import anyio
 import yaml
 from pydantic import ValidationError
 
+from tarsy.config.schema.configuration import vendor_variables, ways_to_a_model
+from tarsy.domain.conversation import Role
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
 from tarsy.domain.recorded_chunks import UnplayableChunkError, recorded_to_chunk
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording
@@ -26,7 +29,7 @@ RecordingLoader = Callable[[str], Recording]
 
 
 class RecordingUnreadableError(Exception):
-    """The recording a provider names cannot be read; whoever configured it can act."""
+    """The recording a provider names cannot be read; the operator who named it can act."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class ChangedRequest:
 
 
 def ignore_change(_change: ChangedRequest) -> None:
-    """Play on without telling anyone."""
+    """Play on without a report."""
 
 
 class RecordingFiles:
@@ -72,8 +75,41 @@ class RecordingFiles:
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """A recording, and its calls by their places."""
+
+    recording: Recording
+    places: Mapping[tuple[str, int], RecordedCall]
+
+    @classmethod
+    def of(cls, recording: Recording) -> "_Index":
+        return cls(recording, {(call.track, call.turn): call for call in recording.calls})
+
+    def find(self, request: GenerateInput) -> RecordedCall | None:
+        """The call at the request's place, or the one that answers the same question: questions may be asked in any order."""
+        call = self.places.get((request.track, request.turn))
+        if call is not None and (call.question is None or _asks(request, call.question)):
+            return call
+        same_turn = (call for call in self.recording.calls if call.turn == request.turn and call.question)
+        return next((call for call in same_turn if _asks(request, call.question or "")), None)
+
+    def refusal(self, name: str, request: GenerateInput) -> str:
+        questions = tuple(dict.fromkeys(call.question for call in self.recording.calls if call.question))
+        by_place = {call.track for call in self.recording.calls if call.question is None}
+        if questions and request.track not in by_place:
+            return _other_question(name, questions)
+        return _not_recorded(name, self.recording, request)
+
+
+def _asks(request: GenerateInput, question: str) -> bool:
+    """Whether the conversation was opened with `question`: it is the last thing said in a message, on lines of its own."""
+    asked = f"\n{question.strip()}"
+    return any(f"\n{message.content.strip()}".endswith(asked) for message in request.messages if message.role is Role.USER)
+
+
 class ReplayProvider:
-    """Plays recorded answers, at once or, with `speed` above zero, in a natural rhythm that many times as fast."""
+    """Plays recorded answers, at once or, with `speed` above zero, in a natural rhythm that many times as fast. A session may bring its own."""
 
     def __init__(
         self,
@@ -85,7 +121,7 @@ class ReplayProvider:
         self._recordings = recordings
         self._speed = speed
         self._on_change = on_change
-        self._indexes: dict[str, tuple[Recording, Mapping[tuple[str, int], RecordedCall]]] = {}
+        self._indexes: dict[str, _Index] = {}
 
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
         del access  # a recording needs none
@@ -94,17 +130,18 @@ class ReplayProvider:
             yield found
             return
         self._compare(found, request)
+        speed = self._speed if request.provider.replay_speed is None else request.provider.replay_speed
         for recorded in found.chunks:
             try:
                 chunk = recorded_to_chunk(recorded)
             except UnplayableChunkError as error:
                 yield _refusal(f"the recording {request.provider.recording} cannot be played: {error}")
                 return
-            if self._speed <= 0:
+            if speed <= 0:
                 yield chunk
                 continue
             for delay, piece in paced(recorded, chunk):
-                await anyio.sleep(delay / self._speed)
+                await anyio.sleep(delay / speed)
                 yield piece
 
     async def aclose(self) -> None:
@@ -118,16 +155,14 @@ class ReplayProvider:
             recording = await anyio.to_thread.run_sync(self._recordings, name)
         except RecordingUnreadableError as error:
             return _refusal(str(error))
-        call = self._index(name, recording).get((request.track, request.turn))
-        return call or _refusal(_not_recorded(name, recording, request))
+        index = self._index(name, recording)
+        return index.find(request) or _refusal(index.refusal(name, request))
 
-    def _index(self, name: str, recording: Recording) -> Mapping[tuple[str, int], RecordedCall]:
+    def _index(self, name: str, recording: Recording) -> _Index:
         known = self._indexes.get(name)
-        if known is not None and known[0] is recording:
-            return known[1]
-        index = {(call.track, call.turn): call for call in recording.calls}
-        self._indexes[name] = (recording, index)
-        return index
+        if known is None or known.recording is not recording:
+            known = self._indexes[name] = _Index.of(recording)
+        return known
 
     def _compare(self, call: RecordedCall, request: GenerateInput) -> None:
         if call.request_hash is None:
@@ -150,6 +185,12 @@ def paced(recorded: RecordedChunk, chunk: Chunk) -> Iterator[tuple[float, Chunk]
 
 def _refusal(message: str) -> ErrorChunk:
     return ErrorChunk(message, ErrorCode.INVALID_REQUEST)
+
+
+def _other_question(name: str, questions: Sequence[str]) -> str:
+    known = ", ".join(f'"{question}"' for question in questions)
+    cure = f"{ways_to_a_model(vendor_variables())}; then send the alert again, because this session keeps its recorded model."
+    return f"The model of this session is the recording {name}, which has answers to these questions only: {known}. For others: {cure}"
 
 
 def _not_recorded(name: str, recording: Recording, request: GenerateInput) -> str:
