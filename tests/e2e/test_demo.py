@@ -158,16 +158,36 @@ def test_init_writes_a_configuration_that_loads(tarsy: Tarsy, template: Template
     assert run.returncode == 0, run.stderr
     loaded = load_config(tmp_path / "config", {"OPENAI_API_KEY": "k", "KUBECONFIG": "k"})
     assert loaded.warnings == ()
+    written = {file: file.read_text() for file in (tmp_path / "config").iterdir()}
     again = tarsy("init", template, cwd=tmp_path)
-    assert again.returncode == 1
-    assert "--force" in again.stderr
+    assert (again.returncode, again.stderr) == (0, "")
+    assert {file: file.read_text() for file in (tmp_path / "config").iterdir()} == written
+
+
+def test_init_for_a_second_purpose_adds_what_the_first_lacks_and_keeps_what_was_changed(tarsy: Tarsy, tmp_path: Path) -> None:
+    tarsy("init", "kubernetes", cwd=tmp_path)
+    file = tmp_path / "config" / "tarsy.yaml"
+    file.write_text(file.read_text().replace("alert_type: kubernetes ", "alert_type: my-alerts ") + "# The end.\n")
+    changed = file.read_text().replace("[kubernetes]", "[my-alerts]")
+    file.write_text(changed)
+    run = tarsy("init", "local-model", "--model", "qwen3:8b", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "kept your defaults.alert_type: my-alerts" in run.stdout
+    assert set(changed.splitlines()) < set(file.read_text().splitlines())
+    config = load_config(tmp_path / "config", {"KUBECONFIG": "k"}).config
+    assert (config.defaults.llm_provider, config.defaults.alert_type) == ("local", "my-alerts")
+    tarsy("init", "local-model", "--model", "other", cwd=tmp_path)
+    assert load_config(tmp_path / "config", {"KUBECONFIG": "k"}).config.llm_providers["local"].model == "other"
 
 
 def test_init_overwrites_only_when_told_to_and_takes_any_address_and_name(tarsy: Tarsy, tmp_path: Path) -> None:
     target = tmp_path / "config" / "llm-providers.yaml"
     target.parent.mkdir()
     target.write_text("mine")
-    assert tarsy("init", "local-model", cwd=tmp_path).returncode == 1
+    refused = tarsy("init", "local-model", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "--force" in refused.stderr
+    assert [file.name for file in target.parent.iterdir()] == ["llm-providers.yaml"]
     assert target.read_text() == "mine"
     run = tarsy("init", "local-model", "--force", "--url", "http://gpu.lan:8000/v1", "--model", 'odd: "name" # here', cwd=tmp_path)
     assert run.returncode == 0

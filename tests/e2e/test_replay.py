@@ -99,10 +99,27 @@ def test_a_recording_that_was_tampered_with_is_found_out(tarsy: Tarsy, recording
     assert (short.returncode, len(short.stdout.splitlines())) == (1, 1)
 
 
+def test_a_malformed_file_does_not_hide_what_came_of_the_others(tarsy: Tarsy, recordings: Path, tmp_path: Path) -> None:
+    (tmp_path / "a-broken.yaml").write_text("kind: Pod\n")
+    (tmp_path / "b-whole.json").write_text((recordings / "crashloop.json").read_text())
+    (tmp_path / "c-chainless.yaml").write_text("tarsy_recording: 1\noutcome: {status: completed}\n")
+    run = tarsy("replay", "--check", tmp_path, cwd=tmp_path)
+    assert (run.returncode, run.stdout) == (1, f"{tmp_path / 'b-whole.json'}: identical\n")
+    assert f"{tmp_path / 'a-broken.yaml'}: not replayed: the recording " in run.stderr
+    assert f"{tmp_path / 'c-chainless.yaml'}: not replayed: the recording holds no chain" in run.stderr
+
+
+def test_a_live_model_without_its_key_is_told_before_anything_else(tarsy: Tarsy, tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("kind: Pod\n")
+    run = tarsy("replay", "broken.yaml", "--live-model", "anthropic-default", cwd=tmp_path)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == 'The provider "anthropic-default" cannot be asked: set ANTHROPIC_API_KEY in the environment or in .env.\n'
+
+
 def test_what_cannot_be_replayed_is_explained_in_a_sentence(tarsy: Tarsy, server: Served, tmp_path: Path) -> None:
     (tmp_path / "no-outcome.yaml").write_text("tarsy_recording: 1\ncalls: []\n")
     (tmp_path / "no-recording.yaml").write_text("kind: Pod\n")
-    for file, part in (("no-outcome.yaml", "holds no outcome"), ("no-recording.yaml", "cannot be read")):
+    for file, part in (("no-outcome.yaml", "holds no chain"), ("no-recording.yaml", "cannot be read")):
         run = tarsy("replay", file, cwd=tmp_path)
         assert run.returncode == 1
         assert part in run.stderr

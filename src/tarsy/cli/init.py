@@ -1,4 +1,4 @@
-"""`tarsy init`: write a configuration to begin with."""
+"""`tarsy init`: write a configuration to begin with, or add to one what it lacks."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 TEMPLATES = Path(__file__).parent / "templates"
+URL = "http://localhost:11434/v1"
+MODEL = "qwen3:32b"
 # A file that a program reads by itself must not be written with empty keys.
 _RENAMED = {"env.example": ".env.example"}
 
@@ -21,24 +23,41 @@ def init(
         Template, typer.Argument(help="For a cluster, or for a model at an OpenAI-compatible address.")
     ] = Template.KUBERNETES,
     directory: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where to write the files.")] = Path("config"),
-    url: Annotated[str, typer.Option(help="local-model: the address of the model server.")] = "http://localhost:11434/v1",
-    model: Annotated[str, typer.Option(help="local-model: the model's name there.")] = "qwen3:32b",
+    url: Annotated[str | None, typer.Option(help="local-model: the address of the model server.", show_default=URL)] = None,
+    model: Annotated[str | None, typer.Option(help="local-model: the model's name there.", show_default=MODEL)] = None,
     *,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
-    """Write commented configuration files that work as they are."""
+    """Write commented configuration files that work as they are. Files that exist keep what they say and get what they lack."""
     files = sorted(path for path in (TEMPLATES / template).iterdir() if path.is_file())
-    targets = [directory / _RENAMED.get(file.name, file.name) for file in files]
-    existing = [str(target) for target in targets if target.exists()]
-    if existing and not force:
-        typer.echo(f"Already there: {', '.join(existing)}. Use --force to overwrite, or --dir for another place.", err=True)
-        raise typer.Exit(1)
+    said = [path for path, given in (("llm_providers.local.base_url", url), ("llm_providers.local.model", model)) if given]
+    planned: list[tuple[Path, str, str]] = []
+    for file in files:
+        target = directory / _RENAMED.get(file.name, file.name)
+        text = filled(file.read_text(encoding="utf-8"), url=url or URL, model=model or MODEL)
+        planned.append((target, *(_added(target, text, said) if target.exists() and not force else (text, f"wrote {target}"))))
     directory.mkdir(parents=True, exist_ok=True)
-    for file, target in zip(files, targets, strict=True):
-        target.write_text(filled(file.read_text(encoding="utf-8"), url=url, model=model), encoding="utf-8")
-        typer.echo(f"wrote {target}")
+    for target, text, told in planned:
+        target.write_text(text, encoding="utf-8")
+        typer.echo(told)
     place = "" if directory == Path("config") else f" --config {directory}"
     typer.echo(f"Next: tarsy doctor{place}, then tarsy serve{place}")
+
+
+def _added(target: Path, template: str, said: list[str]) -> tuple[str, str]:
+    """What becomes of a file that exists, and what to tell about it."""
+    from tarsy.cli.yaml_merge import CannotMergeError, merge  # noqa: PLC0415 - only when there is something to merge
+
+    written = target.read_text(encoding="utf-8")
+    if target.suffix != ".yaml":
+        return written, f"kept {target}"
+    try:
+        merged = merge(written, template, replaced=said)
+    except CannotMergeError as error:
+        typer.echo(f"{target} cannot be added to: {error}. Nothing was written. Mend it, or use --force to overwrite.", err=True)
+        raise typer.Exit(1) from error
+    told = [f"added to {target}: {', '.join(merged.added)}" if merged.added else f"kept {target}: it has all that the template has"]
+    return merged.text, "\n".join([*told, *(f"  kept your {value}" for value in merged.kept)])
 
 
 def filled(text: str, *, url: str, model: str) -> str:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tarsy.cli.process import process_settings
+from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
     from tarsy.domain.recording import Recording
+    from tarsy.replay.rerun import NotReplayed, ReplayOutcome
 
 
 def export(
@@ -59,11 +61,19 @@ def replay(
     if not files:
         raise typer.BadParameter(f"no recording (*.json, *.yaml) in {', '.join(str(path) for path in recordings)}")
     options = ReplayOptions(live_model=live_model, live_tools=live_tools, from_step=from_step or 0)
-    same = True
-    for outcome in anyio.run(replay_all, process_settings(), files, options):
-        same = same and not outcome.differences
-        typer.echo(f"{outcome.file}: {'identical' if not outcome.differences else f'{len(outcome.differences)} differences'}")
-        if not check:
-            for difference in outcome.differences:
-                typer.echo(f"  {difference}")
-    raise typer.Exit(0 if same else 1)
+    outcomes = anyio.run(replay_all, process_settings(), files, options)
+    same = [_told(outcome, brief=check) for outcome in outcomes]
+    raise typer.Exit(0 if all(same) else 1)
+
+
+def _told(outcome: "ReplayOutcome | NotReplayed", *, brief: bool) -> bool:
+    """Say what came of a file; true if it replayed exactly."""
+    from tarsy.replay.rerun import NotReplayed  # noqa: PLC0415 - heavy, imported on first use
+
+    if isinstance(outcome, NotReplayed):
+        typer.echo(f"{outcome.file}: not replayed: {harmless(outcome.reason)}", err=True)
+        return False
+    typer.echo(f"{outcome.file}: {'identical' if not outcome.differences else f'{len(outcome.differences)} differences'}")
+    for difference in () if brief else outcome.differences:
+        typer.echo(f"  {harmless(str(difference))}")
+    return not outcome.differences

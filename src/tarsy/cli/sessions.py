@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from tarsy.cli.db import DatabaseUrl, DataDir, with_engine
+from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,8 @@ def list_sessions(
     where = SessionFilter(statuses=(SessionStatus(status),) if status else ())
     page = _with_engine(lambda engine: SessionRepository(engine).list(where, limit=limit), database_url, data_dir)
     for session in page.sessions:
-        typer.echo(f"{session.id}  {session.created_at:%Y-%m-%d %H:%MZ}  {session.status:<12}{session.alert_type}")
+        when = f"{session.created_at:%Y-%m-%d %H:%MZ}"
+        typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{session.alert_type}  {session.title}"))
     if not page.sessions:
         typer.echo("There are no sessions.")
 

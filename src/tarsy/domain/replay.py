@@ -8,7 +8,10 @@ from typing import Any
 from tarsy.domain.recording import RecordedOutcome
 from tarsy.kit.text import clip
 
+# Two lines of a wide terminal.
 _SHOWN = 200
+# Enough to find the place again.
+_CONTEXT = 40
 # Several results are summarised at the same time, and every run has its own order of that.
 _SIDE_BY_SIDE = frozenset({"mcp_tool_summary", "llm_thinking"})
 
@@ -22,7 +25,28 @@ class Difference:
     replayed: str
 
     def __str__(self) -> str:
-        return f"{self.where}\n  recorded: {clip(self.recorded, _SHOWN)}\n  replayed: {clip(self.replayed, _SHOWN)}"
+        """Both texts around the place where they differ: what they share before and after it is left out."""
+        start, end = _shared(self.recorded, self.replayed)
+        where = f"{self.where}, character {start + 1}" if start > _CONTEXT else self.where
+        return f"{where}\n  recorded: {_around(self.recorded, start, end)}\n  replayed: {_around(self.replayed, start, end)}"
+
+
+def _shared(one: str, other: str) -> tuple[int, int]:
+    """How many characters two texts share at their beginning, and at their end."""
+    start = _beginning(one, other)
+    return start, _beginning(one[start:][::-1], other[start:][::-1])
+
+
+def _beginning(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
+
+
+def _around(text: str, start: int, end: int) -> str:
+    first, last = max(0, start - _CONTEXT), max(start, len(text) - end)
+    before = ("…" if first else "") + text[first:start]
+    after = text[last : last + _CONTEXT] + ("…" if last + _CONTEXT < len(text) else "")
+    return before + clip(text[start:last], _SHOWN) + after
 
 
 def differences(recorded: RecordedOutcome, replayed: RecordedOutcome) -> list[Difference]:
@@ -52,8 +76,11 @@ def _compare(where: str, recorded: Sequence[Mapping[str, Any]], replayed: Sequen
     for number in range(max(len(recorded), len(replayed))):
         before = recorded[number] if number < len(recorded) else None
         after = replayed[number] if number < len(replayed) else None
-        if before != after:
+        if before is None or after is None:
             yield Difference(f"{where} {number + 1}", _told(before), _told(after))
+            continue
+        for key in (key for key in (*before, *(after.keys() - before.keys())) if before.get(key) != after.get(key)):
+            yield Difference(f"{where} {number + 1}, {key}", str(before.get(key)), str(after.get(key)))
 
 
 def _told(entry: Mapping[str, Any] | None) -> str:

@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from tarsy.agent.ports import LLMClient, ToolServers
-from tarsy.config.load.loader import load_config
+from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.resolve.resolved_entries import resolved_provider
-from tarsy.config.schema.configuration import Config
 from tarsy.db.embedded.server import embedded_postgres
 from tarsy.db.recordings import RecordingSource
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
@@ -21,7 +22,7 @@ from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
-from tarsy.llm.providers.replay import RecordingFiles
+from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
 from tarsy.queue.pool import WorkerPool
 from tarsy.replay.forking_client import ForkingClient
 from tarsy.session.playback import NotReplayableError, chain_of, follow_ups, played_from, session_from
@@ -45,28 +46,39 @@ class ReplayOutcome:
     outcome: RecordedOutcome
 
 
-async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayOptions) -> list[ReplayOutcome]:
-    """Run recordings again, one after the other, in a database that is thrown away afterwards.
+@dataclass(frozen=True, slots=True)
+class NotReplayed:
+    """A file that could not be replayed, and why."""
+
+    file: Path
+    reason: str
+
+
+async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayOptions) -> list[ReplayOutcome | NotReplayed]:
+    """Run recordings again, one after the other, in a database that is thrown away afterwards. One that cannot be run leaves the others alone.
 
     Raises:
-        NotReplayableError: a recording holds nothing to compare with, or there is no such model.
-        RecordingUnreadableError: a file is no recording.
+        NotReplayableError: there is no such model, or no key for it.
     """
     # What cannot be done is said before anything is started.
-    replayable = [_replayable(file) for file in files]
     loaded = load_config(settings.config_dir, settings.env)
-    live = _live_provider(loaded.config, options.live_model)
+    live = _live_provider(loaded, options.live_model)
+    found = [_replayable(file) for file in files]
+    if all(isinstance(each, NotReplayed) for each in found):
+        return [each for each in found if isinstance(each, NotReplayed)]
     with _scratch_directory() as directory:
         own = replace(settings, data_dir=directory, replay_speed=0.0)
         async with embedded_postgres(directory, throwaway=True) as url:
             return [
-                await _replay(
+                each
+                if isinstance(each, NotReplayed)
+                else await _replay(
                     replace(own, database_url=url),
                     each,
                     None if options.live_tools else RecordedToolServers(each.recording),
                     ForkingClient(each.recording, options.from_step, live, in_process_client(env=loaded.env)),
                 )
-                for each in replayable
+                for each in found
             ]
 
 
@@ -77,10 +89,15 @@ class _Replayable:
     outcome: RecordedOutcome
 
 
-def _replayable(file: Path) -> _Replayable:
-    recording = RecordingFiles()(str(file))
+def _replayable(file: Path) -> _Replayable | NotReplayed:
+    try:
+        recording = RecordingFiles()(str(file))
+        # Built again when it runs; here it tells whether it can be.
+        session_from(recording, chain_of(recording, played_from(str(file))), now=SystemClock().now())
+    except (RecordingUnreadableError, NotReplayableError, ValidationError) as error:
+        return NotReplayed(file, str(error))
     if recording.outcome is None:
-        raise NotReplayableError(f"{file} holds no outcome to compare with")
+        return NotReplayed(file, "the recording holds no outcome to compare with")
     return _Replayable(file, recording, recording.outcome)
 
 
@@ -128,9 +145,12 @@ async def _follow_up(running: Application, pool: WorkerPool, recording: Recordin
         await pool.work_off(SCORING)
 
 
-def _live_provider(config: Config, name: str | None) -> ResolvedProvider | None:
+def _live_provider(loaded: LoadedConfig, name: str | None) -> ResolvedProvider | None:
+    providers = loaded.config.llm_providers
     if name is None:
         return None
-    if name not in config.llm_providers:
-        raise NotReplayableError(f'There is no provider "{name}"; {did_you_mean(name, config.llm_providers)}')
-    return resolved_provider(name, config.llm_providers[name])
+    if name not in providers:
+        raise NotReplayableError(f'There is no provider "{name}"; {did_you_mean(name, providers)}')
+    if missing := providers[name].missing_variables(loaded.env):
+        raise NotReplayableError(f'The provider "{name}" cannot be asked: set {" and ".join(missing)} in the environment or in .env.')
+    return resolved_provider(name, providers[name])

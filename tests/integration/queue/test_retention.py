@@ -20,6 +20,7 @@ from tarsy.db.journal import PostgresJournal
 from tarsy.db.outbox import Outbox
 from tarsy.db.retention import BATCH, OldSessions
 from tarsy.db.sessions import SessionRepository
+from tarsy.domain.alert_title import alert_title
 from tarsy.domain.claim import CHAT_ANSWER, SCORING, Claim, ClaimLostError, WorkKind
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
@@ -136,10 +137,11 @@ def sessions(ground: Ground, made: Scenario) -> tuple[str, str, str]:
     return anyio.run(prepare)
 
 
-def test_the_command_lists_sessions(ground: Ground, sessions: tuple[str, str, str]) -> None:
+def test_the_command_lists_sessions_with_their_titles(ground: Ground, made: Scenario, sessions: tuple[str, str, str]) -> None:
     code, text = tarsy(ground, "list")
     assert code == 0
-    assert all(session_id in text for session_id in sessions)
+    title = alert_title(made.session().alert_data, "chaos")
+    assert all(any(line.startswith(one) and line.endswith(f"  {title}") for line in text.splitlines()) for one in sessions)
     assert tarsy(ground, "list", "--status", "failed") == (0, "There are no sessions.\n")
     assert tarsy(ground, "list", "--status", "nonsense")[0] == 2
 

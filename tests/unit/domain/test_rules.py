@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.recording import RecordedOutcome
-from tarsy.domain.replay import differences
+from tarsy.domain.replay import Difference, differences
 from tarsy.domain.session import SessionClose, ending
 from tarsy.domain.stage import SuccessPolicy, stage_status
 from tarsy.domain.status import SESSION_MOVES, RunStatus, SessionStatus, sources_of
@@ -55,6 +55,24 @@ def test_two_runs_that_say_the_same_do_not_differ_and_every_difference_is_named(
     other = RecordedOutcome(status="failed", final_analysis="a", conversations={"t": (message, message)}, timeline=({"track": "t"},))
     assert differences(one, one) == []
     assert [difference.where for difference in differences(one, other)] == ["status", "conversation t, message 2", "timeline, event 1"]
+
+
+def test_a_difference_is_shown_around_the_place_where_two_texts_part() -> None:
+    same, rest = "The cause is known. " * 300, " and nothing else." * 300
+    conversations = [{"t": ({"role": "user", "content": f"{same}{word}{rest}"},)} for word in ("a leak in the cart", "a full disk")]
+    one, other = (RecordedOutcome(status="completed", conversations=told) for told in conversations)
+    [difference] = differences(one, other)
+    first, recorded, replayed = str(difference).splitlines()
+    assert first == f"conversation t, message 1, content, character {len(same) + 3}"
+    assert recorded == "  recorded: …e cause is known. The cause is known. a leak in the cart and nothing else. and nothing else. and…"
+    assert replayed == "  replayed: …e cause is known. The cause is known. a full disk and nothing else. and nothing else. and…"
+
+
+@pytest.mark.parametrize(("one", "other"), [("", "abc"), ("abc", "abcabc"), ("aa", "a"), ("x" * 900, "y")])
+def test_texts_of_which_one_is_part_of_the_other_are_shown_too(one: str, other: str) -> None:
+    _, recorded, replayed = str(Difference("w", one, other)).splitlines()
+    assert recorded.removeprefix("  recorded: ")[:200] == one[:200]
+    assert replayed == f"  replayed: {other}"
 
 
 def test_the_order_of_what_ran_side_by_side_is_no_difference() -> None:

@@ -1,0 +1,142 @@
+"""A template is merged into what a person has written, and nothing of theirs is lost."""
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tarsy.cli.init import TEMPLATES
+from tarsy.cli.yaml_merge import CannotMergeError, merge
+
+TEMPLATE = """\
+# Written by init.
+
+defaults:
+  # The model.
+  llm_provider: local   # see there
+  runbook: |
+    Look.
+
+    Look again.
+  limits: {time: 5m, calls: 3}
+
+# Servers.
+servers:
+  one:
+    args: [a, b]
+    # a choice
+
+  # Another one.
+  # two: {}
+"""
+
+MINE = """\
+# my words
+defaults:   # of mine
+    runbook: mine   # short
+    # runbook: longer
+
+# and of these
+queue: {workers: 2}
+limits:
+    - 1
+"""
+
+RESULT = """\
+# my words
+defaults:   # of mine
+    runbook: mine   # short
+    # runbook: longer
+    # The model.
+    llm_provider: local   # see there
+    limits: {time: 5m, calls: 3}
+
+# and of these
+queue: {workers: 2}
+limits:
+    - 1
+
+# Servers.
+servers:
+  one:
+    args: [a, b]
+    # a choice
+
+  # Another one.
+  # two: {}
+"""
+
+
+def test_what_is_missing_is_put_where_it_belongs_and_every_line_of_the_file_stays() -> None:
+    merged = merge(MINE, TEMPLATE)
+    assert merged.text == RESULT
+    assert merged.added == ("defaults.llm_provider", "defaults.limits", "servers")
+    assert merged.kept == ("defaults.runbook: mine",)
+
+
+def test_merging_again_changes_nothing() -> None:
+    assert merge(RESULT, TEMPLATE).text == RESULT
+    assert merge(RESULT, TEMPLATE).added == ()
+
+
+@pytest.mark.parametrize(
+    ("mine", "merged"),
+    [
+        ("", TEMPLATE),
+        ("# only a comment", f"# only a comment\n{TEMPLATE}"),
+        ("defaults: {llm_provider: x, runbook: y}\nservers: {one: {args: []}}", None),
+        ("defaults: {}\nservers: {one: {}}\n", None),
+        ("defaults:\nservers:  # none yet\n", None),
+        ("base: &b {llm_provider: x, runbook: y, limits: z}\ndefaults: *b\nservers: {<<: *b}\n", None),
+        ("defaults: {<<: {llm_provider: x}, runbook: y}\nservers: {one: {args: []}}\n", None),
+    ],
+)
+def test_files_of_every_style_keep_their_values(mine: str, merged: str | None) -> None:
+    text = merge(mine, TEMPLATE).text
+    assert merged is None or text == merged
+    assert _contains(yaml.safe_load(text), yaml.safe_load(mine) or {})
+    assert merge(text, TEMPLATE).text == text
+
+
+def test_a_value_that_is_named_becomes_the_templates() -> None:
+    merged = merge("defaults: {llm_provider: x, runbook: y}  # both\n", TEMPLATE, replaced=["defaults.llm_provider"])
+    assert "{llm_provider: local, runbook: y, limits: {calls: 3, time: 5m}}  # both\n" in merged.text
+    assert merged.kept == ("defaults.runbook: y",)
+
+
+@pytest.mark.parametrize("mine", ["mine", "- a\n", "a: [", "a: 1\na\n", "a: 1\n---\nb: 2\n"])
+def test_what_is_no_mapping_is_refused(mine: str) -> None:
+    with pytest.raises(CannotMergeError):
+        merge(mine, TEMPLATE)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["defaults", "llm_provider", "agents", "x"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    mine=st.dictionaries(st.sampled_from(["defaults", "agents", "agent_chains", "mcp_servers", "y"]), _VALUES, min_size=1),
+    style=st.sampled_from(["braces", "lines", "both"]),
+    indent=st.integers(2, 7),
+)
+def test_no_value_of_any_file_is_lost(mine: dict[str, object], style: str, indent: int) -> None:
+    template = (TEMPLATES / "kubernetes" / "tarsy.yaml").read_text(encoding="utf-8")
+    written = yaml.safe_dump(
+        mine, default_flow_style={"braces": True, "lines": False, "both": None}[style], indent=indent, allow_unicode=True
+    )
+    text = merge(written, template).text
+    assert _contains(yaml.safe_load(text), mine)
+    assert merge(text, template).text == text
+
+
+def _contains(whole: object, part: object) -> bool:
+    """Whether everything that `part` says stands in `whole`; what was said to be nothing may have been filled in."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(key in whole and _contains(whole[key], value) for key, value in part.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return part is None or whole == part
