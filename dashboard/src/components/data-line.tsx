@@ -1,24 +1,32 @@
-/** A line of data in its colours, and what those are. */
-import { memo } from "react";
-import type { DataFormat, TokenKind } from "./structured-text";
-import { tokensOf } from "./structured-text";
+/** A line of data in its colours. */
+import { memo, useEffect, useState } from "react";
+import type { Token } from "./data-highlighter";
+import type { DataFormat } from "./structured-text";
 
-const TOKEN_COLOR = {
-  name: "code.name",
-  string: "code.string",
-  number: "code.number",
-  keyword: "code.keyword",
-  comment: "text.secondary",
-  plain: "text.primary",
-} satisfies Record<TokenKind, string>;
+type TokensOf = (line: string, format: DataFormat) => Token[];
 
-/** For the element around the lines: once, not for every token. */
-export const LINE_COLORS = Object.fromEntries(Object.entries(TOKEN_COLOR).map(([kind, color]) => [`& .t-${kind}`, { color }]));
+let loaded: TokensOf | null = null;
 
-export const DataLine = memo(function DataLine({ text, format }: { text: string; format: DataFormat }) {
-  if (format === "text") return <>{text === "" ? " " : text}</>;
-  return tokensOf(text === "" ? " " : text, format).map((token, index) => (
-    <span key={index} className={`t-${token.kind}`}>
+/** The highlighter, once it is there; until then, and if it cannot be loaded, lines are shown without colours. */
+export function useHighlighter(format: DataFormat): TokensOf | null {
+  const [tokensOf, setTokensOf] = useState(() => loaded);
+  const wanted = format !== "text" && tokensOf === null;
+  useEffect(() => {
+    if (!wanted) return;
+    const load = async () => {
+      loaded = (await import("./rich-text")).tokensOf;
+      setTokensOf(() => loaded);
+    };
+    load().catch(() => undefined);
+  }, [wanted]);
+  return tokensOf;
+}
+
+export const DataLine = memo(function DataLine({ text, format, tokensOf }: { text: string; format: DataFormat; tokensOf: TokensOf | null }) {
+  const shown = text === "" ? " " : text;
+  if (format === "text" || tokensOf === null) return <>{shown}</>;
+  return tokensOf(shown, format).map((token, index) => (
+    <span key={index} className={token.kind}>
       {token.text}
     </span>
   ));

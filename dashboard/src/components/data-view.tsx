@@ -7,7 +7,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { WrapText } from "lucide-react";
 import { useMemo, useRef, useState } from "react";
 import { CopyIcon } from "./copy-button";
-import { DataLine, LINE_COLORS } from "./data-line";
+import { CODE_COLORS } from "./code-colors";
+import { DataLine, useHighlighter } from "./data-line";
 import { MONO } from "./fonts";
 import { formatBytes, plural } from "./format";
 import type { DataFormat } from "./structured-text";
@@ -58,14 +59,15 @@ interface LinesProps {
   format: DataFormat;
 }
 
-const BODY = { fontFamily: MONO, fontSize: "0.78rem", lineHeight: `${LINE_PX}px`, overflow: "auto", m: 0, py: 1, ...LINE_COLORS };
+const BODY = { fontFamily: MONO, fontSize: "0.78rem", lineHeight: `${LINE_PX}px`, overflow: "auto", m: 0, py: 1, ...CODE_COLORS };
 
 function FewLines({ lines, label, maxHeight, format, wrap }: LinesProps & { wrap: boolean }) {
+  const tokensOf = useHighlighter(format);
   return (
     <Box component="pre" tabIndex={0} role="region" aria-label={label} sx={{ ...BODY, maxHeight, px: 1.25, whiteSpace: wrap ? "pre-wrap" : "pre", overflowWrap: "anywhere" }}>
       {lines.map((line, index) => (
         <div key={index}>
-          <DataLine text={line} format={format} />
+          <DataLine text={line} format={format} tokensOf={tokensOf} />
         </div>
       ))}
     </Box>
@@ -74,13 +76,14 @@ function FewLines({ lines, label, maxHeight, format, wrap }: LinesProps & { wrap
 
 function ManyLines({ lines, label, maxHeight, format }: LinesProps) {
   const container = useRef<HTMLDivElement>(null);
+  const tokensOf = useHighlighter(format);
   const virtual = useVirtualizer({ count: lines.length, getScrollElement: () => container.current, estimateSize: () => LINE_PX, overscan: 20 });
   return (
     <Box ref={container} tabIndex={0} role="region" aria-label={label} sx={{ ...BODY, height: maxHeight }}>
       <Box sx={{ position: "relative" }} style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map((item) => (
           <Box key={item.key} sx={{ position: "absolute", left: 0, px: 1.25, whiteSpace: "pre" }} style={{ transform: `translateY(${item.start}px)` }}>
-            <DataLine text={lines[item.index] ?? ""} format={format} />
+            <DataLine text={lines[item.index] ?? ""} format={format} tokensOf={tokensOf} />
           </Box>
         ))}
       </Box>

@@ -43,7 +43,7 @@ const COMPONENTS: Options["components"] = {
     // Wide code scrolls sideways, and what scrolls must be reachable by keyboard.
     <pre tabIndex={0}>{children}</pre>
   ),
-  // A picture would tell whoever serves it that somebody reads this; a link leaves that to the reader.
+  // A picture would tell its server that a person reads this; a link leaves that to the reader.
   img: ({ src, alt }) => (
     <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener nofollow">
       {alt === undefined || alt === "" ? "picture" : alt}
@@ -52,7 +52,7 @@ const COMPONENTS: Options["components"] = {
   table: ({ children }) => <table tabIndex={0}>{children}</table>,
 };
 
-export default function MarkdownRenderer({ text }: { text: string }) {
+export function MarkdownRenderer({ text }: { text: string }) {
   return (
     <ReactMarkdown remarkPlugins={REMARK} remarkRehypeOptions={AS_TEXT} rehypePlugins={REHYPE} components={COMPONENTS}>
       {text}

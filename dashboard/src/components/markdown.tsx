@@ -5,7 +5,7 @@ import { Component, lazy, memo, Suspense } from "react";
 import { markdownBlocks } from "./markdown-blocks";
 import { PROSE_CLASS } from "./prose";
 
-const Rendered = lazy(() => import("./markdown-renderer"));
+const Rendered = lazy(() => import("./rich-text"));
 
 const Block = memo(function Block({ text }: { text: string }) {
   const plain = <Box sx={{ whiteSpace: "pre-wrap" }}>{text}</Box>;

@@ -1,6 +1,7 @@
 /** How running text looks: room to breathe in the analysis, code and tables that stand out quietly. */
 import GlobalStyles from "@mui/material/GlobalStyles";
 import { memo } from "react";
+import { CODE_COLORS } from "./code-colors";
 import { MONO } from "./fonts";
 
 export const PROSE_CLASS = "prose";
@@ -27,12 +28,7 @@ const PROSE = {
   "& th, & td": { border: 1, borderColor: "divider", px: 1.25, py: 0.75, textAlign: "left", verticalAlign: "top" },
   "& th": { bgcolor: "code.inline", fontWeight: 600 },
   "& hr": { border: 0, borderTop: 1, borderColor: "divider", my: 3 },
-  "& .hljs-comment, & .hljs-quote, & .hljs-meta": { color: "text.secondary" },
-  "& .hljs-keyword, & .hljs-literal, & .hljs-selector-tag": { color: "code.keyword" },
-  "& .hljs-string, & .hljs-addition, & .hljs-regexp": { color: "code.string" },
-  "& .hljs-number, & .hljs-symbol, & .hljs-bullet": { color: "code.number" },
-  "& .hljs-attr, & .hljs-attribute, & .hljs-name, & .hljs-title, & .hljs-section": { color: "code.name" },
-  "& .hljs-deletion": { color: "error.main" },
+  ...CODE_COLORS,
 } as const;
 
 /** Once per page: text that grows sixty times a second must not have its looks worked out as often. */

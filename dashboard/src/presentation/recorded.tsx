@@ -1,6 +1,20 @@
 /** Says that no model was asked: its words come from a recording. */
+import Alert from "@mui/material/Alert";
+import AlertTitle from "@mui/material/AlertTitle";
 import Chip from "@mui/material/Chip";
 import { CassetteTape } from "lucide-react";
+
+export const RECORDED = "No model was asked. What you read was said once about this sample's alert, and is played back.";
+
+/** Above everything that a recorded model says. */
+export function RecordedBanner() {
+  return (
+    <Alert severity="warning" icon={<CassetteTape size={22} aria-hidden />} data-testid="recorded-banner" sx={{ border: 2, borderColor: "warning.main", "& a": { color: "inherit" } }}>
+      <AlertTitle sx={{ fontWeight: 700 }}>Recorded model</AlertTitle>
+      {RECORDED} The tools and all the rest are real. <a href="/help/models.md">Give TARSy a model</a> to have alerts of your own investigated.
+    </Alert>
+  );
+}
 
 export function RecordedMark() {
   return (

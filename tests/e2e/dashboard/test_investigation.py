@@ -26,7 +26,7 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
     with open_page(browser, paced.url) as page:
         investigate(page, "A pod crash-loops")
         expect_status(page, "Running")
-        expect(page.get_by_role("link", name="Recorded model")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="No model was asked.")).to_be_in_viewport()
         feed = page.get_by_role("feed")
         expect(feed.get_by_text("Thinking").first).to_be_visible()
         before = feed_length(page)
@@ -44,7 +44,9 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         assert_accessible(page)
 
         page.get_by_role("button", name="Copy", exact=True).click()
-        assert "# Analysis" in page.evaluate("navigator.clipboard.readText()")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.startswith("> **Recorded model.**")
+        assert "# Analysis" in copied
         with page.expect_download() as download:
             page.get_by_role("button", name="Download .md").click()
         assert "## Root cause" in download.value.path().read_text()
@@ -56,6 +58,11 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         exchange.scroll_into_view_if_needed()
         picture(page, "session-chat-light")
         assert_accessible(page)
+
+        page.get_by_label("Ask a question").fill("Is the database of db-3 full?")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        refused = page.get_by_role("article", name="Question: Is the database")
+        expect(refused.get_by_text("GOOGLE_API_KEY").first).to_be_visible(timeout=PATIENCE_MS)
 
         page.get_by_label("Ask a question").fill("What exactly do I have to do to fix it?")
         page.get_by_role("button", name="Ask", exact=True).click()

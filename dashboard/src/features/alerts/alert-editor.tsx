@@ -4,7 +4,8 @@ import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
-import { DataLine, LINE_COLORS } from "@/components/data-line";
+import { CODE_COLORS } from "@/components/code-colors";
+import { DataLine, useHighlighter } from "@/components/data-line";
 import { MONO } from "@/components/fonts";
 import { formatBytes } from "@/components/format";
 import { prettyJson } from "@/components/structured-text";
@@ -58,14 +59,15 @@ function describe(check: TextCheck, value: string): string {
 
 function Coloured({ text, check }: { text: string; check: TextCheck }) {
   const shown = useDeferredValue(text);
+  const tokensOf = useHighlighter(check.format);
   const lines = useMemo(() => (shown.length > COLOURED_UP_TO ? null : shown.split("\n")), [shown]);
   return (
-    <Box component="pre" aria-hidden sx={{ ...SHARED, minHeight: 260, pointerEvents: "none", ...LINE_COLORS }}>
+    <Box component="pre" aria-hidden sx={{ ...SHARED, minHeight: 260, pointerEvents: "none", ...CODE_COLORS }}>
       {lines === null
         ? text
         : lines.map((line, index) => (
             <span key={index}>
-              <DataLine text={line} format={check.format} />
+              <DataLine text={line} format={check.format} tokensOf={tokensOf} />
               {"\n"}
             </span>
           ))}

@@ -14,7 +14,7 @@ import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
 import { hasEnded } from "@/presentation/statuses";
 import { groupBy } from "@/presentation/timeline-rows";
-import type { SessionDetail, TimelineEvent } from "@/wire/types";
+import type { ChatMessage, SessionDetail, TimelineEvent } from "@/wire/types";
 import { Exchange, isAnswering } from "./exchange";
 
 export function ChatPanel({ session, events }: { session: SessionDetail; events: readonly TimelineEvent[] }) {
@@ -40,18 +40,27 @@ function Chat({ session, events }: { session: SessionDetail; events: readonly Ti
         {error && <Failure what="The chat could not be loaded." error={error} onRetry={() => void refetch()} />}
         {send.error && <Failure what="The question was not accepted." error={send.error} />}
         {stop.error && <Failure what="The answer could not be stopped." error={stop.error} />}
-        {data && messages.length === 0 && <Suggestions session={session} busy={send.isPending} onPick={(question) => send.mutate(question)} />}
+        {data && (messages.length === 0 || session.recorded) && <Suggestions session={session} asked={messages} busy={send.isPending || answering !== undefined} onPick={(question) => send.mutate(question)} />}
         <Question busy={send.isPending} onAsk={(question) => send.mutateAsync(question)} onStop={answering ? () => stop.mutate(answering.id) : undefined} stopping={stop.isPending} />
       </Stack>
     </Section>
   );
 }
 
-/** Recorded models can answer only what was recorded, so a sample says what to ask. */
-function Suggestions({ session, busy, onPick }: { session: SessionDetail; busy: boolean; onPick: (question: string) => void }) {
+interface SuggestionsProps {
+  session: SessionDetail;
+  asked: readonly ChatMessage[];
+  busy: boolean;
+  onPick: (question: string) => void;
+}
+
+/** A recorded model answers only what was recorded, so a sample says what to ask. */
+function Suggestions({ session, asked, busy, onPick }: SuggestionsProps) {
   const { data } = useQuery(samples);
-  const questions = data?.samples.find((sample) => sample.alert_type === session.alert_type)?.questions ?? [];
+  const offered = data?.samples.find((sample) => sample.alert_type === session.alert_type)?.questions ?? [];
+  const questions = offered.filter((question) => !asked.some((message) => message.content === question));
   if (questions.length === 0) {
+    if (session.recorded) return null;
     return (
       <Typography variant="body2" color="textSecondary">
         Ask about what was found. The agent knows the whole investigation and can use its tools again.
@@ -61,7 +70,7 @@ function Suggestions({ session, busy, onPick }: { session: SessionDetail; busy: 
   return (
     <Box>
       <Typography variant="body2" color="textSecondary" sx={{ mb: 1 }}>
-        This is a sample with recorded answers. Ask for example:
+        {session.recorded ? "The model is recorded. It has answers to these questions, and to no others:" : "Ask for example:"}
       </Typography>
       <Stack direction="row" sx={{ flexWrap: "wrap", gap: 1 }}>
         {questions.map((question) => (

@@ -9,6 +9,7 @@ import { cancelExecution, cancelSession, refreshSession } from "@/api/sessions";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { useTitle } from "@/components/title";
+import { RecordedBanner } from "@/presentation/recorded";
 import { hasEnded, reasonBeside, SESSION_FACES } from "@/presentation/statuses";
 import { eventById } from "@/live/timeline-buffer";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
@@ -64,6 +65,7 @@ function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
   return (
     <Stack spacing={2}>
       <Header session={session} onCancel={cancel.mutate} />
+      {session.recorded && <RecordedBanner />}
       {(cancel.error ?? cancelAgent.error) && <Failure what="It could not be cancelled." error={cancel.error ?? cancelAgent.error} />}
       {reason && (
         <Alert severity={session.status === "failed" ? "error" : "warning"} variant="outlined" sx={{ overflowWrap: "anywhere" }}>
