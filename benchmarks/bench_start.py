@@ -1,4 +1,4 @@
-"""How soon TARSy is there: `tarsy --help`, a first and a warm start of the server, and an alert that somebody begins to work on."""
+"""How soon TARSy is there: `tarsy --help`, a first and a warm start of the server, and an alert that a worker begins to work on."""
 
 import json
 import os

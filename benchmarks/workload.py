@@ -124,7 +124,7 @@ class NoTools(TrivialTools):
         return ToolCatalog()
 
 
-class Nobody:
+class Unwatched:
     """Watches nothing."""
 
     def publish(self, delta: StreamDelta) -> None: ...
@@ -178,16 +178,16 @@ class Load:
 @asynccontextmanager
 async def load(engine: AsyncEngine, *, concurrency: int, pause: float = 0.0) -> AsyncGenerator[Load]:
     """A worker pool for `concurrency` sessions at once."""
-    nobody, clock, spoken = Nobody(), SystemClock(), recording(pause)
+    unwatched, clock, spoken = Unwatched(), SystemClock(), recording(pause)
     llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0 if pause else 0.0)
     dependencies = Dependencies(
-        journal=CountingJournal(engine, nobody.announce),
+        journal=CountingJournal(engine, unwatched.announce),
         history=SessionHistory(engine),
         llm=llm,
         tools=TrivialTools(),
         results=StoredResults(engine),
-        live=nobody,
-        progress=nobody,
+        live=unwatched,
+        progress=unwatched,
         runbooks=RunbookSource(),
         mask=lambda text: text,
         clock=clock,
@@ -195,7 +195,7 @@ async def load(engine: AsyncEngine, *, concurrency: int, pause: float = 0.0) -> 
     )
     config = QueueConfig(worker_count=min(concurrency, 50), max_concurrent_sessions=concurrency, poll_interval_jitter=0.1)
     runner = Runner(
-        queue=WorkQueue(engine, pod_id="bench"), cancellations=Cancellations(), deliver=nobody.announce, is_transient=is_transient
+        queue=WorkQueue(engine, pod_id="bench"), cancellations=Cancellations(), deliver=unwatched.announce, is_transient=is_transient
     )
     handlers = (SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies))
     # More workers than a process is meant to have: what is measured is how little each costs.

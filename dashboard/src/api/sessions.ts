@@ -2,7 +2,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { SessionList, SessionStatus, TimelineEvent } from "@/wire/types";
-import { askAnew } from "./ask-anew";
+import { refetchChanged } from "./refetch";
 import { api, expectData } from "./client";
 
 export interface SessionFilter {
@@ -89,5 +89,5 @@ export function cancelExecution(id: string, executionId: string) {
 }
 
 export function refreshSession(client: QueryClient, id: string): Promise<void> {
-  return askAnew(client, sessionKeys.detail(id));
+  return refetchChanged(client, sessionKeys.detail(id));
 }

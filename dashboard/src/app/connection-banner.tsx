@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { me } from "@/api/account";
 import { useConnectionState } from "@/live/connection";
 
-// A blink of the connection is nobody's business.
+// A blink of the connection is not worth a word.
 const PATIENCE_MS = 1_200;
 // A handshake that is refused looks like a server that is gone; this tells whether we have to log in again.
 const ASK_WHO_EVERY_MS = 5_000;

@@ -1,4 +1,4 @@
-/** Lets in who may come in: everybody, or those who have logged in. */
+/** Lets in who may come in: every visitor, or those who have logged in. */
 import Box from "@mui/material/Box";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -20,7 +20,7 @@ export function Gate({ children }: { children: ReactNode }) {
             <LoginPage />
           </Box>
         )}
-        {/* A login that runs out must not take along what somebody has just written. */}
+        {/* A login that runs out must not take along what the reader has just written. */}
         {(isIn || wasIn) && <div inert={!isIn}>{children}</div>}
       </>
     );

@@ -94,7 +94,7 @@ function ThemeToggle() {
 
 function Account() {
   const { data } = useQuery(me);
-  // Nothing of what was shown stays behind, nor the live connection, which was let in as somebody.
+  // Nothing of what was shown stays behind, nor the live connection, which was let in under the old name.
   const leave = useMutation({ mutationFn: logout, onSuccess: () => window.location.reload() });
   if (data?.identified_by !== "cookie") return null;
   return (

@@ -1,6 +1,6 @@
 /** Colours, type and the looks of MUI's parts. Both schemes keep a contrast of 4.5 for every text. */
 import { createTheme } from "@mui/material/styles";
-import { MONO, SANS } from "@/components/fonts";
+import { MONO, SANS } from "@/components/text-styles";
 
 interface CodeColors {
   inline: string;

@@ -1,8 +1,17 @@
 /** An icon and a word in the colour of a tone. */
 import Box from "@mui/material/Box";
 import type { LucideIcon } from "lucide-react";
-import type { Tone } from "./tone";
-import { toneColor } from "./tone";
+
+/** The few meanings a colour may have. A tone is always shown together with an icon or a word. */
+type Tone = "neutral" | "running" | "good" | "warning" | "bad";
+
+const COLOR = {
+  neutral: "text.secondary",
+  running: "info.main",
+  good: "success.main",
+  warning: "warning.main",
+  bad: "error.main",
+} satisfies Record<Tone, string>;
 
 export interface Face {
   label: string;
@@ -21,7 +30,7 @@ const TURN = {
 export function FaceIcon({ face, size = 16 }: { face: Face; size?: number }) {
   const Icon = face.icon;
   return (
-    <Box component="span" sx={{ display: "inline-flex", color: toneColor(face.tone), ...(face.busy ? TURN : {}) }}>
+    <Box component="span" sx={{ display: "inline-flex", color: COLOR[face.tone], ...(face.busy ? TURN : {}) }}>
       <Icon size={size} aria-hidden />
     </Box>
   );
@@ -31,7 +40,7 @@ export function Badge({ face, label = face.label }: { face: Face; label?: string
   return (
     <Box
       component="span"
-      sx={{ display: "inline-flex", alignItems: "center", verticalAlign: "bottom", gap: 0.75, whiteSpace: "nowrap", fontWeight: 600, color: toneColor(face.tone) }}
+      sx={{ display: "inline-flex", alignItems: "center", verticalAlign: "bottom", gap: 0.75, whiteSpace: "nowrap", fontWeight: 600, color: COLOR[face.tone] }}
     >
       <FaceIcon face={face} />
       {label}

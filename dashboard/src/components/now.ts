@@ -1,4 +1,4 @@
-/** One clock for all times of the page, the server's: it ticks once a second, and only while somebody looks. */
+/** One clock for all times of the page, the server's: it ticks once a second, and only while a component shows a time. */
 import { useSyncExternalStore } from "react";
 
 // The server says the time in whole seconds, and its word is under way for a moment.

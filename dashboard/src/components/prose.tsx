@@ -1,8 +1,7 @@
 /** How running text looks: room to breathe in the analysis, code and tables that stand out quietly. */
 import GlobalStyles from "@mui/material/GlobalStyles";
 import { memo } from "react";
-import { CODE_COLORS } from "./code-colors";
-import { MONO } from "./fonts";
+import { CODE_COLORS, MONO } from "./text-styles";
 
 export const PROSE_CLASS = "prose";
 

@@ -1,6 +1,7 @@
-/** The page's one socket, for whoever needs it below. */
+/** The page's one socket, for the components below. */
 import type { ReactNode } from "react";
-import { createContext, useContext, useEffect, useSyncExternalStore } from "react";
+import { createContext, useContext, useEffect, useEffectEvent, useSyncExternalStore } from "react";
+import type { LiveMessage } from "@/wire/live-messages";
 import type { ConnectionState, LiveSocket } from "./socket";
 
 const SocketContext = createContext<LiveSocket | null>(null);
@@ -33,4 +34,11 @@ export function useSocket(): LiveSocket {
 export function useConnectionState(): ConnectionState {
   const socket = useSocket();
   return useSyncExternalStore(socket.observe, socket.state);
+}
+
+/** Listen to a channel from now on, and hear of every (re)subscription too. */
+export function useChannel(name: string, heard: (message: LiveMessage) => void): void {
+  const socket = useSocket();
+  const onHeard = useEffectEvent(heard);
+  useEffect(() => socket.watch(name, (message) => onHeard(message)), [socket, name]);
 }

@@ -100,7 +100,7 @@ test("a text that begins among what was missed is asked for from its beginning",
   const { feed, say, texts, load, retell } = setUp({ events: [], lastEventId: 1 }, { events: [event("a")], lastEventId: 300 });
   feed.start(() => undefined);
   await settled();
-  // In one frame: nobody knows the event yet that the text belongs to.
+  // In one frame: the event is not known yet that the text belongs to.
   say(overflow, chunk(0, "so far"));
   frame();
   await settled();

@@ -1,8 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { LiveMessage } from "@/wire/live-messages";
-import { reconnectDelay } from "./backoff";
-import { LiveSocket } from "./socket";
+import { LiveSocket, reconnectDelay } from "./socket";
 
 /** What the browser gives us, driven by hand. */
 class HandSocket {

@@ -1,7 +1,6 @@
 /** The transport: one WebSocket, kept open, with every watched channel subscribed from where it was. */
 import type { LiveMessage } from "@/wire/live-messages";
 import { channelOf, parseLiveMessage } from "@/wire/live-messages";
-import { reconnectDelay } from "./backoff";
 
 export type ConnectionState = "connecting" | "open" | "lost";
 export type Listener = (message: LiveMessage) => void;
@@ -17,6 +16,15 @@ const PING_EVERY_MS = 20_000;
 const PONG_WITHIN_MS = 8_000;
 // A network that swallows packets lets an attempt hang for minutes, long after it has come back.
 const OPEN_WITHIN_MS = 15_000;
+// Before the next attempt to connect.
+const FIRST_MS = 400;
+const LONGEST_MS = 10_000;
+
+/** Doubles up to a limit; `random` in [0, 1) spreads the clients of a server that has just come back. */
+export function reconnectDelay(failures: number, random: number): number {
+  const ceiling = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures, 10));
+  return Math.round(ceiling * (0.5 + random / 2));
+}
 
 export class LiveSocket {
   private readonly url: string;
@@ -60,7 +68,7 @@ export class LiveSocket {
     if (lastEventId !== null) this.send({ action: "catchup", channel: name, last_event_id: lastEventId });
   }
 
-  /** Do not wait for the next attempt: the network is back, or somebody looks at the page again. */
+  /** Do not wait for the next attempt: the network is back, or the reader looks at the page again. */
   readonly hurry = (): void => {
     if (this.current === "open") this.ping();
     else if (this.retry !== undefined) this.connect();

@@ -114,7 +114,7 @@ describe("completion", () => {
     expect(buffer.streamed.size).toBe(0);
   });
 
-  test("of an event nobody told us of asks for a reload", () => {
+  test("of an event we were not told of asks for a reload", () => {
     expect(applyMessages(EMPTY_TIMELINE, [completed("a", "text")]).incomplete).toBe(true);
   });
 

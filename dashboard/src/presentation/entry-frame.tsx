@@ -9,7 +9,7 @@ import type { ReactNode } from "react";
 import { useId, useState } from "react";
 import type { Face } from "@/components/badge";
 import { FaceIcon } from "@/components/badge";
-import { ONE_LINE } from "@/components/clamped";
+import { ONE_LINE } from "@/components/text-styles";
 import { formatClock, formatExact } from "@/components/format";
 
 interface EntryFrameProps {

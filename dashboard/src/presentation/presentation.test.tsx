@@ -5,9 +5,8 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { TimelineEvent, TimelineEventType } from "@/wire/types";
 import { Entry } from "./entries";
 import { EVENT_FACES } from "./events";
-import { selectionLine } from "./selection-line";
+import { argumentsLine, selectionLine } from "./tool-lines";
 import { entryRows } from "./timeline-rows";
-import { argumentsLine } from "./tool-arguments";
 
 afterEach(cleanup);
 

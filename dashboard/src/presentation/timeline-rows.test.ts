@@ -52,7 +52,7 @@ test("each stage has a header; events follow the order of the stages", () => {
   expect(shape([stage("s1", ["x1"]), stage("s2", ["x2"])], [late, early])).toEqual(["stage s1", early.id, "stage s2", late.id]);
 });
 
-test("of parallel agents the selected one is shown, the first if nobody chose", () => {
+test("of parallel agents the selected one is shown, the first if none was chosen", () => {
   const [one, two] = [event("llm_response"), event("llm_response", { execution_id: "x2" })];
   const stages = [stage("s1", ["x1", "x2"])];
   expect(shape(stages, [one, two])).toEqual(["stage s1", "agents s1", one.id]);

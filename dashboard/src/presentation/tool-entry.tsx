@@ -4,7 +4,7 @@ import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import type { Face } from "@/components/badge";
 import { DataView } from "@/components/data-view";
-import { MONO } from "@/components/fonts";
+import { MONO } from "@/components/text-styles";
 import { formatDuration, plural } from "@/components/format";
 import { Markdown } from "@/components/markdown";
 import { Elapsed } from "@/components/times";
@@ -14,7 +14,7 @@ import { EVENT_FACES } from "./events";
 import { TIMELINE_FACES } from "./statuses";
 import type { ToolRow } from "./timeline-rows";
 import { text } from "./timeline-rows";
-import { argumentsLine } from "./tool-arguments";
+import { argumentsLine } from "./tool-lines";
 
 interface ToolEntryProps {
   row: ToolRow;

@@ -24,7 +24,7 @@ from tarsy.domain.tool import ToolCatalog
 from tarsy.settings import Settings
 from tarsy.tools.servers import McpToolServers
 
-# A first start of a server by npx downloads it; longer than that helps nobody who waits.
+# A first start of a server by npx downloads it; a person who waits for longer is better told.
 TOOLS_SECONDS = 60.0
 CALL_SECONDS = 60.0
 NODE_CURE = "install Node.js 20 or later: npx comes with it"
@@ -42,7 +42,7 @@ def check_configuration(loaded: LoadedConfig | ConfigError) -> Iterator[Finding]
 
 
 def check_login(host: str, settings: Settings, config: Config) -> Finding | None:
-    """Whether a server at `host` would let the right people in; None where nobody has to log in."""
+    """Whether a server at `host` would let the right people in; None where there is no login."""
     try:
         tokens = read_tokens(settings.api_tokens)
     except TokenSettingError as error:

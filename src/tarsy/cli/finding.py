@@ -6,7 +6,7 @@ from enum import StrEnum
 
 class Verdict(StrEnum):
     OK = "ok"
-    # TARSy runs, but something that somebody may expect does not.
+    # TARSy runs, but something that the operator may expect does not.
     WARN = "warn"
     # TARSy would not start, or what it was told to use cannot be used.
     FAIL = "fail"

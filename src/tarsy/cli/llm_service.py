@@ -27,7 +27,7 @@ def llm_service(
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("--tls-cert and --tls-key belong together")
     if tls_client_ca and not tls_cert:
-        raise typer.BadParameter("--tls-client-ca needs --tls-cert and --tls-key: in the clear nobody shows a certificate")
+        raise typer.BadParameter("--tls-client-ca needs --tls-cert and --tls-key: in the clear no client shows a certificate")
     try:
         anyio.run(_serve, host, port, tls_cert, tls_key, tls_client_ca, grace)
     except OSError as error:
@@ -47,7 +47,7 @@ async def _serve(host: str, port: int, cert: Path | None, key: Path | None, clie
     # The samples' recordings too: an orchestrator that has none at hand still offers them.
     models = in_process_client(env=process_environment(), recordings=recording_loader(RecordingFiles()), replay_speed=settings.replay_speed)
     tls = ServerTLS(cert, key, client_ca) if cert and key else None
-    # Before the port is announced: whoever sees it may stop us at once.
+    # Before the port is announced: the process that reads it may stop us at once.
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         service = await start_service(models, host=host, port=port, tls=tls)
         typer.echo(f"LLM service listening on {host}:{service.port}{' (TLS)' if tls else ''}")

@@ -1,11 +1,11 @@
 """A simulated cluster as data: what an incident's `world.yaml` may say. Nothing here knows how it is shown.
 
-Times are text for `moments.moment`; log texts and container states carry their own timestamps and are shown as written.
+Times are text for `moment`; log texts and container states carry their own timestamps and are shown as written.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -13,9 +13,22 @@ from typing import Any, cast
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from tarsy.demo.moments import moment
-
 INCIDENTS = Path(__file__).parent / "incidents"
+_OFFSET = re.compile(r"-(?:(?P<days>\d+)d)?(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?(?:(?P<seconds>\d+)s)?")
+_CLOCK = re.compile(r"\d{2}:\d{2}(:\d{2})?")
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """Read `-3d4h` (before now), `09:26:00` (on the day of now) or an ISO timestamp.
+
+    Raises:
+        ValueError: the text is none of these.
+    """
+    if text.startswith("-") and (offset := _OFFSET.fullmatch(text)):
+        return now - timedelta(**{unit: int(value) for unit, value in offset.groupdict().items() if value})
+    if _CLOCK.fullmatch(text):
+        return datetime.fromisoformat(f"{now.date().isoformat()}T{text}+00:00")
+    return datetime.fromisoformat(text)
 
 
 class Piece(BaseModel):
@@ -221,7 +234,7 @@ _TextLoader.yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", re.comp
 
 
 def read_yaml(path: Path) -> Any:
-    """Read one of the incidents' files; whoever validates it turns text into numbers where numbers are meant."""
+    """Read one of the incidents' files; the model that validates it turns text into numbers where numbers are meant."""
     return yaml.load(path.read_text(encoding="utf-8"), Loader=_TextLoader)  # noqa: S506 - a safe loader with fewer types
 
 

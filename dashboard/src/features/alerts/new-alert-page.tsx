@@ -26,7 +26,7 @@ export function NewAlertPage({ from, onSubmitted }: { from: string | undefined; 
   const original = useQuery({ ...sessionDetail(from ?? ""), enabled: from !== undefined });
   useTitle("New alert");
   if (from !== undefined && original.isPending) return <Loading what="the session to submit again" />;
-  // Only then: whoever is writing already must not lose what they wrote because it could not be loaded once more.
+  // Only then: a reader who is writing already must not lose what they wrote because it could not be loaded once more.
   if (original.isLoadingError) return <Failure what="The session to submit again could not be loaded." error={original.error} onRetry={() => void original.refetch()} />;
   return <Form key={from} start={original.data ? draftOf(original.data) : EMPTY_DRAFT} again={from !== undefined} onSubmitted={onSubmitted} />;
 }

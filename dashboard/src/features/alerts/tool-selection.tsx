@@ -11,7 +11,7 @@ import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { defaultTools } from "@/api/alerts";
 import { mcpServers } from "@/api/system";
-import { MONO } from "@/components/fonts";
+import { MONO } from "@/components/text-styles";
 import { plural } from "@/components/format";
 import type { MCPServerItem, McpSelection } from "@/wire/types";
 import { isServerChosen, isToolChosen, toggleServer, toggleTool, withTools } from "./selection";

@@ -8,7 +8,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Send, Square } from "lucide-react";
 import { useMemo, useState } from "react";
 import { samples } from "@/api/alerts";
-import { askAnew } from "@/api/ask-anew";
+import { refetchChanged } from "@/api/refetch";
 import { ask, chatKey, chatMessages, stopAnswer } from "@/api/chat";
 import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
@@ -25,7 +25,7 @@ export function ChatPanel({ session, events }: { session: SessionDetail; events:
 function Chat({ session, events }: { session: SessionDetail; events: readonly TimelineEvent[] }) {
   const client = useQueryClient();
   const { data, error, refetch } = useQuery(chatMessages(session.id));
-  const refresh = () => askAnew(client, chatKey(session.id));
+  const refresh = () => refetchChanged(client, chatKey(session.id));
   const send = useMutation({ mutationFn: (question: string) => ask(session.id, question), onSettled: refresh });
   const stop = useMutation({ mutationFn: (messageId: string) => stopAnswer(session.id, messageId), onSettled: refresh });
   const byStage = useMemo(() => groupBy(events, (event) => event.stage_id), [events]);

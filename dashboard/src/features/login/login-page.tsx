@@ -27,7 +27,7 @@ export function LoginPage() {
         >
           <Typography variant="h1">Log in to TARSy</Typography>
           <Typography variant="body2" color="textSecondary">
-            This server wants an API token. Whoever runs it can give you one.
+            This server wants an API token. Its operator can give you one.
           </Typography>
           <TextField label="API token" type="password" autoComplete="current-password" value={token} onChange={(event) => setToken(event.target.value)} autoFocus fullWidth />
           {enter.error && <Failure what="You were not let in." error={enter.error} />}

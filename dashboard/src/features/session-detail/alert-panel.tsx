@@ -7,7 +7,7 @@ import { memo, useState } from "react";
 import { DataView } from "@/components/data-view";
 import { readable } from "@/components/structured-text";
 import { Section } from "@/components/section";
-import { selectionLine } from "@/presentation/selection-line";
+import { selectionLine } from "@/presentation/tool-lines";
 import type { SessionDetail } from "@/wire/types";
 
 export const AlertPanel = memo(function AlertPanel({ session }: { session: SessionDetail }) {

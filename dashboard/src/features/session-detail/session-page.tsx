@@ -108,7 +108,7 @@ function TimelineBody({ feed, ended, ...rest }: TimelineBodyProps) {
   return <Timeline {...rest} growing={!ended} />;
 }
 
-/** When the analysis arrives while somebody watches, it is what they have been waiting for. */
+/** When the analysis arrives while a reader watches, it is what they have been waiting for. */
 function useShowResult(ready: boolean): void {
   const wasReady = useRef(ready);
   useEffect(() => {

@@ -2,7 +2,7 @@
 import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
 import { Badge } from "@/components/badge";
-import { MONO } from "@/components/fonts";
+import { MONO } from "@/components/text-styles";
 import { formatCount } from "@/components/format";
 import { Elapsed } from "@/components/times";
 import { reasonBeside, RUN_FACES } from "@/presentation/statuses";

@@ -3,7 +3,7 @@ import { act, renderHook } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 import { useFollowEnd } from "./use-follow-end";
 
-test("whoever came for one event and then asks to follow is taken along", () => {
+test("a reader who came for one event and then asks to follow is taken along", () => {
   const end = document.createElement("div");
   end.getBoundingClientRect = () => ({ bottom: 5_000 }) as DOMRect;
   const scrolled = vi.spyOn(window, "scrollBy").mockImplementation(() => undefined);

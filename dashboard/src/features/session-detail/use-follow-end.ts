@@ -34,7 +34,7 @@ export function useFollowEnd(end: RefObject<HTMLElement | null>, growing: boolea
       else if (by > 0 && distance <= NEAR_PX) become(true);
     };
     window.addEventListener("scroll", onScroll, { passive: true });
-    // A wheel turns in small steps, and text that comes sixty times a second would undo each of them: what counts is that somebody turned it.
+    // A wheel turns in small steps, and text that comes sixty times a second would undo each of them: what counts is that the reader turned it.
     const ignore = onWayUp(() => become(false));
     return () => {
       window.removeEventListener("scroll", onScroll);

@@ -1,6 +1,6 @@
 /** A session and its timeline, kept current while they are shown. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { askAnew } from "@/api/ask-anew";
+import { refetchChanged } from "@/api/refetch";
 import { chatKey } from "@/api/chat";
 import { loadTimeline, refreshSession, sessionDetail, sessionKeys } from "@/api/sessions";
 import { useThrottled } from "@/components/use-throttled";
@@ -21,7 +21,7 @@ export function useLiveSession(id: string) {
     client.setQueryData<SessionDetail>(sessionKeys.detail(id), (known) => known && messages.reduce(withMessage, known));
     if (messages.some(changesSession)) refresh();
     if (messages.some((message) => message.type === "chat.message" || message.type === "subscription.confirmed")) {
-      void askAnew(client, chatKey(id));
+      void refetchChanged(client, chatKey(id));
     }
   };
   const feed = useSessionTimeline(id, loadTimeline, heard);

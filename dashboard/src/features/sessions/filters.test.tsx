@@ -25,7 +25,7 @@ test("typing goes on while the address follows", async () => {
   await userEvent.type(box, "l");
   act(() => rerender(page({ text: "pod" })));
   expect(box.value).toBe("pod l");
-  // Somebody else changed the address: a link, the way back, "Clear".
+  // Something else changed the address: a link, the way back, "Clear".
   act(() => rerender(page({})));
   expect(box.value).toBe("");
 });

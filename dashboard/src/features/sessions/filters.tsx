@@ -64,7 +64,7 @@ function SearchBox({ text, onText, box }: { text: string; onText: (text: string)
   const [sent, setSent] = useState(text);
   if (text !== shown) {
     setShown(text);
-    // What we sent comes back later and trimmed: meanwhile somebody may have typed on.
+    // What we sent comes back later and trimmed: meanwhile the reader may have typed on.
     if (text !== sent) {
       setSent(text);
       setTyped(text);

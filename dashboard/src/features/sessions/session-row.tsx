@@ -3,8 +3,7 @@ import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
 import { memo } from "react";
 import { Badge } from "@/components/badge";
-import { ONE_LINE } from "@/components/clamped";
-import { MONO } from "@/components/fonts";
+import { MONO, ONE_LINE } from "@/components/text-styles";
 import { BareLink } from "@/components/links";
 import { formatCount } from "@/components/format";
 import { Elapsed, RelativeTime } from "@/components/times";
@@ -104,7 +103,7 @@ function secondLine(session: SessionListItem): string {
   if (session.executive_summary) return session.executive_summary;
   const reason = reasonBeside(SESSION_FACES[session.status], session.error_message);
   if (reason) return reason;
-  // The beginning of some JSON tells nobody anything; the rest of a text may.
+  // The beginning of some JSON tells a reader nothing; the rest of a text may.
   const text = /^\s*[{[]\s*["{[]/.test(session.alert_excerpt) ? "" : session.alert_excerpt.replace(/\s+/g, " ").trim();
   const rest = text.startsWith(session.title) ? text.slice(session.title.length).trim() : text;
   return rest || `submitted by ${session.author}`;

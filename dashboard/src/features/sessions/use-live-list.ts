@@ -1,10 +1,10 @@
 /** Keeps the lists of sessions current while they are shown. */
 import type { InfiniteData } from "@tanstack/react-query";
 import { useQueryClient } from "@tanstack/react-query";
-import { askAnew } from "@/api/ask-anew";
+import { refetchChanged } from "@/api/refetch";
 import { sessionKeys } from "@/api/sessions";
 import { useThrottled } from "@/components/use-throttled";
-import { useChannel } from "@/live/use-channel";
+import { useChannel } from "@/live/connection";
 import type { LiveMessage } from "@/wire/live-messages";
 import type { SessionList } from "@/wire/types";
 import { changesList, withMessage } from "./live-list";
@@ -20,7 +20,7 @@ function inPages(data: InfiniteData<SessionList>, message: LiveMessage): Infinit
 
 export function useLiveList(): void {
   const client = useQueryClient();
-  const refresh = useThrottled(() => void askAnew(client, sessionKeys.all), REFRESH_EVERY_MS);
+  const refresh = useThrottled(() => void refetchChanged(client, sessionKeys.all), REFRESH_EVERY_MS);
   useChannel("sessions", (message) => {
     client.setQueriesData<SessionList>({ queryKey: ["sessions", "active"] }, (list) => list && withMessage(list, message));
     client.setQueriesData<InfiniteData<SessionList>>(

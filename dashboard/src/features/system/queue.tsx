@@ -4,7 +4,7 @@ import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { queue } from "@/api/system";
-import { MONO } from "@/components/fonts";
+import { MONO } from "@/components/text-styles";
 import { TextLink } from "@/components/links";
 import { Fact } from "@/components/section";
 import { Failure, Loading } from "@/components/states";

@@ -7,7 +7,7 @@ import { CircleCheck, CircleDashed, CircleX } from "lucide-react";
 import { mcpServers } from "@/api/system";
 import type { Face } from "@/components/badge";
 import { Badge } from "@/components/badge";
-import { MONO } from "@/components/fonts";
+import { MONO } from "@/components/text-styles";
 import { plural } from "@/components/format";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { RelativeTime } from "@/components/times";

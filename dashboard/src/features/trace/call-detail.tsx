@@ -7,7 +7,7 @@ import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { llmCall, mcpCall } from "@/api/trace";
 import { DataView } from "@/components/data-view";
-import { MONO } from "@/components/fonts";
+import { MONO } from "@/components/text-styles";
 import { formatDuration } from "@/components/format";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";

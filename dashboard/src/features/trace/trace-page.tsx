@@ -5,10 +5,10 @@ import Typography from "@mui/material/Typography";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ArrowLeft } from "lucide-react";
 import { useEffect, useMemo, useRef } from "react";
-import { askAnew } from "@/api/ask-anew";
+import { refetchChanged } from "@/api/refetch";
 import { refreshSession, sessionDetail } from "@/api/sessions";
 import { traceKey, traceList } from "@/api/trace";
-import { clamped } from "@/components/clamped";
+import { clamped } from "@/components/text-styles";
 import { formatCount, formatDuration } from "@/components/format";
 import { useShortcuts } from "@/components/keyboard";
 import { LinkButton } from "@/components/links";
@@ -16,7 +16,7 @@ import { Fact, Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { useTitle } from "@/components/title";
 import { useThrottled } from "@/components/use-throttled";
-import { useChannel } from "@/live/use-channel";
+import { useChannel } from "@/live/connection";
 import { CallDetail } from "./call-detail";
 import type { Call, Waterfall } from "./waterfall";
 import { waterfall } from "./waterfall";
@@ -55,7 +55,7 @@ export function TracePage({ sessionId, selected, onSelect }: TracePageProps) {
 function useLiveTrace(sessionId: string): void {
   const client = useQueryClient();
   // The session too: it knows the agents that make the calls.
-  const refresh = useThrottled(() => void Promise.all([askAnew(client, traceKey(sessionId)), refreshSession(client, sessionId)]), 1_000);
+  const refresh = useThrottled(() => void Promise.all([refetchChanged(client, traceKey(sessionId)), refreshSession(client, sessionId)]), 1_000);
   useChannel(`session:${sessionId}`, (message) => {
     if (message.type === "interaction.created" || message.type === "subscription.confirmed" || message.type === "catchup.overflow") refresh();
   });

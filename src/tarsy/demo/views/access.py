@@ -2,9 +2,8 @@
 
 import base64
 
+from tarsy.demo.kubectl import stamp, table
 from tarsy.demo.lookup import check_namespace, find, in_namespace
-from tarsy.demo.moments import stamp
-from tarsy.demo.table import table
 from tarsy.demo.world import World
 
 _MOST = 40

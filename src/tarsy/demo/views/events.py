@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
+from tarsy.demo.kubectl import age, stamp, table
 from tarsy.demo.lookup import check_namespace
-from tarsy.demo.moments import age, stamp
-from tarsy.demo.table import table
 from tarsy.demo.world import Event, World
 
 _MOST = 40

@@ -5,8 +5,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
+from tarsy.demo.kubectl import stamp
 from tarsy.demo.lookup import NotThereError
-from tarsy.demo.moments import stamp
 from tarsy.demo.world import Series, World
 
 _SELECTOR = re.compile(r"\s*(?P<metric>[A-Za-z_:][\w:]*)\s*(?:\{(?P<matchers>[^}]*)\})?\s*")

@@ -1,8 +1,7 @@
 """Services, name resolution, network policies and traffic."""
 
+from tarsy.demo.kubectl import age, stamp, table
 from tarsy.demo.lookup import NotThereError, check_namespace, in_namespace
-from tarsy.demo.moments import age, stamp
-from tarsy.demo.table import table
 from tarsy.demo.world import Lookup, World
 
 

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from tarsy.demo.kubectl import age, stamp, table
 from tarsy.demo.lookup import NotThereError, find, in_namespace
-from tarsy.demo.moments import age, stamp
-from tarsy.demo.table import table
 from tarsy.demo.views.events import events_of
 from tarsy.demo.world import Container, Pod, World
 

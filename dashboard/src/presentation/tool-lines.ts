@@ -1,4 +1,6 @@
-/** Pure module: the arguments of a call on one line. */
+/** Pure module: the arguments of a call, and a choice of tools, each on one line. */
+import type { McpSelection } from "@/wire/types";
+
 const LONGEST = 120;
 
 /** `{"namespace": "shop"}` becomes `namespace=shop`; what is no object is shown as it is. */
@@ -17,4 +19,9 @@ function pairs(json: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** "cluster (pods_list, pods_log), loki" */
+export function selectionLine(selection: McpSelection): string {
+  return selection.servers.map(({ name, tools }) => (tools ? `${name} (${tools.join(", ")})` : name)).join(", ") || "none";
 }

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-
-from tarsy.demo.moments import age, moment, stamp
+from tarsy.demo.kubectl import age, stamp
+from tarsy.demo.world import moment
 
 NOW = datetime(2026, 3, 10, 9, 26, tzinfo=UTC)
 

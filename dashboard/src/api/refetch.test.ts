@@ -1,6 +1,6 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, expect, test, vi } from "vitest";
-import { askAnew } from "./ask-anew";
+import { refetchChanged } from "./refetch";
 
 const stops: (() => void)[] = [];
 afterEach(() => {
@@ -18,7 +18,7 @@ function shown() {
 
 test("an answer that was under way when something changed is not the last word, not even the first one", async () => {
   const { client, answers, queryFn, data } = shown();
-  const done = askAnew(client, ["list"]);
+  const done = refetchChanged(client, ["list"]);
   expect(queryFn).toHaveBeenCalledTimes(1);
   answers[0]?.("before the change");
   await vi.waitFor(() => expect(queryFn).toHaveBeenCalledTimes(2));
@@ -29,7 +29,7 @@ test("an answer that was under way when something changed is not the last word, 
 
 test("many changes during one slow answer are one more question", async () => {
   const { client, answers, queryFn, data } = shown();
-  const all = [1, 2, 3].map(() => askAnew(client, ["list"]));
+  const all = [1, 2, 3].map(() => refetchChanged(client, ["list"]));
   answers[0]?.("slow");
   await vi.waitFor(() => expect(queryFn).toHaveBeenCalledTimes(2));
   answers[1]?.("last");

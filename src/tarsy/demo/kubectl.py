@@ -1,0 +1,28 @@
+"""Text the way kubectl prints it: columns, timestamps, ages. Pure."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay out rows in columns."""
+    lines = [tuple(headings), *(tuple(row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
+    return "\n".join("   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+
+
+def stamp(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def age(at: datetime, now: datetime) -> str:
+    """Print the time since `at` with the units that matter at that distance, as kubectl does."""
+    seconds = max(0, int((now - at).total_seconds()))
+    # Up to this many seconds an age is written so, the smaller unit left out when it is zero.
+    scales = ((120, 1, "s", 0, ""), (600, 60, "m", 1, "s"), (10800, 60, "m", 0, ""), (28800, 3600, "h", 60, "m"))
+    scales += ((172800, 3600, "h", 0, ""), (691200, 86400, "d", 3600, "h"))
+    for limit, unit, sign, smaller, smaller_sign in scales:
+        if seconds < limit:
+            rest = seconds % unit // smaller if smaller else 0
+            return f"{seconds // unit}{sign}" + (f"{rest}{smaller_sign}" if rest else "")
+    return f"{seconds // 86400}d"
