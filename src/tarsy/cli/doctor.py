@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tarsy.cli.process import process_settings
+from tarsy.cli.environment import process_settings
 
 if TYPE_CHECKING:
     from tarsy.cli.finding import Finding

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tarsy.cli.process import process_settings
+from tarsy.cli.environment import process_settings
 
 
 def investigate(

@@ -78,6 +78,8 @@ class LiveView:
                 self._completed(event)
             case "stream.chunk":
                 self._streamed(event)
+            case "session.status" if event["status"] == "waiting":
+                self._status.update(Text(harmless(f"waiting: {event.get('waiting_reason') or 'it goes on by itself'}")))
             case _:
                 pass
 

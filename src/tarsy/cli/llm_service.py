@@ -7,7 +7,7 @@ from typing import Annotated
 import anyio
 import typer
 
-from tarsy.cli.process import process_environment, process_settings
+from tarsy.cli.environment import process_environment, process_settings
 
 # Long enough for most answers under way; an orchestrator repeats what is cut off.
 DEFAULT_GRACE = 30.0

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tarsy.cli.process import process_settings
+from tarsy.cli.environment import process_settings
 
 app = typer.Typer(no_args_is_help=True, help="Sample incidents that need no key and no cluster.")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tarsy.cli.process import process_settings
+from tarsy.cli.environment import process_settings
 from tarsy.settings import Role
 
 

@@ -34,6 +34,8 @@ class _Edit:
     start: int
     end: int
     text: str
+    # How far in it stands: of several at the end of the file, the innermost comes first.
+    column: int = 0
 
 
 def merge(written: str, template: str, *, replaced: Collection[str] = ()) -> Merged:
@@ -50,7 +52,7 @@ def merge(written: str, template: str, *, replaced: Collection[str] = ()) -> Mer
     merging = _Merging(text, template, replaced)
     merging.merge(mine, _mapping(template) or MappingNode("", []), "")
     # From the end to the beginning: the places of the others stay true.
-    for _, edit in sorted(enumerate(merging.edits), key=lambda numbered: (numbered[1].start, numbered[0]), reverse=True):
+    for edit in sorted(merging.edits, key=lambda edit: (edit.start, -edit.column))[::-1]:
         text = text[: edit.start] + edit.text + text[edit.end :]
     return Merged(text if merging.edits else written, tuple(merging.added), tuple(merging.kept))
 
@@ -92,7 +94,7 @@ class _Merging:
             self.merge(mine, value, f"{path}.")
         elif isinstance(value, MappingNode) and _is_empty(mine) and not in_braces:
             at = self.text.find("\n", key.end_mark.index) + 1
-            self.edits.append(_Edit(at, at, self._entry(*template, key.start_mark.column, headless=True)))
+            self.edits.append(_Edit(at, at, self._entry(*template, key.start_mark.column, headless=True), key.start_mark.column + 1))
             self.added.append(path)
         elif _value(mine) != _value(value) and path in self.replaced:
             self.edits.append(_Edit(mine.start_mark.index, mine.end_mark.index, self._literal(value)))
@@ -109,7 +111,7 @@ class _Merging:
             return _Edit(at, at, inner if first else f", {inner}")
         at = _end(self.text, mine, mine.start_mark.column - 1)
         column = mine.start_mark.column
-        return _Edit(at, at, ("" if column else "\n") + self._entry(key, value, column))
+        return _Edit(at, at, ("" if column else "\n") + self._entry(key, value, column), column)
 
     def _entry(self, key: Node, value: Node, column: int, *, headless: bool = False) -> str:
         """The lines of an entry in the template and the comments around it, moved to `column`; without its head, those below its key."""

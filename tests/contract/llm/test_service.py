@@ -222,21 +222,21 @@ async def test_tls_is_spoken_when_there_is_a_certificate(server: VendorServer, t
     await running.stop(grace=0)
 
 
-async def test_a_recording_is_played_by_the_service_too(service: LLMService, tmp_path: Path) -> None:
+async def test_a_recording_is_played_by_the_service_too_at_the_pace_of_its_session(service: LLMService, tmp_path: Path) -> None:
     recording = tmp_path / "recording.json"
-    recording.write_text(json.dumps({"calls": [{"track": "0.a/0.Ä", "turn": 2, "chunks": [{"text": "Because."}]}]}))
+    recording.write_text(json.dumps({"calls": [{"track": "0.a/0.Ä", "turn": 2, "chunks": [{"text": "It is so."}]}]}))
     client = GrpcLLMClient(f"127.0.0.1:{service.port}", env={})
     request = GenerateInput(
         session_id="s",
         execution_id="e",
         messages=(),
-        provider=ResolvedProvider(name="tape", type=ProviderType.REPLAY, model="tape", recording=str(recording)),
+        provider=ResolvedProvider(name="tape", type=ProviderType.REPLAY, model="tape", recording=str(recording), replay_speed=1000),
         backend=LLMBackend.LANGCHAIN,
         track="0.a/0.Ä",
         turn=2,
     )
 
-    assert await hear(client, request) == [TextChunk("Because.")]
+    assert await hear(client, request) == [TextChunk("It "), TextChunk("is "), TextChunk("so.")]
     await client.aclose()
 
 

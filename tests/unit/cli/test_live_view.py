@@ -70,6 +70,13 @@ def test_an_agent_that_was_not_introduced_is_asked_for() -> None:
     assert view.knows_agent({"type": "session.completed"})
 
 
+def test_a_parked_session_says_what_it_waits_for() -> None:
+    file = io.StringIO()
+    with LiveView(Console(file=file, force_terminal=True, color_system=None, width=80)) as view:
+        view.show({"type": "session.status", "status": "waiting", "waiting_reason": "all models are out"})
+    assert "waiting: all models are out" in file.getvalue()
+
+
 def test_a_recorded_session_says_so_above_its_result() -> None:
     file = io.StringIO()
     print_end(Console(file=file, width=120), {"id": "s", "status": "completed", "final_analysis": "The disk.", "recorded": True})

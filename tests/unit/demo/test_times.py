@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from tarsy.demo.kubectl import age, stamp
 from tarsy.demo.world import moment
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.cli.process import process_environment, process_settings
+from tarsy.cli.environment import process_environment, process_settings
 
 
 def test_keys_and_settings_may_stand_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
