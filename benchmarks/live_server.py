@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from tarsy.api import websocket
 from tarsy.api.auth import AuthSettings
-from tarsy.api.listening import prepare_listener
+from tarsy.api.connection_limits import prepare_listener
 from tarsy.db.connection import create_engine
 from tarsy.db.listen import NotificationListener, NotificationSender
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish

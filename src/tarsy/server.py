@@ -13,9 +13,8 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarsy.api.auth import check_bind
-from tarsy.api.listening import prepare_listener
+from tarsy.api.connection_limits import KEEP_ALIVE_SECONDS, LimitedHttp, prepare_listener
 from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
-from tarsy.api.request_head import LimitedHead
 from tarsy.api.streams import Streams
 from tarsy.api.tokens import read_tokens
 from tarsy.config.load.loader import load_config
@@ -171,7 +170,8 @@ def _http(running: Application, settings: Settings) -> _Http:
     return _Http(
         uvicorn.Config(
             api,
-            http=LimitedHead,
+            http=LimitedHttp,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             log_config=None,
             access_log=False,
             server_header=False,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from structlog.testing import capture_logs
 
 from support.api_world import World, serving, world
 from support.paths import FAULT_SERVER
@@ -112,6 +113,69 @@ async def test_a_body_without_end_is_refused_before_it_ends(database_url: str) -
                     await stream.send(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
                 answer = await stream.receive()
     assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def _numbered(count: int) -> str:
+    return ",".join(f'"tool-{number}"' for number in range(count))
+
+
+OVERSIZED = (
+    # Each but the first has fewer than 64 KiB beside the alert.
+    '{"data": "x", "mcp": {"servers": [{"name": "kubernetes-server", "tools": [' + _numbered(300_000) + "]}]}}",
+    '{"data": "x", "mcp": {"servers": [{"name": "kubernetes-server", "tools": [' + _numbered(1_001) + "]}]}}",
+    '{"data": "x", "mcp": {"servers": [' + ",".join(["1"] * 30_000) + "]}}",
+    '{"data": "x", "mcp": {"servers": [{"name": "' + "n" * 201 + '"}]}}',
+    '{"data": "x", "alert_type": "' + "t" * 201 + '"}',
+    '{"data": "x", "runbook": "https://' + "r" * 2_048 + '"}',
+    '{"data": "x", ' + ",".join(f'"key{number}": 1' for number in range(300_000)) + "}",
+    '{"data": "x", "' + "k" * 60_000 + '": 1}',
+)
+
+
+async def test_lists_and_names_of_any_length_are_refused_with_a_short_answer(database_url: str) -> None:
+    async with world(database_url) as api:
+        for body in OVERSIZED:
+            answer = await api.client.post("/api/v1/alerts", content=body, headers={"Content-Type": "application/json"})
+            assert (answer.status_code, len(answer.content) < 2_000) == (400, True), (body[:80], answer.text[:200])
+        for query in ("status=x&" * 5_000, "status=pending&" * 4_000, "alert_type=" + "t" * 10_000):
+            answer = await api.client.get(f"/api/v1/sessions?{query}")
+            assert (answer.status_code, len(answer.content) < 8_000) == (400, True), answer.text[:200]
+        answer = await api.client.post("/api/v1/login", content=b'{"token": "' + b"t" * 2_000_000)
+        assert answer.status_code == 413
+
+
+FOREIGN = (
+    '{"version": "4", "status": "firing", "alerts": [{"labels": {"alertname": "KubePodCrashLooping"}}]}',
+    '{"action": "created", "data": {"event": {}}, "actor": {"type": "application"}}',
+    '[{"alertname": "DiskFull"}]',
+    '{"alerts": [' + ",".join(['{"labels": {}}'] * 10_000) + "]}",
+)
+
+
+async def test_a_foreign_body_is_told_where_it_is_taken(database_url: str) -> None:
+    async with world(database_url) as api:
+        for body in FOREIGN:
+            answer = await api.client.post("/api/v1/alerts", content=body, headers={"Content-Type": "application/json"})
+            assert answer.status_code == 400
+            assert "POST it to /api/v1/webhook" in answer.json()["detail"]
+            assert (await api.client.post("/api/v1/webhook", content=body)).status_code == 202
+
+
+async def test_a_client_that_leaves_before_its_answer_is_one_line_of_the_log(database_url: str) -> None:
+    heads = {
+        "/api/v1/alerts": "POST /api/v1/alerts HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf",
+        "/api/v1/login": "POST /api/v1/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf",
+    }
+    async with world(database_url) as api:
+        with capture_logs() as logs, anyio.fail_after(20):
+            for head in heads.values():
+                async with await anyio.connect_tcp("127.0.0.1", api.port) as stream:
+                    await stream.send(head.encode())
+            while len(logs) < len(heads):
+                await anyio.lowlevel.checkpoint()
+        assert [(line["event"], line["log_level"], line["path"]) for line in logs] == [
+            ("request.abandoned", "info", path) for path in heads
+        ]
 
 
 BAD_ALERTS = (

@@ -1,13 +1,22 @@
 """Pure module: the alert in a request's body, word for word as it was sent."""
 
 import json
-from typing import Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from tarsy.config.schema.selection import McpSelection
-from tarsy.session.intake import AlertRefusedError
+from tarsy.domain.session import MAX_ALERT_BYTES
+from tarsy.kit.text import clip
+from tarsy.session.intake import MAX_RUNBOOK_URL, AlertRefusedError, AlertTooLargeError
 
+# Room for all fields but `data`: hundreds of tool names, and little enough to be looked at in a millisecond.
+MAX_REST_BYTES = 64 * 1024
+# Longer than any name in a configuration, and short enough to be quoted in an answer.
+MAX_NAME = 200
+# As many as a person would mend before trying again.
+SHOWN_PROBLEMS = 5
+_FOREIGN = "If this body is the alert itself, as a monitoring system sends it, POST it to /api/v1/webhook."
 _WHITESPACE = " \t\n\r"
 
 
@@ -22,9 +31,9 @@ class AlertRequest(BaseModel):
     # Any text, or any JSON value, which is kept as the text it was sent as.
     data: JsonValue
     # Which chain investigates; the configured default when absent.
-    alert_type: str | None = None
+    alert_type: Annotated[str, Field(max_length=MAX_NAME)] | None = None
     # Where the runbook for this alert is.
-    runbook: str | None = None
+    runbook: Annotated[str, Field(max_length=MAX_RUNBOOK_URL)] | None = None
     # Tool servers to use instead of those of the chain's agents.
     mcp: McpSelection | None = None
 
@@ -36,6 +45,9 @@ def read_alert(body: bytes) -> tuple[AlertRequest, str]:
         AlertRefusedError: it is not JSON of the right shape, or holds no alert.
     """
     text = decode(body)
+    source = _source_of_data(text)
+    if not source.startswith('"') and len(source) > MAX_ALERT_BYTES:
+        raise AlertTooLargeError(len(source))
     try:
         request = AlertRequest.model_validate_json(text)
     except ValidationError as error:
@@ -44,7 +56,7 @@ def read_alert(body: bytes) -> tuple[AlertRequest, str]:
         return request, request.data
     if request.data in (None, [], {}):
         raise AlertRefusedError("The alert is empty.")
-    return request, _source_of(text, "data")
+    return request, source
 
 
 def decode(body: bytes) -> str:
@@ -61,33 +73,45 @@ def decode(body: bytes) -> str:
 
 def _first_problems(error: ValidationError) -> str:
     entries = error.errors(include_url=False, include_context=False, include_input=False)
-    named = [f"{'.'.join(str(part) for part in entry['loc']) or 'body'}: {entry['msg']}" for entry in entries[:5]]
-    return "; ".join(named)
+    named = [f"{clip('.'.join(map(str, entry['loc'])), MAX_NAME) or 'body'}: {entry['msg']}" for entry in entries[:SHOWN_PROBLEMS]]
+    foreign = any(entry["type"] in {"extra_forbidden", "missing", "model_type"} and len(entry["loc"]) <= 1 for entry in entries)
+    return "; ".join([*named, _FOREIGN] if foreign else named)
 
 
-def _source_of(text: str, key: str) -> str:
-    """The source text of a member of the JSON object `text`; the last one, if it occurs twice."""
+def _source_of_data(text: str) -> str:
+    """The source text of the member `data` of the JSON object `text`, the last one if it occurs twice; empty where there is none.
+
+    Raises:
+        AlertRefusedError: too much stands beside it. What has 300,000 parts is not looked at part by part.
+    """
+    try:
+        return _member(text, "data")
+    except (ValueError, IndexError, RecursionError) as error:
+        if isinstance(error, AlertRefusedError):
+            raise
+        return ""  # no JSON: told with its place when the request is read
+
+
+def _member(text: str, key: str) -> str:
     # Numbers stay text: they are not looked at, and some are too long to be read.
     decoder = json.JSONDecoder(parse_int=str, parse_float=str)
-    found = ""
-    position = _skip(text, text.index("{") + 1)
+    found, beside = "", 0
+    start = _skip(text, 0)
+    position = _skip(text, start + 1) if text[start] == "{" else len(text)
     while text[position] != "}":
-        name, position = _value(decoder, text, position)
-        start = _skip(text, _skip(text, position) + 1)  # the colon
-        _, end = _value(decoder, text, start)
+        name, end_of_name = decoder.raw_decode(text, position)
+        begin = _skip(text, _skip(text, end_of_name) + 1)  # the colon
+        _, end = decoder.raw_decode(text, begin)
         if name == key:
-            found = text[start:end]
+            found = text[begin:end]
+        else:
+            beside += end - position
+        if beside > MAX_REST_BYTES:
+            raise AlertRefusedError(f"The request has more than {MAX_REST_BYTES} characters beside `data`. {_FOREIGN}")
         position = _skip(text, end)
         if text[position] == ",":
             position = _skip(text, position + 1)
     return found
-
-
-def _value(decoder: json.JSONDecoder, text: str, position: int) -> tuple[Any, int]:
-    try:
-        return decoder.raw_decode(text, position)
-    except (ValueError, RecursionError) as error:
-        raise AlertRefusedError("The alert is nested too deeply or is not JSON.") from error
 
 
 def _skip(text: str, position: int) -> int:

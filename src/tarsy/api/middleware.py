@@ -3,17 +3,26 @@
 import secrets
 from collections.abc import Mapping
 
+import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tarsy.api.auth import AuthSettings, host_allowed, identify, origin_allowed
+from tarsy.api.alert_body import MAX_REST_BYTES
+from tarsy.api.auth import AuthSettings, host_allowed, identify, origin_allowed, peer_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
+from tarsy.domain.chat import MAX_CHAT_CHARACTERS
 from tarsy.domain.session import MAX_ALERT_BYTES
 
-# No JSON escape is longer than six bytes for a byte of text; the rest is room for the other fields.
-MAX_BODY_BYTES = 6 * MAX_ALERT_BYTES + 64 * 1024
+log = structlog.get_logger(__name__)
+
+# No JSON escape is longer than six bytes for a byte of text.
+MAX_BODY_BYTES = 6 * MAX_ALERT_BYTES + MAX_REST_BYTES
+# Where alerts come in; every other body is a question or a token.
+ALERT_PATHS = ("/api/v1/alerts", "/api/v1/webhook")
+# A character outside the basic plane is twelve bytes long when it is escaped.
+MAX_SMALL_BODY_BYTES = 12 * MAX_CHAT_CHARACTERS + 1024
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # What may be asked without a login, among what needs one.
@@ -75,9 +84,10 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        limit = MAX_BODY_BYTES if scope["path"].startswith(ALERT_PATHS) else MAX_SMALL_BODY_BYTES
         declared = Headers(scope=scope).get("content-length", "")
-        if declared.isdecimal() and int(declared) > MAX_BODY_BYTES:
-            await respond(_too_large())(scope, receive, send)
+        if declared.isdecimal() and int(declared) > limit:
+            await respond(_too_large(limit))(scope, receive, send)
             return
         seen = 0
 
@@ -86,15 +96,15 @@ class BodyLimit:
             message = await receive()
             if message["type"] == "http.request":
                 seen += len(message.get("body", b""))
-                if seen > MAX_BODY_BYTES:
-                    raise _too_large()
+                if seen > limit:
+                    raise _too_large(limit)
             return message
 
         await self._app(scope, receive_within_limit, send)
 
 
-def _too_large() -> HTTPException:
-    return HTTPException(413, f"The request is larger than {MAX_BODY_BYTES} bytes.")
+def _too_large(limit: int) -> HTTPException:
+    return HTTPException(413, f"The request is larger than {limit} bytes.")
 
 
 class Gate:
@@ -136,7 +146,7 @@ def needs_login(path: str) -> bool:
 
 
 class LastResort:
-    """Turns what nobody expected into an answer instead of a broken connection."""
+    """Turns an error that no handler expected into an answer, and a client that left before its answer into one line of the log."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -145,15 +155,26 @@ class LastResort:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started = False
+        started = gone = False
 
         async def send_and_note(message: Message) -> None:
             nonlocal started
             started = started or message["type"] == "http.response.start"
             await send(message)
 
+        async def receive_and_note() -> Message:
+            nonlocal gone
+            message = await receive()
+            if message["type"] == "http.disconnect" and not started and not gone:
+                gone = True
+                log.info("request.abandoned", method=scope["method"], path=scope["path"], peer=peer_of(scope))
+            return message
+
         try:
-            await self._app(scope, receive, send_and_note)
+            await self._app(scope, receive_and_note, send_and_note)
+        except ClientDisconnect:
+            # It is logged already, and an answer would reach nobody.
+            return
         except Exception as error:
             if started:
                 raise

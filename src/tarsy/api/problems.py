@@ -22,6 +22,7 @@ from tarsy.config.schema.selection import SelectionError
 from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueFullError
 from tarsy.db.retry import is_transient
+from tarsy.kit.text import clip
 from tarsy.session.intake import AlertRefusedError, AlertTooLargeError, UnknownAlertTypeError
 
 log = structlog.get_logger(__name__)
@@ -30,6 +31,9 @@ MEDIA_TYPE = "application/problem+json"
 # A worker is free again in about this time when the queue is full of ordinary sessions.
 RETRY_AFTER_SECONDS = 30
 METHODS = ("DELETE", "GET", "POST")
+# A program mends all of them or none; a list as long as the request would only be another load.
+MAX_FIELD_PROBLEMS = 20
+MAX_LOCATION = 200
 
 
 class ProblemKind(StrEnum):
@@ -153,7 +157,10 @@ def _known_answer(error: Exception) -> Answer:
 
 
 def _validation_problem(error: RequestValidationError) -> Problem:
-    errors = [FieldProblem(location=".".join(str(part) for part in entry["loc"]), message=str(entry["msg"])) for entry in error.errors()]
+    errors = [
+        FieldProblem(location=clip(".".join(map(str, entry["loc"])), MAX_LOCATION), message=str(entry["msg"]))
+        for entry in error.errors()[:MAX_FIELD_PROBLEMS]
+    ]
     detail = "; ".join(f"{entry.location}: {entry.message}" for entry in errors[:5])
     return problem_of(ProblemKind.BAD_REQUEST, detail or "The request is not valid.", errors=errors)
 

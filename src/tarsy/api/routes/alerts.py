@@ -12,11 +12,11 @@ from tarsy.api.middleware import MAX_BODY_BYTES
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.schemas.sessions import AlertAccepted
 from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Sample, Samples
-from tarsy.api.schemas.view import StorableText
+from tarsy.api.schemas.view import Name, StorableText
 from tarsy.api.services import AuthorOf, Services, ServicesOf
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
-from tarsy.session.intake import AlertTooLargeError, Submission
+from tarsy.session.intake import MAX_RUNBOOK_URL, AlertTooLargeError, Submission
 
 router = APIRouter(tags=["alerts"])
 
@@ -24,9 +24,9 @@ _TEXT: Mapping[str, Any] = {"text/plain": {"schema": {"type": "string", "minLeng
 _REQUEST: Mapping[str, Any] = {"application/json": {"schema": {"$ref": f"#/components/schemas/{AlertRequest.__name__}"}}, **_TEXT}
 _ANYTHING: Mapping[str, Any] = {"application/json": {"schema": {}}, **_TEXT}
 
-AlertTypeQuery = Annotated[StorableText | None, Query(description="Which chain investigates, unless the body says so.")]
+AlertTypeQuery = Annotated[Name | None, Query(description="Which chain investigates, unless the body says so.")]
 RunbookQuery = Annotated[
-    Annotated[StorableText, Field(max_length=2048)] | None, Query(description="Where the runbook is, unless the body says so.")
+    Annotated[StorableText, Field(max_length=MAX_RUNBOOK_URL)] | None, Query(description="Where the runbook is, unless the body says so.")
 ]
 
 

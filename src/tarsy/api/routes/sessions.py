@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList
 from tarsy.api.schemas.timeline import Timeline
-from tarsy.api.schemas.view import SessionId, StorableText, UtcTime
+from tarsy.api.schemas.view import Name, SessionId, StorableText, UtcTime
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.session_list import SessionFilter
 from tarsy.domain.status import SessionStatus
@@ -27,9 +27,9 @@ class SessionQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    status: list[SessionStatus] = Field(default=[], description="Only these; may be given more than once.")
-    alert_type: StorableText | None = None
-    chain_id: StorableText | None = None
+    status: list[SessionStatus] = Field(default=[], max_length=len(SessionStatus), description="Only these; may be given more than once.")
+    alert_type: Name | None = None
+    chain_id: Name | None = None
     text: StorableText | None = Field(
         default=None, max_length=500, description="Words of the alert or the analysis; the last may be a beginning."
     )

@@ -155,7 +155,8 @@ class Samples(View):
 class Login(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    token: str
+    # Far longer than any token; what is sent is compared with every known one.
+    token: Annotated[str, Field(max_length=4096)]
 
 
 class Me(View):

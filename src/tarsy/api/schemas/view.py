@@ -6,7 +6,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Path
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tarsy.domain.usage import TokenUsage
 from tarsy.session.intake import is_storable
@@ -53,6 +53,8 @@ def _as_utc(moment: datetime) -> datetime:
 
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:")
 StorableText = Annotated[str, AfterValidator(_storable)]
+# Longer than any name in a configuration.
+Name = Annotated[StorableText, Field(max_length=200)]
 UtcTime = Annotated[datetime, BeforeValidator(_written_out), AfterValidator(_as_utc)]
 SessionId = Annotated[UUID, Path(description="The session's id.")]
 

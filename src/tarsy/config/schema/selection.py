@@ -1,11 +1,21 @@
 """The tools that an alert asks for itself, in place of those of its agents."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tarsy.config.problems import did_you_mean
 from tarsy.config.schema.configuration import Config
+
+# More than any installation has, and few enough to be checked in a blink.
+MAX_SERVERS = 100
+MAX_TOOLS = 1000
+# To tell what is meant, a few are enough; each costs a look at all known names.
+SHOWN_PROBLEMS = 10
+
+Name = Annotated[str, Field(max_length=200)]
 
 
 class Selected(BaseModel):
@@ -19,15 +29,15 @@ class NativeToolSelection(Selected):
 
 
 class SelectedServer(Selected):
-    name: str
+    name: Name
     # None: every tool the server offers.
-    tools: tuple[str, ...] | None = None
+    tools: Annotated[tuple[Name, ...], Field(max_length=MAX_TOOLS)] | None = None
 
 
 class McpSelection(Selected):
     """`{servers: [{name, tools?}], native_tools?}` as it comes with an alert."""
 
-    servers: tuple[SelectedServer, ...]
+    servers: Annotated[tuple[SelectedServer, ...], Field(max_length=MAX_SERVERS)]
     native_tools: NativeToolSelection | None = None
 
 
@@ -49,8 +59,8 @@ def nothing_known(server: str) -> None:
 
 
 def check_selection(config: Config, selection: McpSelection, known_tools: KnownTools = nothing_known) -> tuple[str, ...]:
-    """Say everything that is wrong with a selection; empty when it can be met, or when only its servers can tell."""
-    return tuple(_problems(config, selection, known_tools))
+    """Say what is wrong with a selection; empty when it can be met, or when only its servers can tell."""
+    return tuple(islice(_problems(config, selection, known_tools), SHOWN_PROBLEMS))
 
 
 def _problems(config: Config, selection: McpSelection, known_tools: KnownTools) -> Iterator[str]:
