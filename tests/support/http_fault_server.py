@@ -2,6 +2,7 @@
 
 import json
 import socket
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ TOOLS = [
     "half_stream",
     "large_error",
     "stalled_error",
+    "packed",
+    "bomb",
+    "bomb_event",
 ]
 READ_ONLY = {"echo", "forget_session"}
 
@@ -49,6 +53,7 @@ class HttpFault:
     ignores_farewells: bool = False
     everybody: anyio.Event = field(default_factory=anyio.Event)
     url: str = ""
+    port: int = 0
 
     async def handle(self, request: Request) -> Response:
         self.requests.append((request.method, request.url.path, dict(request.headers)))
@@ -92,7 +97,7 @@ class HttpFault:
             case _:
                 return Response(status_code=202)
 
-    async def _call(self, message: dict[str, Any]) -> Response:  # noqa: PLR0911 - one per fault
+    async def _call(self, message: dict[str, Any]) -> Response:  # noqa: C901, PLR0911 - one per fault
         name = message["params"]["name"]
         if name.startswith("status_"):
             return Response("upstream says no, password=hunter2", status_code=int(name.removeprefix("status_")))
@@ -114,6 +119,8 @@ class HttpFault:
                 return Response("<html>password=hunter2</html>", media_type="text/html")
             case "flood":
                 return _result(message, {"content": [{"type": "text", "text": "x" * 50 * 1024 * 1024}]})
+            case "packed" | "bomb" | "bomb_event":
+                return _packed(message, large=name != "packed", as_event=name == "bomb_event")
             case _:
                 pass
         return _result(message, {"content": [{"type": "text", "text": message["params"].get("arguments", {}).get("text", "done")}]})
@@ -121,6 +128,17 @@ class HttpFault:
 
 def _result(message: dict[str, Any], result: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
     return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": result}, headers=headers)
+
+
+def _packed(message: dict[str, Any], *, large: bool, as_event: bool) -> Response:
+    """Some 300 kB on the wire that are 300 MB when they are unpacked."""
+    packer = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
+    begin = f'{{"jsonrpc": "2.0", "id": {json.dumps(message["id"])}, "result": {{"content": [{{"type": "text", "text": "unpacked'
+    body = [packer.compress(f"event: message\ndata: {begin}".encode() if as_event else begin.encode())]
+    body += [packer.compress(b"x" * 1024 * 1024) for _ in range(300 if large else 0)]
+    body += [packer.compress(b'"}]}}\n\n'), packer.flush()]
+    kind = "text/event-stream" if as_event else "application/json"
+    return Response(b"".join(body), media_type=kind, headers={"content-encoding": "gzip"})
 
 
 async def _broken() -> AsyncIterator[bytes]:
@@ -149,7 +167,8 @@ async def http_fault_server(certificate: Path | None = None) -> AsyncGenerator[H
     )
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        fault.url = f"{'https' if certificate else 'http'}://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        fault.port = listener.getsockname()[1]
+        fault.url = f"{'https' if certificate else 'http'}://127.0.0.1:{fault.port}/mcp"
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listener])
             with anyio.fail_after(10):

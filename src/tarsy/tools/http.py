@@ -3,6 +3,7 @@
 Imported on first use only: the HTTP library and the SDK are heavy.
 """
 
+import math
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
@@ -11,14 +12,18 @@ from functools import cache
 
 import anyio
 import httpx2
+from anyio.abc import TaskGroup
+from httpx2._utils import get_environment_proxies
 
 from tarsy.kit.text import clip
 from tarsy.tools.failures import HttpFailure
 
 # Enough of an error page to recognise it.
 BODY_EXCERPT = 500
-# One JSON answer; the same bound as a line of a stdio server.
+# One answer, unpacked; the same bound as a line of a stdio server.
 MAX_BODY_BYTES = 64 * 1024 * 1024
+# A server of the older protocol acknowledges a message at once, and answers on its other channel.
+ACKNOWLEDGE_SECONDS = 5.0
 
 # A server may think for minutes before it says something; the call's own timeout decides, not the socket's.
 READ_TIMEOUT = 600.0
@@ -30,18 +35,39 @@ ERROR_SECONDS = 5.0
 # A shared connection carries the calls of all agents at once: how many that are is not decided here.
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
 
+_THIS_MACHINE: Mapping[str, str | None] = dict.fromkeys(("all://localhost", "all://127.0.0.1", "all://[::1]"))
+
 # The SDK sends a request in the context of whoever asked for it, so failures find their call even when several are under way.
 failures: ContextVar[list[HttpFailure] | None] = ContextVar("failures", default=None)
 
 
+Wrap = Callable[[httpx2.AsyncBaseTransport], httpx2.AsyncBaseTransport]
+
+
 def http_client(
-    headers: Mapping[str, str], *, verify_ssl: bool, timeout: float | None, on_failure: Callable[[], None] | None = None
+    headers: Mapping[str, str],
+    *,
+    verify_ssl: bool,
+    timeout: float | None,
+    on_failure: Callable[[], None] | None = None,
+    wrap: Wrap = lambda transport: transport,
 ) -> httpx2.AsyncClient:
-    """A client that remembers failures; `on_failure` is called after each one, for a transport that would wait on for ever."""
+    """A client that remembers failures; `on_failure` is called after each one, for a transport that would wait on for ever.
+
+    HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY are obeyed; this machine itself is never reached through a proxy.
+    """
+
+    def transport(proxy: str | None = None) -> httpx2.AsyncBaseTransport:
+        direct = httpx2.AsyncHTTPTransport(verify=_ssl_context(verify_ssl=verify_ssl), limits=_LIMITS, proxy=proxy)
+        return wrap(ObservedTransport(direct, on_failure))
+
+    # With a transport of its own a client does not look at the environment.
+    proxies = {**get_environment_proxies(), **_THIS_MACHINE}
     return httpx2.AsyncClient(
         headers=dict(headers),
         timeout=httpx2.Timeout(timeout or CONNECT_TIMEOUT, read=READ_TIMEOUT),
-        transport=ObservedTransport(httpx2.AsyncHTTPTransport(verify=_ssl_context(verify_ssl=verify_ssl), limits=_LIMITS), on_failure),
+        transport=transport(),
+        mounts={pattern: transport(proxy) if proxy else None for pattern, proxy in proxies.items()},
     )
 
 
@@ -62,7 +88,7 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
         try:
             response = await self._inner.handle_async_request(request)
         except httpx2.TransportError as error:
-            unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+            unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError)
             self._note(request, None, f"{type(error).__name__} {error}".strip(), unsent=unsent)
             raise
         if response.status_code >= 400 and not _is_declined_option(request, response.status_code):
@@ -70,11 +96,7 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
             self._note(request, response.status_code, clip(body.decode(errors="replace").strip(), BODY_EXCERPT))
             kind = {"content-type": response.headers.get("content-type", "text/plain")}
             return httpx2.Response(response.status_code, headers=kind, content=body, request=request)
-        if response.headers.get("content-type", "").lower().startswith("application/json") and isinstance(
-            response.stream, httpx2.AsyncByteStream
-        ):
-            response.stream = BoundedStream(response.stream)
-        return response
+        return _unpacked(response, request)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -89,22 +111,71 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
             self._on_failure()
 
 
-class BoundedStream(httpx2.AsyncByteStream):
-    """An answer's body that ends in an error when it is too large to be one."""
+class AcknowledgedPosts(httpx2.AsyncBaseTransport):
+    """Does not wait for ever until a message is acknowledged: the SDK sends the next one only then. Whoever owns `tasks` ends what is left."""
 
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, tasks: TaskGroup) -> None:
         self._inner = inner
+        self._tasks = tasks
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._inner:
-            size += len(chunk)
-            if size > MAX_BODY_BYTES:
-                raise httpx2.ReadError(f"an answer of more than {MAX_BODY_BYTES} bytes")
-            yield chunk
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method != "POST":
+            return await self._inner.handle_async_request(request)
+        answers: list[httpx2.Response | httpx2.TransportError] = []
+        answered, patience = anyio.Event(), anyio.CancelScope(deadline=anyio.current_time() + ACKNOWLEDGE_SECONDS)
+
+        async def post() -> None:
+            # However late the answer comes, its message has been sent.
+            request.extensions["timeout"] = {**request.extensions.get("timeout", {}), "read": None}
+            try:
+                response = await self._inner.handle_async_request(request)
+            except httpx2.TransportError as error:
+                answers.append(error)
+            else:
+                answers.append(response)
+                if patience.cancelled_caught:
+                    await response.aclose()
+            answered.set()
+
+        self._tasks.start_soon(post, name="post to a tool server")
+        with patience:
+            await answered.wait()
+        answer = answers[0] if answers else httpx2.Response(202, request=request)
+        if isinstance(answer, httpx2.TransportError):
+            raise answer
+        return answer
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+class UnpackedBody(httpx2.AsyncByteStream):
+    """An answer's body without its compression, which ends in an error when it is too large to be an answer."""
+
+    def __init__(self, packed: httpx2.Response, limit: float) -> None:
+        self._packed = packed
+        self._limit = limit
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        # Unpacked piece by piece: what lies beyond the limit never comes into being.
+        async for piece in self._packed.aiter_bytes():
+            size += len(piece)
+            if size > self._limit:
+                raise httpx2.ReadError(f"an answer of more than {MAX_BODY_BYTES} bytes")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._packed.aclose()
+
+
+def _unpacked(response: httpx2.Response, request: httpx2.Request) -> httpx2.Response:
+    """The answer with a bounded body. A stream of events has no end; the SDK bounds each event."""
+    response.request = request
+    events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+    headers = [(name, value) for name, value in response.headers.multi_items() if name not in {"content-encoding", "content-length"}]
+    body = UnpackedBody(response, math.inf if events else MAX_BODY_BYTES)
+    return httpx2.Response(response.status_code, headers=headers, stream=body, request=request, extensions=response.extensions)
 
 
 async def _beginning(response: httpx2.Response) -> bytes:

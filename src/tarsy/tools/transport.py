@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from tarsy.tools.endpoint import HttpEndpoint
-from tarsy.tools.http import MAX_BODY_BYTES, http_client
+from tarsy.tools.http import MAX_BODY_BYTES, AcknowledgedPosts, http_client
 
 
 @asynccontextmanager
@@ -29,16 +29,24 @@ async def http_streams(endpoint: HttpEndpoint) -> AsyncGenerator[TransportStream
 @asynccontextmanager
 async def sse_streams(endpoint: HttpEndpoint, on_failure: Callable[[], None]) -> AsyncGenerator[TransportStreams]:
     """The older protocol with two channels. Its writer swallows failures, so `on_failure` has to end the connection."""
+    async with anyio.create_task_group() as posts:
 
-    def client(
-        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
-    ) -> httpx2.AsyncClient:
-        # What the SDK would pass is its own defaults: ours are in the endpoint.
-        del headers, timeout, auth
-        return http_client(endpoint.headers, verify_ssl=endpoint.verify_ssl, timeout=endpoint.timeout, on_failure=on_failure)
+        def client(
+            headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+        ) -> httpx2.AsyncClient:
+            # What the SDK would pass is its own defaults: ours are in the endpoint.
+            del headers, timeout, auth
+            return http_client(
+                endpoint.headers,
+                verify_ssl=endpoint.verify_ssl,
+                timeout=endpoint.timeout,
+                on_failure=on_failure,
+                wrap=lambda transport: AcknowledgedPosts(transport, posts),
+            )
 
-    async with sse_client(endpoint.url, httpx_client_factory=client) as streams:
-        yield streams
+        async with sse_client(endpoint.url, httpx_client_factory=client) as streams:
+            yield streams
+        posts.cancel_scope.cancel()
 
 
 class WatchedStream:

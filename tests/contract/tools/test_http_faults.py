@@ -1,5 +1,6 @@
 """A server over HTTP that misbehaves: status, URL and body reach the person who can act, and no secret does."""
 
+import tracemalloc
 from pathlib import Path
 
 import anyio
@@ -8,6 +9,8 @@ import trustme
 
 from support.http_fault_server import HttpFault, http_fault_server
 from support.opening import EXECUTION_ID, opened, server
+from support.sse_server import older_server
+from support.tunnel import tunnel
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.tools import http
 
@@ -112,6 +115,71 @@ async def test_a_flood_is_clipped_and_a_hang_is_abandoned() -> None:
         assert "characters omitted" in (await tools.call("remote.flood")).content
     async with http_fault_server() as fault, opened(remote(fault, timeout=0.5), call_timeout=20) as tools:
         assert (await tools.call("remote.hang")).is_timeout
+
+
+@pytest.mark.parametrize("tool", ["bomb", "bomb_event"])
+async def test_a_small_answer_that_unpacks_to_a_huge_one_is_refused_while_it_is_unpacked(
+    tool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracemalloc.start()
+    try:
+        async with http_fault_server() as fault, opened(remote(fault), call_timeout=60) as tools:
+            result = await tools.call(f"remote.{tool}")
+            assert result.is_error
+            assert not result.is_timeout
+            assert (await tools.call("remote.packed")).content == "unpacked"
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # 64 MiB are taken before it is known that there is more; the buffers they pass through hold them again.
+    assert peak < 260 * 1024 * 1024
+
+
+def through(fault: HttpFault, monkeypatch: pytest.MonkeyPatch, **env: str) -> ResolvedMcpServer:
+    """A server whose name only a proxy knows; the one that misbehaves plays the proxy too."""
+    monkeypatch.setenv("HTTP_PROXY", fault.url.removesuffix("/mcp"))
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    return server("remote", ResolvedTransport(type="http", url="http://tools.example/mcp"))
+
+
+async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with http_fault_server() as fault, opened(through(fault, monkeypatch)) as tools:
+        assert (await tools.call("remote.echo", "by proxy")).content == "by proxy"
+        assert {headers["host"] for _, _, headers in fault.requests} == {"tools.example"}
+
+
+async def test_a_secure_server_is_reached_through_the_secure_proxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    certificate = tmp_path / "server.pem"
+    trustme.CA().issue_cert("tools.example").private_key_and_cert_chain_pem.write_to_path(str(certificate))
+    async with http_fault_server(certificate) as fault, tunnel(fault.port) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        behind = ResolvedTransport(type="http", url="https://tools.example/mcp", verify_ssl=False)
+        async with opened(server("remote", behind)) as tools:
+            assert (await tools.call("remote.echo", "by tunnel")).content == "by tunnel"
+    assert set(proxy.asked) == {"CONNECT tools.example:443 HTTP/1.1"}
+
+
+async def test_what_no_proxy_names_and_this_machine_are_reached_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with http_fault_server() as fault:
+        async with opened(through(fault, monkeypatch, NO_PROXY="tools.example")) as tools:
+            await tools.list()
+            assert fault.requests == []
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+        monkeypatch.delenv("NO_PROXY")
+        async with opened(remote(fault)) as tools:
+            assert (await tools.call("remote.echo", "direct")).content == "direct"
+
+
+async def test_a_message_that_is_never_acknowledged_does_not_hold_up_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert http.ACKNOWLEDGE_SECONDS == 5.0
+    monkeypatch.setattr(http, "ACKNOWLEDGE_SECONDS", 0.05)
+    async with older_server("notifications/initialized", "tools/list", "tools/call") as older:
+        with anyio.fail_after(30):
+            async with opened(server("remote", ResolvedTransport(type="sse", url=older.url)), call_timeout=20) as tools:
+                for _ in range(3):
+                    assert (await tools.call("remote.echo")).content == "echoed"
+        assert older.calls == ["initialize", "notifications/initialized", "tools/list", *["tools/call"] * 3]
 
 
 async def test_headers_carry_the_token_and_the_execution_and_the_end_is_announced() -> None:
