@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable
 from itertools import chain
 
@@ -15,6 +16,10 @@ _ANY_NAME = "|".join(_NAMES)
 _JSON_FIELD = re.compile(rf'"({_ANY_NAME})"\s*:\s*"((?:[^"\\]|\\.)+)', re.IGNORECASE)
 # `name: value`, also as an item of a list, and with the value on the next line.
 _LINE_FIELD = re.compile(rf"^[ \t]*(?:- )?({_ANY_NAME}):[ \t]+(?:[|>][+-]?[ \t]*\n[ \t]+)?(\S.*)", re.IGNORECASE | re.MULTILINE)
+# Controls and escapes, marks of direction and other signs without a form, halves of pairs.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs"})
+# Scripts and pictures are written with these two: without them a family falls apart.
+_JOINERS = frozenset("\u200c\u200d")
 _JSON_BEGINS = re.compile(r'\s*[{\[]\s*(?:["{\[\]}]|$)')
 
 
@@ -57,5 +62,10 @@ def _first_line(head: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    joined = " ".join(text.split())
+    joined = _visible(" ".join(text.split()))
     return joined if len(joined) <= _LONGEST else joined[: _LONGEST - 1].rstrip() + "…"
+
+
+def _visible(text: str) -> str:
+    """Controls as their numbers: they would turn the words around, hide them, or talk to a terminal."""
+    return "".join(f"<U+{ord(mark):04X}>" if unicodedata.category(mark) in _UNSEEN and mark not in _JOINERS else mark for mark in text)

@@ -1,19 +1,24 @@
 """A tool's answer as text for a model: nothing is dropped, what cannot be text is described. Imported on first use only."""
 
 import json
-from typing import Any, assert_never
+import re
+from collections.abc import Iterator
+from typing import Any, assert_never, cast
 
 import mcp_types as types
 
 # Larger results help nobody: a model's window is smaller, and a summary is made from the beginning anyway.
 MAX_CONTENT = 1024 * 1024
+_WORD = re.compile(r"\w+")
 
 
 def render(result: types.CallToolResult) -> str:
     """The text of all content blocks; structured content only where it is not already there as text."""
     parts = [_block(block) for block in result.content]
-    if result.structured_content is not None and not _repeats(result.structured_content, parts):
-        parts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=2))
+    structured = result.structured_content
+    # Behind a text that is cut anyway, it would not be seen.
+    if structured is not None and sum(map(len, parts)) < MAX_CONTENT and not _repeats(structured, "\n".join(parts)):
+        parts.append(json.dumps(structured, ensure_ascii=False, indent=2))
     return "\n".join(part for part in parts if part) or "(no output)"
 
 
@@ -57,12 +62,21 @@ def _decoded_size(data: str) -> int:
     return len(data) * 3 // 4 - data.count("=", max(0, len(data) - 2))
 
 
-def _repeats(structured: Any, parts: list[str]) -> bool:
-    """Servers are told to put structured content into a text block as well."""
-    for part in parts:
-        try:
-            if json.loads(part) == structured:
-                return True
-        except (ValueError, RecursionError):
-            continue
-    return False
+def _repeats(structured: Any, text: str) -> bool:
+    """Whether the text says it all, as JSON, YAML, a table or plainly: servers are told to put structured content into a text as well."""
+    words = frozenset(_WORD.findall(text))
+    return bool(words) and all(word in words for value in _values(structured) for word in _WORD.findall(value))
+
+
+def _values(structured: Any) -> Iterator[str]:
+    match structured:
+        case dict():
+            for value in cast("dict[str, Any]", structured).values():
+                yield from _values(value)
+        case list():
+            for value in cast("list[Any]", structured):
+                yield from _values(value)
+        case str():
+            yield structured
+        case _:
+            yield json.dumps(structured)

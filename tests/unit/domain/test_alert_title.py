@@ -72,3 +72,11 @@ def test_an_alert_of_nothing_but_noise_ends_soon_and_short(filling: str) -> None
     began = process_time()
     assert len(alert_title(filling * LOOKED_AT_CHARACTERS, "type")) <= 140
     assert process_time() - began < 5
+
+
+def test_what_turns_hides_or_commands_is_made_visible() -> None:
+    assert alert_title("disk \u202ellufton\u202c is full", "x") == "disk <U+202E>llufton<U+202C> is full"
+    assert alert_title("\x1b[31mred\x1b[0m \x07", "x") == "<U+001B>[31mred<U+001B>[0m <U+0007>"
+    assert alert_title('{"title": "a\\u2066b\\u001b]0;owned\\u0007"}', "x") == "a<U+2066>b<U+001B>]0;owned<U+0007>"
+    assert alert_title("zero\u200bwidth\ufeff", "x") == "zero<U+200B>width<U+FEFF>"
+    assert alert_title("👩\u200d👧 ünïcödé", "x") == "👩\u200d👧 ünïcödé"

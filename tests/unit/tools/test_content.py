@@ -1,6 +1,7 @@
 """A tool's answer as text: nothing is dropped."""
 
 import base64
+import json
 from typing import Any
 
 import mcp_types as types
@@ -44,6 +45,35 @@ def test_structured_content_is_added_unless_the_text_has_it_already() -> None:
     assert render(result(text, structured={"pods": 3})) == '{"pods": 3}'
     assert render(result(text, structured={"pods": 4})) == '{"pods": 3}\n{\n  "pods": 4\n}'
     assert render(result(structured={"pods": 4})) == '{\n  "pods": 4\n}'
+
+
+POD = {"kind": "Pod", "Name": "cart-1", "Ready": "1/1", "Restarts": "3 (5m ago)", "Labels": "app=cart", "IP": "<none>"}
+ALSO_AS_TEXT = [
+    pytest.param('first\nsecond "line"\n', {"content": 'first\nsecond "line"\n'}, id="filesystem server"),
+    pytest.param(
+        "KIND   NAME     READY   RESTARTS     IP       LABELS\nPod    cart-1   1/1     3 (5m ago)   <none>   app=cart\n",
+        {"items": [POD]},
+        id="kubernetes-mcp-server, a table",
+    ),
+    pytest.param(
+        "kind: Pod\nspec:\n  replicas: 3\n  paused: false\n", {"kind": "Pod", "spec": {"replicas": 3, "paused": False}}, id="YAML"
+    ),
+]
+NOT_IN_THE_TEXT = [
+    pytest.param("Found 3 pods.", {"items": [POD]}, id="a summary"),
+    pytest.param("cart-1 is there", {"name": "cart-1", "healthy": False}, id="a truth value"),
+    pytest.param("100 done", {"done": 10, "left": 1}, id="a number inside another"),
+]
+
+
+@pytest.mark.parametrize(("text", "structured"), ALSO_AS_TEXT)
+def test_structured_content_that_only_repeats_the_text_is_not_sent_twice(text: str, structured: dict[str, Any]) -> None:
+    assert render(result({"type": "text", "text": text}, structured=structured)) == text
+
+
+@pytest.mark.parametrize(("text", "structured"), NOT_IN_THE_TEXT)
+def test_structured_content_that_says_more_than_the_text_is_kept(text: str, structured: dict[str, Any]) -> None:
+    assert json.loads(render(result({"type": "text", "text": text}, structured=structured)).removeprefix(text)) == structured
 
 
 def test_an_empty_answer_says_so() -> None:
