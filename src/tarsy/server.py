@@ -1,22 +1,23 @@
 """A server process: takes its address first, serves people while its workers finish, stops without losing anything."""
 
+import secrets
 import signal
 import socket
 import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import anyio
 import structlog
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tarsy.api.auth import check_bind
+from tarsy.api.auth import ANONYMOUS, AuthSettings, check_bind
 from tarsy.api.connection_limits import KEEP_ALIVE_SECONDS, LimitedHttp, prepare_listener
 from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
 from tarsy.api.streams import Streams
-from tarsy.api.tokens import read_tokens
+from tarsy.api.tokens import ApiTokens, read_tokens
 from tarsy.config.load.loader import load_config
 from tarsy.settings import CannotServeError, Role, Settings
 from tarsy.wiring import Application, application
@@ -106,20 +107,30 @@ async def run_server(settings: Settings) -> None:
         listening.close()
 
 
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """Where the caller's own server is, and the token that opens it to the caller alone."""
+
+    url: str
+    token: str
+
+
 @asynccontextmanager
-async def local_server(settings: Settings) -> AsyncGenerator[str]:
+async def local_server(settings: Settings) -> AsyncGenerator[LocalServer]:
     """A server on a free loopback port for as long as the caller needs it; what is still running then is handed back."""
-    # The caller is its only client, on loopback: the installation's tokens are for people who come from elsewhere.
-    own = replace(settings, host="127.0.0.1", port=0, api_tokens=None)
+    own, token = replace(settings, host="127.0.0.1", port=0), secrets.token_urlsafe()
     listening = _listen(own)
     try:
         async with application(own) as running, anyio.create_task_group() as tasks:
+            # The installation's tokens and proxies are for people who come from elsewhere; other users of this machine are not let in at all.
+            auth = AuthSettings(tokens=ApiTokens({ANONYMOUS: token}), login_required=True)
+            running.api.state.services = replace(running.services, auth=auth)
             http, ended = _http(running, own), anyio.Event()
             # Listening already: a client that is early waits in the queue.
             listening.listen()
             tasks.start_soon(_serve_and_work, http, listening, running, ended, name="server")
             try:
-                yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+                yield LocalServer(f"http://127.0.0.1:{listening.getsockname()[1]}", token)
             finally:
                 # In order even when the caller failed: cut off in the middle of a query, the workers would complain at length.
                 if running.pool:

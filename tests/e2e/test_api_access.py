@@ -1,6 +1,7 @@
 """Who gets in, what a browser may do, and what is on every answer."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import anyio
 import httpx
@@ -11,6 +12,8 @@ from support.api_world import World, world
 from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.services import Health
 from tarsy.api.tokens import ApiTokens
+from tarsy.server import local_server
+from tarsy.settings import Settings
 
 TOKENS = ApiTokens({"alice": "token-of-alice", "bot": "token-of-bot"})
 GUARDED = auth_settings(host="0.0.0.0", tokens=TOKENS)  # noqa: S104 - what is tested is just this
@@ -91,6 +94,29 @@ async def test_only_the_proxy_gets_in_where_a_proxy_keeps_the_door(database_url:
         async with world(database_url, auth=settings) as api:
             answer = await api.client.get("/api/v1/sessions", headers={"X-Forwarded-User": "carol"})
             assert answer.status_code == status
+
+
+@pytest.mark.parametrize("tokens", [ApiTokens(), TOKENS])
+async def test_a_name_that_is_not_ours_is_refused_from_a_trusted_proxy_on_this_machine_too(database_url: str, tokens: ApiTokens) -> None:
+    """A browser on this machine that a page led here under its own name is no different from the proxy."""
+    settings = auth_settings(host="127.0.0.1", tokens=tokens, trusted_proxies=["127.0.0.1"], dashboard_url="https://tarsy.example.com")
+    async with world(database_url, auth=settings) as api:
+        statuses = {
+            host: (await api.client.get("/api/v1/sessions", headers={"Host": host, "X-Forwarded-User": "carol"})).status_code
+            for host in ("evil.example", "tarsy.example.com", f"127.0.0.1:{api.port}")
+        }
+    assert statuses == {"evil.example": 421, "tarsy.example.com": 200, f"127.0.0.1:{api.port}": 200}
+
+
+async def test_a_server_of_one_command_is_open_to_that_command_alone(database_url: str, tmp_path: Path) -> None:
+    (tmp_path / "tarsy.yaml").write_text("system: {trusted_proxies: [127.0.0.1]}\n")
+    settings = Settings(env={}, database_url=database_url, config_dir=tmp_path, api_tokens="alice=token-of-alice")
+    strangers: tuple[dict[str, str], ...] = ({}, ALICE, {"X-Forwarded-User": "carol"})
+    async with local_server(settings) as server, httpx.AsyncClient(base_url=server.url) as client:
+        refused = [(await client.get("/api/v1/sessions", headers=headers)).status_code for headers in strangers]
+        welcome = await client.get("/api/v1/me", headers={"Authorization": f"Bearer {server.token}"})
+    assert refused == [401, 401, 401]
+    assert welcome.json()["author"] == "api-client"
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://[broken"])

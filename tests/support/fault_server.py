@@ -21,6 +21,7 @@ def tool(name: str, schema: dict[str, Any] = NOTHING, **annotations: bool) -> di
 TOOLS = [
     tool("echo", TEXT, **READ_ONLY),
     tool("environment"),
+    tool("ancestors"),
     tool("hang"),
     tool("crash"),
     tool("crash_always", NOTHING, **READ_ONLY),
@@ -63,6 +64,23 @@ def send(message: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def ancestors(count: int) -> list[int]:
+    """Who started us, who started that one, and so on."""
+    found = [os.getppid()]
+    while len(found) < count:
+        with open(f"/proc/{found[-1]}/stat", encoding="utf-8") as stat:  # noqa: PTH123 - nothing is imported for its comfort
+            found.append(int(stat.read().rpartition(")")[2].split()[1]))
+    return found
+
+
+def read_environment(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/environ", encoding="utf-8", errors="replace") as environ:  # noqa: PTH123 - as above
+            return environ.read()
+    except PermissionError:
+        return "refused"
+
+
 def answer(request_id: Any, text: str, **more: Any) -> None:
     send({"id": request_id, "result": {"content": [{"type": "text", "text": text}], **more}})
 
@@ -97,6 +115,8 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             answer(request_id, arguments["text"])
         case "environment":
             answer(request_id, json.dumps(dict(os.environ)))
+        case "ancestors":
+            answer(request_id, json.dumps([read_environment(pid) for pid in ancestors(3)]))
         case "hang":
             pass
         case "crash" | "crash_always":

@@ -6,3 +6,4 @@ SUPPORT = Path(__file__).parent
 TESTS = SUPPORT.parent
 ROOT = TESTS.parent
 FAULT_SERVER = SUPPORT / "fault_server.py"
+UNPRIVILEGED = SUPPORT / "unprivileged.py"

@@ -45,7 +45,7 @@ class AuthSettings:
     trusted_proxies: tuple[Network, ...] = ()
     # Origins beside our own from which a browser may write or listen; `*` is a wildcard.
     allowed_origins: tuple[str, ...] = ()
-    # Host names beside localhost under which a server without login may be addressed.
+    # Host names beside localhost under which a server without login, or behind a trusted proxy, may be addressed.
     allowed_hosts: tuple[str, ...] = ()
     login_required: bool = False
     # Without a login, a foreign page could reach a loopback server under a name that it made resolve to it.
@@ -135,8 +135,13 @@ def _origin_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def host_allowed(connection: HTTPConnection, settings: AuthSettings) -> bool:
-    """Whether the name under which we were addressed is one of ours: a guard against DNS rebinding."""
-    if not settings.check_host or is_trusted_proxy(peer_of(connection.scope), settings):
+    """Whether the name under which we were addressed is one of ours: a guard against DNS rebinding.
+
+    It is asked wherever an address alone opens the door. To a trusted proxy on this machine, a browser on it looks the same.
+    """
+    peer = peer_of(connection.scope)
+    by_address = is_trusted_proxy(peer, settings) and (is_loopback(peer or "") or bool(settings.allowed_hosts))
+    if not (settings.check_host or by_address):
         return True
     try:
         name = urlsplit("//" + connection.headers.get("host", "")).hostname or ""

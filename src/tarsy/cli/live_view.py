@@ -204,8 +204,8 @@ async def investigate_here(settings: Settings, text: str, alert_type: str | None
     """Run a server of our own for as long as the investigation takes, and watch."""
     from tarsy.server import local_server  # noqa: PLC0415 - heavy, imported on first use
 
-    async with local_server(settings) as url:
-        return await investigate_there(url, None, text, alert_type, runbook)
+    async with local_server(settings) as server:
+        return await investigate_there(server.url, server.token, text, alert_type, runbook)
 
 
 async def run_sample(settings: Settings, alert: str, alert_type: str, questions: tuple[str, ...]) -> bool:
@@ -213,7 +213,7 @@ async def run_sample(settings: Settings, alert: str, alert_type: str, questions:
     from tarsy.server import local_server  # noqa: PLC0415 - heavy, imported on first use
 
     console = Console()
-    async with local_server(settings) as url, connect(url) as client:
+    async with local_server(settings) as server, connect(server.url, server.token) as client:
         session_id = await client.submit(alert, alert_type, None)
         succeeded = await follow(client, session_id, console)
         answered = [await ask(client, session_id, question, console) for question in questions]

@@ -52,7 +52,9 @@ def root(
     import logging  # noqa: PLC0415 - only when a command runs
 
     from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.kit.private_memory import keep_memory_private  # noqa: PLC0415 - only when a command runs
 
+    keep_memory_private()
     # A command's output is its answer: logs only where something is wrong. Servers turn theirs up.
     configure_logs(level=logging.WARNING)
 

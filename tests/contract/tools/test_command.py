@@ -1,6 +1,7 @@
 """`tarsy tools`, as a person uses it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support.paths import FAULT_SERVER
+from support.paths import FAULT_SERVER, UNPRIVILEGED
 
 
 @pytest.fixture
@@ -70,3 +71,17 @@ def test_a_server_that_says_its_cause_and_then_its_usage_is_told_with_the_cause(
     code, _, error = run("list", "dying", "--config", str(tmp_path))
     assert code == 1
     assert "It last said: Error: kubeconfig /root/.kube/config: no such file | … | " in error
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows a process's environment to others")
+def test_a_tool_server_cannot_read_the_keys_in_our_environment(config: str) -> None:
+    """Nor in that of any other process of ours; root may read everything, so the right to do so is given up first."""
+    tarsy = Path(sys.executable).with_name("tarsy")
+    command = [sys.executable, "-S", UNPRIVILEGED, sys.executable, tarsy, "tools", "call", "fault.ancestors", "--config", config]
+    env = os.environ | {"VENDOR_KEY": "the-words-of-a-key"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    *supervisors, ours = json.loads(done.stdout)
+    assert ours == "refused"
+    assert len(supervisors) == 2
+    assert not any("the-words-of-a-key" in environment for environment in supervisors)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -113,6 +114,19 @@ async def test_a_server_is_made_on_first_use_and_no_process_is_left_when_its_las
         assert len(guards(empty_dir)) == 1
     assert not server_runs(empty_dir)
     await eventually(lambda: not guards(empty_dir))
+
+
+@pytest.mark.parametrize(("beside", "mode"), [((), 0o700), (("notes.txt",), 0o755)])
+def test_a_data_directory_is_closed_to_other_users_unless_it_is_not_ours_alone(data_dir: Path, beside: tuple[str, ...], mode: int) -> None:
+    data_dir.chmod(0o755)
+    for name in beside:
+        (data_dir / name).touch()
+    server = EmbeddedServer(data_dir)
+    server.open()
+    try:
+        assert stat.S_IMODE(data_dir.stat().st_mode) == mode
+    finally:
+        server.close()
 
 
 async def test_what_was_written_is_there_after_a_restart(data_dir: Path) -> None:

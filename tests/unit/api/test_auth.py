@@ -3,7 +3,7 @@
 import pytest
 from starlette.requests import HTTPConnection
 
-from tarsy.api.auth import Identity, IdentityKind, auth_settings, check_bind, identify, origin_allowed
+from tarsy.api.auth import Identity, IdentityKind, auth_settings, check_bind, host_allowed, identify, origin_allowed
 from tarsy.api.tokens import ApiTokens
 
 TOKENS = ApiTokens({"alice": "a-token"})
@@ -54,6 +54,15 @@ def test_where_there_are_tokens_a_nameless_caller_behind_the_proxy_has_to_log_in
     door = auth_settings(host=EVERYWHERE, tokens=NONE, trusted_proxies=["10.0.0.0/8"])
     assert identify(_connection("10.1.1.1"), guarded) is None
     assert identify(_connection("10.1.1.1"), door) == Identity("api-client", IdentityKind.PROXY)
+
+
+def test_a_proxy_elsewhere_is_asked_for_our_name_once_we_have_one() -> None:
+    """Installations that never said under which name they are reached go on working."""
+    nameless = auth_settings(host=EVERYWHERE, tokens=NONE, trusted_proxies=["10.0.0.0/8"])
+    named = auth_settings(host=EVERYWHERE, tokens=NONE, trusted_proxies=["10.0.0.0/8"], dashboard_url="https://tarsy.example.com")
+    asked = {host: _connection("10.1.1.1", host=host) for host in ("evil.example", "tarsy.example.com")}
+    assert [host_allowed(connection, nameless) for connection in asked.values()] == [True, True]
+    assert [host_allowed(connection, named) for connection in asked.values()] == [False, True]
 
 
 def test_a_forwarded_name_may_have_any_letters() -> None:

@@ -15,8 +15,17 @@ DISK_FULL = ("No space left on device", "Disk quota exceeded")
 FORBIDDEN = ("Permission denied", "Read-only file system", "Operation not permitted")
 
 
+# All that the server's programs need; of our own environment they are given no more, because other programs can read theirs.
+# Not even PGPORT, PGOPTIONS and their like, which are meant for other servers.
+_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+
+
 class EmbeddedPostgresError(DatabaseUnavailableError):
     """The embedded server cannot be started here."""
+
+
+def program_environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
 
 
 def program(name: str) -> Path:
@@ -33,8 +42,6 @@ def run(name: str, arguments: list[str], account: ServerAccount, *, stdin: str =
     Raises:
         EmbeddedPostgresError: it failed; the error has its own words, or those it left in `log`.
     """
-    # PGPORT, PGOPTIONS and their like are meant for other servers.
-    environment = {variable: value for variable, value in os.environ.items() if not variable.startswith("PG")}
     # A file, not a pipe: the server inherits it, and a pipe would never end.
     with tempfile.TemporaryFile() as output:
         done = subprocess.run(  # noqa: S603 - a program of the wheel
@@ -44,7 +51,7 @@ def run(name: str, arguments: list[str], account: ServerAccount, *, stdin: str =
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd="/",
-            env=environment,
+            env=program_environment(),
             **account.process,
         )
         output.seek(0)

@@ -28,7 +28,7 @@ from tarsy.db.embedded import guard
 from tarsy.db.embedded.account import NoServerAccountError, ServerAccount, account_for, open_the_way
 from tarsy.db.embedded.file_lock import POLL_SECONDS, FileLock
 from tarsy.db.embedded.postmaster import Postmaster, forget_dead_server, running_postmaster
-from tarsy.db.embedded.programs import VERSION, EmbeddedPostgresError, cure_for, program, run
+from tarsy.db.embedded.programs import VERSION, EmbeddedPostgresError, cure_for, program, program_environment, run
 
 log = structlog.get_logger(__name__)
 
@@ -51,6 +51,9 @@ SETTINGS = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_checkpoints": "off",
+    # Neither statements nor the rows that they could not store: those hold what people sent.
+    "log_error_verbosity": "terse",
+    "log_min_error_statement": "panic",
     # The queries are small: workers and just-in-time compilation cost them more than they save.
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
@@ -105,12 +108,21 @@ class EmbeddedServer:
     def open(self) -> None:
         started = time.monotonic()
         try:
-            self._home.mkdir(parents=True, exist_ok=True)
+            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._tighten()
             self._mutex, self._users, self._guard = (FileLock(self._lock_path(name)) for name in ("mutex", "users", "guard"))
             self._enter()
         except OSError as error:
             raise EmbeddedPostgresError(f"{self._pgdata} cannot be used: {error}", cure_for(str(error))) from error
         log.info("database.ready", data_dir=str(self._home), seconds=round(time.monotonic() - started, 2))
+
+    def _tighten(self) -> None:
+        """Close the data directory to other users, unless it holds more than our data: then it is not ours alone to close."""
+        if any(not entry.name.startswith(self._pgdata.name) for entry in self._home.iterdir()):
+            return
+        # On a volume that another user owns, the server's own directory inside is closed all the same.
+        with suppress(PermissionError, NoServerAccountError):
+            account_for(self._pgdata).own(self._home)
 
     def close(self) -> None:
         """Let go; the last one stops the server."""
@@ -269,7 +281,8 @@ class EmbeddedServer:
         self._guard.release()
         locks = [str(self._lock_path(name)) for name in ("mutex", "users", "guard")]
         command = [sys.executable, "-I", "-S", guard.__file__, str(program("pg_ctl")), str(self._pgdata), *locks]
-        subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - ourselves
+        nowhere = subprocess.DEVNULL
+        subprocess.run(command, check=False, env=program_environment(), stdin=nowhere, stdout=nowhere, stderr=nowhere)  # noqa: S603 - ourselves
 
     def _stop(self) -> None:
         if running_postmaster(self._pgdata) is None:
