@@ -1,5 +1,6 @@
 """Servers that others wrote, over every transport."""
 
+import json
 import re
 import socket
 from collections.abc import AsyncGenerator
@@ -10,8 +11,10 @@ import anyio
 import pytest
 from anyio.streams.text import TextReceiveStream
 
-from support.opening import npm_program, opened, server, stdio
+from support.opening import SERVERS, npm_program, opened, server, stdio
+from support.paths import ROOT
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
+from tarsy.config.schema.builtins import MCP_SERVERS as BUILTINS
 
 TRANSPORTS = ["stdio", "http", "sse"]
 
@@ -104,3 +107,40 @@ async def test_the_file_system_server_shows_only_what_it_was_given(tmp_path: Pat
         outside = await tools.call("files.read_text_file", '{"path": "/etc/hostname"}')
         assert outside.is_error
         assert "denied" in outside.content.lower()
+
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: shop
+contexts: [{name: shop, context: {cluster: nowhere, user: reader}}, {name: spare, context: {cluster: nowhere, user: reader}}]
+clusters: [{name: nowhere, cluster: {server: "http://127.0.0.1:9"}}]
+users: [{name: reader, user: {}}]
+"""
+
+
+async def test_the_built_in_kubernetes_server_is_the_version_that_is_tested_here_and_everywhere(tmp_path: Path) -> None:
+    tested = json.loads((SERVERS / "package.json").read_text())["dependencies"]["kubernetes-mcp-server"]
+    transport = BUILTINS["kubernetes-server"]["transport"]
+    (package,) = (argument for argument in transport["args"] if argument.startswith("kubernetes-mcp-server"))
+    assert package == f"kubernetes-mcp-server@{tested}"
+    for place in ("src/tarsy/cli/templates/kubernetes/tarsy.yaml", "docs/mcp-servers.md"):
+        assert set(re.findall(r"kubernetes-mcp-server@?[\w.]*(?=,|\")", (ROOT / place).read_text())) == {package}
+    assert f"kubernetes_mcp_server:v{tested}" in (ROOT / "deploy/kubernetes/base/kubernetes-mcp-server.yaml").read_text()
+
+    (tmp_path / "kubeconfig").write_text(KUBECONFIG)
+    options = [argument for argument in transport["args"] if argument not in {"-y", package, "{{.KUBECONFIG}}"}]
+    program = stdio("kubernetes", npm_program("kubernetes-mcp-server"), *options, str(tmp_path / "kubeconfig"))
+    async with opened(program) as tools:
+        catalog = await tools.list()
+        assert catalog.warnings == ()
+        assert all(tool.read_only for tool in catalog.tools)
+        assert {"kubernetes.pods_list", "kubernetes.pods_log", "kubernetes.events_list"} <= {tool.name for tool in catalog.tools}
+        assert (await tools.call("kubernetes.configuration_view")).content.count("http://127.0.0.1:9") == 1
+
+
+async def test_a_file_is_shown_once_although_its_server_sends_it_twice(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("the pods were restarted\nby hand")
+    async with opened(stdio("files", npm_program("mcp-server-filesystem"), str(tmp_path))) as tools:
+        result = await tools.call("files.read_text_file", json.dumps({"path": str(tmp_path / "notes.txt")}))
+        assert result.content == "the pods were restarted\nby hand"

@@ -26,7 +26,7 @@ MCP_SERVERS: Mapping[str, Any] = {
         "transport": {
             "type": "stdio",
             "command": "npx",
-            "args": ["-y", "kubernetes-mcp-server", "--read-only", "--disable-destructive", "--kubeconfig", "{{.KUBECONFIG}}"],
+            "args": ["-y", "kubernetes-mcp-server@0.0.67", "--read-only", "--disable-destructive", "--kubeconfig", "{{.KUBECONFIG}}"],
         },
         "instructions": (
             "These tools read a Kubernetes or OpenShift cluster; they cannot change it. Always give the namespace when you know it: listing "
