@@ -89,14 +89,11 @@ imports: $(INSTALLED)
 
 # Tests marked with the same xdist_group never run at the same time.
 # The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
-# What fails beside everything else is run once more by itself, and named: a test that needs this is to be mended.
-AGAIN = || { echo "UNSTEADY or broken: what failed is run once more, alone."; $(BIN)/pytest --last-failed --last-failed-no-failures none $(PYTEST_ARGS)
-
 pytest: installed $(SERVERS_MODULES)
-	$(BIN)/pytest -n 2 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS) $(AGAIN); }
+	$(BIN)/pytest -n 2 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
 
 browser: installed
-	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard $(PYTEST_ARGS) $(AGAIN) -o cache_dir=.pytest_cache/browser; }
+	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard $(PYTEST_ARGS)
 
 unit: $(INSTALLED)
 	$(BIN)/pytest tests/unit $(PYTEST_ARGS)

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from support.api_world import World, serving, world
 from support.paths import FAULT_SERVER
 from tarsy.db.audit import AuditAction
+from tarsy.db.connection import listen_connection
 from tarsy.settings import Settings
 from tarsy.wiring import application
 
@@ -220,6 +221,25 @@ async def test_other_media_types_and_bytes_that_are_no_text_are_refused(database
         form = await api.client.post("/api/v1/alerts", data={"data": "x"})
         binary = await api.client.post("/api/v1/alerts", content=b"\xff\xfe", headers={"Content-Type": "text/plain"})
     assert (form.status_code, binary.status_code) == (415, 400)
+
+
+async def test_a_full_disk_is_told_as_what_it_is_and_nothing_is_quoted(database_url: str) -> None:
+    body = "BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END"
+    async with world(database_url) as api, listen_connection(database_url) as database:
+        await database.execute(f"CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $${body}$$")
+        await database.execute("CREATE TRIGGER full_disk BEFORE INSERT ON alert_sessions EXECUTE FUNCTION full_disk()")
+        with capture_logs() as logs:
+            answer = await api.client.post("/api/v1/alerts", json={"data": "the words of the alert"})
+        await database.execute("DROP TRIGGER full_disk ON alert_sessions")
+        assert (await api.client.post("/api/v1/alerts", json={"data": "again"})).status_code == 202
+    assert answer.status_code == 507
+    assert answer.json()["type"] == "urn:tarsy:problem:database-full"
+    assert "disk is full" in answer.json()["detail"]
+    assert answer.headers["retry-after"] == "30"
+    assert [line["event"] for line in logs] == ["request.failed"]
+    assert "could not extend file" in logs[0]["error"]
+    for hidden in ("INSERT", "the words of the alert"):
+        assert hidden not in str(logs)
 
 
 async def test_a_full_queue_says_when_to_come_back_and_never_overshoots(database_url: str) -> None:

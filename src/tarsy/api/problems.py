@@ -21,7 +21,7 @@ from tarsy.config.schema.configuration import NoProviderError
 from tarsy.config.schema.selection import SelectionError
 from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueFullError
-from tarsy.db.retry import is_transient
+from tarsy.db.retry import is_disk_full, is_transient
 from tarsy.kit.text import clip
 from tarsy.session.intake import AlertRefusedError, AlertTooLargeError, UnknownAlertTypeError
 
@@ -53,6 +53,7 @@ class ProblemKind(StrEnum):
     INTERNAL = "internal"
     NO_MODEL = "no-model"
     DATABASE_AWAY = "database-away"
+    DATABASE_FULL = "database-full"
 
 
 class FieldProblem(BaseModel):
@@ -98,6 +99,7 @@ _STATUS: Mapping[ProblemKind, HTTPStatus] = {
     ProblemKind.INTERNAL: HTTPStatus.INTERNAL_SERVER_ERROR,
     ProblemKind.NO_MODEL: HTTPStatus.SERVICE_UNAVAILABLE,
     ProblemKind.DATABASE_AWAY: HTTPStatus.SERVICE_UNAVAILABLE,
+    ProblemKind.DATABASE_FULL: HTTPStatus.INSUFFICIENT_STORAGE,
 }
 
 # Most special first: the first class that fits is taken.
@@ -146,6 +148,9 @@ def _known_answer(error: Exception) -> Answer:
     kind = next((kind for known, kind in TABLE if isinstance(error, known)), ProblemKind.INTERNAL)
     if isinstance(error, DBAPIError) and is_transient(error):
         kind = ProblemKind.DATABASE_AWAY
+    if is_disk_full(error):
+        detail = "The database's disk is full, so nothing was stored. Try again when the operator has made room."
+        return Answer(problem_of(ProblemKind.DATABASE_FULL, detail), {"Retry-After": str(RETRY_AFTER_SECONDS)})
     if kind is ProblemKind.INTERNAL:
         return Answer(problem_of(kind, "Something broke inside TARSy. The log has the details."), {})
     if kind is ProblemKind.DATABASE_AWAY:

@@ -13,6 +13,7 @@ from typing import Any
 import asyncpg
 import orjson
 from sqlalchemy import URL, event, make_url, text
+from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
@@ -49,15 +50,34 @@ def create_engine(url: str) -> AsyncEngine:
         pool_size=POOL_SIZE,
         max_overflow=0,
         connect_args=arguments,
+        hide_parameters=True,
         json_serializer=_json_text,
         json_deserializer=orjson.loads,
     )
     event.listen(engine.sync_engine, "connect", _limit_transactions)
     event.listen(engine.sync_engine, "connect", _give_up_on_silence)
     event.listen(engine.sync_engine, "checkout", _replace_if_closed)
+    event.listen(engine.sync_engine, "handle_error", _tell_no_values)
     # Added once, however many engines there are.
     logging.getLogger(_POOL_LOGGER).addFilter(_is_worth_telling)
     return engine
+
+
+def _tell_no_values(context: ExceptionContext) -> None:
+    """Take out of an error the statement and what it was about to store: alerts, questions, results. They end in logs and in answers."""
+    told = context.sqlalchemy_exception
+    if told is None:
+        return
+    told.statement = told.params = None
+    chain = [error for error in (told, told.orig, told.orig and told.orig.__cause__) if error]
+    cause = chain[-1]
+    if isinstance(cause, asyncpg.PostgresError):
+        # It quotes the row that could not be stored.
+        cause.detail = None
+    if isinstance(cause, asyncpg.DataError):
+        # Already its first line quotes the value.
+        for error in chain:
+            error.args = (f"PostgreSQL does not take a value ({type(cause).__name__})",)
 
 
 def _is_worth_telling(record: logging.LogRecord) -> bool:

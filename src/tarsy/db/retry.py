@@ -1,5 +1,6 @@
-"""Waiting out a database that restarts, fails over or cannot be reached for a while."""
+"""Waiting out a database that restarts, fails over, has no room or cannot be reached for a while."""
 
+import errno
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -21,13 +22,24 @@ ATTEMPT_SECONDS = 30.0
 log = structlog.get_logger(__name__)
 
 
+def is_disk_full(error: BaseException) -> bool:
+    """Whether an error says that there is no room left, where the database is or where we are."""
+    cause = _cause(error)
+    no_room = isinstance(cause, OSError) and cause.errno in {errno.ENOSPC, errno.EDQUOT}
+    return no_room or isinstance(cause, asyncpg.DiskFullError)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What the driver raised."""
+    return (error.orig.__cause__ if isinstance(error, DBAPIError) and error.orig else None) or error
+
+
 def is_transient(error: BaseException) -> bool:
     """Whether an error says that the database is away for now, not that it refuses what it was asked."""
-    if isinstance(error, DBAPIError):
-        cause = error.orig.__cause__ if error.orig is not None else None
-        return error.connection_invalidated or (cause is not None and is_transient(cause))
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return True
     return isinstance(
-        error,
+        _cause(error),
         OSError
         | TimeoutError
         | PoolTimeoutError
@@ -36,6 +48,8 @@ def is_transient(error: BaseException) -> bool:
         | asyncpg.InternalClientError
         | asyncpg.PostgresConnectionError
         | asyncpg.OperatorInterventionError
+        # The operator makes room, or the retention does.
+        | asyncpg.DiskFullError
         # We were paused in the middle of a transaction, and it was ended without us.
         | asyncpg.IdleInTransactionSessionTimeoutError
         | asyncpg.TransactionTimeoutError
@@ -64,6 +78,7 @@ async def retrying(attempt: Callable[[], Awaitable[T]], *, whole: bool = False) 
         except (DBAPIError, PoolTimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             if not is_transient(error) or anyio.current_time() + pause > deadline:
                 raise
-            log.warning("database.away", error=str(error).splitlines()[0] if str(error) else type(error).__name__, retry_in=pause)
+            event = "database.full" if is_disk_full(error) else "database.away"
+            log.warning(event, error=str(error).splitlines()[0] if str(error) else type(error).__name__, retry_in=pause)
         await anyio.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE_SECONDS)

@@ -1,10 +1,13 @@
 import socket
 import sys
+import traceback
 from pathlib import Path
 
 import anyio
 import pytest
 from sqlalchemy import make_url, text
+from sqlalchemy.exc import DBAPIError
+from structlog.testing import capture_logs
 
 from support.connection_cutter import cutting
 from tarsy.db.connection import (
@@ -16,6 +19,7 @@ from tarsy.db.connection import (
     ping,
     socket_of,
 )
+from tarsy.db.retry import retrying
 
 
 async def test_an_engine_speaks_utc_names_itself_and_keeps_json_as_it_is(database_url: str) -> None:
@@ -106,3 +110,55 @@ async def test_a_wrong_database_name_is_reported_in_the_servers_words(database_u
     with pytest.raises(DatabaseUnavailableError, match='database "absent" does not exist'):
         async with listen_connection(absent):
             pass
+
+
+REFUSALS = {
+    "a value of the wrong kind": ("SELECT CAST(:value AS text)::uuid", "the words of a secret"),
+    "a row that is not wanted": ("INSERT INTO guarded (kept) VALUES (:value)", "the words of a secret"),
+    "a row that is there already": ("INSERT INTO guarded (kept) VALUES (:value)", "the only words"),
+    "a function that fails": ("SELECT failing(:value)", "the words of a secret"),
+}
+
+
+@pytest.mark.parametrize("refused", REFUSALS)
+async def test_an_error_tells_neither_the_statement_nor_its_values(empty_database_url: str, refused: str) -> None:
+    statement, value = REFUSALS[refused]
+    engine = create_engine(empty_database_url)
+    async with engine.begin() as connection:
+        await connection.execute(text("CREATE TABLE guarded (kept text UNIQUE CHECK (kept LIKE 'the only%'))"))
+        await connection.execute(text("INSERT INTO guarded VALUES ('the only words')"))
+        body = "BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100', DETAIL = told; END"
+        await connection.execute(text(f"CREATE FUNCTION failing(told text) RETURNS void LANGUAGE plpgsql AS $${body}$$"))
+    with pytest.raises(DBAPIError) as caught:
+        async with engine.begin() as connection:
+            await connection.execute(text(statement), {"value": value})
+    await engine.dispose()
+    told = "".join(traceback.format_exception(caught.value)) + str(caught.value)
+    for hidden in ("words", "INSERT", "SELECT CAST", "SELECT failing", ":value", "$1"):
+        assert hidden not in told
+
+
+async def test_a_full_disk_is_waited_for(empty_database_url: str) -> None:
+    engine = create_engine(empty_database_url)
+    async with engine.begin() as connection:
+        body = "BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END"
+        await connection.execute(text("CREATE TABLE kept (words text)"))
+        await connection.execute(text(f"CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $${body}$$"))
+        await connection.execute(text("CREATE TRIGGER full_disk BEFORE INSERT ON kept EXECUTE FUNCTION full_disk()"))
+
+    async def store() -> None:
+        async with engine.begin() as connection:
+            await connection.execute(text("INSERT INTO kept VALUES ('words')"))
+
+    with capture_logs() as logs, anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(retrying, store)
+            while not logs:  # noqa: ASYNC110 - a line of the log is no event
+                await anyio.sleep(0.01)
+            async with engine.begin() as connection:
+                await connection.execute(text("DROP TRIGGER full_disk ON kept"))
+    async with engine.connect() as connection:
+        assert await connection.scalar(text("SELECT count(*) FROM kept")) == 1
+    await engine.dispose()
+    assert {line["event"] for line in logs} == {"database.full"}
+    assert "could not extend file" in logs[0]["error"]

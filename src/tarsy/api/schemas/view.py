@@ -60,4 +60,5 @@ SessionId = Annotated[UUID, Path(description="The session's id.")]
 
 
 def milliseconds_between(start: datetime | None, end: datetime | None) -> int | None:
-    return round((end - start).total_seconds() * 1000) if start and end else None
+    """How long something took; a clock that was set back meanwhile does not make it less than nothing."""
+    return max(0, round((end - start).total_seconds() * 1000)) if start and end else None
