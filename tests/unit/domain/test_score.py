@@ -1,7 +1,5 @@
 """Reading a reviewer's answer."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,8 +64,6 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
 
 
 @pytest.mark.parametrize("filling", [" ", "*", "_ ", "` "])
-def test_a_line_that_only_begins_like_a_score_takes_time_in_proportion(filling: str) -> None:
-    started = time.process_time()
-    assert parse_score("SCORE: 80" + filling * 100_000 + "x") is None
-    # Quadratic time would be half a minute.
-    assert time.process_time() - started < 2
+def test_a_line_that_only_begins_like_a_score_is_read_to_its_end(filling: str) -> None:
+    """A tenth of a second's work; in quadratic time it would be an hour's, which no test has."""
+    assert parse_score("SCORE: 80" + filling * 1_000_000 + "x") is None
