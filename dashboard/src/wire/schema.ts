@@ -1057,7 +1057,7 @@ export interface components {
          * ServerState
          * @enum {string}
          */
-        ServerState: "connected" | "failed" | "unknown";
+        ServerState: "unknown" | "connected" | "failed";
         /** ServerToolItem */
         ServerToolItem: {
             /** Name */

@@ -1,28 +1,24 @@
-"""The web application: routes, the way to them, and the document that describes them."""
+"""The web application: routes, and the way to them."""
 
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
-from pydantic.json_schema import models_json_schema
 from starlette.middleware import Middleware
 from starlette.types import Receive, Scope, Send
 
 from tarsy import __version__
 from tarsy.api import help as manual
 from tarsy.api import problems, sse, websocket
-from tarsy.api.alert_body import AlertRequest
 from tarsy.api.dashboard import Dashboard
 from tarsy.api.middleware import BodyLimit, Gate, LastResort, SecurityHeaders
+from tarsy.api.openapi import openapi_document
 from tarsy.api.reference import reference_page
-from tarsy.api.routes import alerts, chat, health, login, score, sessions, system, trace
+from tarsy.api.routes import alerts, followups, health, login, sessions, system, trace
 from tarsy.api.services import Services
-from tarsy.api.tokens import COOKIE_NAME
 
 PREFIX = "/api/v1"
-_REF = "#/components/schemas/{model}"
 _PROBLEM_RESPONSE = {
     "description": "What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400.",
     "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -53,7 +49,7 @@ def describe_app() -> FastAPI:
     problems.install(app)
     for router in (health.router, websocket.router, sse.router, manual.router):
         app.include_router(router)
-    for module in (alerts, sessions, chat, score, trace, system, login):
+    for module in (alerts, sessions, followups, trace, system, login):
         app.include_router(module.router, prefix=PREFIX)
     _serve_reference(app)
     _serve_dashboard(app)
@@ -64,23 +60,6 @@ def _operation_id(route: APIRoute) -> str:
     """`session_events` → `sessionEvents`, for routes that do not name themselves."""
     first, *rest = route.name.split("_")
     return first + "".join(word.capitalize() for word in rest)
-
-
-def openapi_document(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, with what FastAPI cannot know: how to log in, and bodies that are read by hand."""
-    if app.openapi_schema is None:
-        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        _, extra = models_json_schema([(AlertRequest, "validation"), (problems.Problem, "serialization")], ref_template=_REF)
-        components = document["components"]
-        components["schemas"].update(extra["$defs"])
-        components["securitySchemes"] = {
-            "token": {"type": "http", "scheme": "bearer"},
-            "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE_NAME},
-        }
-        # The empty alternative: a server on loopback asks for no login.
-        document["security"] = [{"token": []}, {"cookie": []}, {}]
-        app.openapi_schema = document
-    return app.openapi_schema
 
 
 def _serve_reference(app: FastAPI) -> None:

@@ -29,7 +29,7 @@ class IdentityKind(StrEnum):
     BEARER = "token"
     COOKIE = "cookie"
     PROXY = "proxy"
-    # Nobody had to say who they are.
+    # Callers need not say who they are.
     OPEN = "open"
 
 

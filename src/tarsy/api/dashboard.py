@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from tarsy.api.folder import file_within
 from tarsy.api.middleware import needs_login
 
 FILES = Path(__file__).parent / "static"
@@ -24,6 +23,17 @@ _NOT_BUILT = """<!doctype html>
 <p>The dashboard has not been built yet: run <code>make setup</code> with Node.js installed, then start again.</p>
 <p>The API is ready: <a href="/docs">documentation</a>, <a href="/health">health</a>.</p></body></html>
 """
+
+
+def file_within(folder: Path, name: str) -> Path | None:
+    """The file that a caller names, if it is really inside `folder`."""
+    root = folder.resolve()
+    try:
+        file = (root / name).resolve()
+        return file if file.is_relative_to(root) and file.is_file() else None
+    except (OSError, ValueError):
+        # A name that no file can have: too long, or with a NUL.
+        return None
 
 
 class Dashboard:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
-from tarsy.api.folder import file_within
+from tarsy.api.dashboard import file_within
 
 # In an installed package the manual lies beside this module, in a clone where people look for it.
 _INSTALLED = Path(__file__).parent / "manual"

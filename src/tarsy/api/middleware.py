@@ -173,7 +173,7 @@ class LastResort:
         try:
             await self._app(scope, receive_and_note, send_and_note)
         except ClientDisconnect:
-            # It is logged already, and an answer would reach nobody.
+            # It is logged already, and the client is not there to read an answer.
             return
         except Exception as error:
             if started:

@@ -28,7 +28,7 @@ class ApiTokens:
         return bool(self.by_name)
 
     def name_of(self, token: str) -> str | None:
-        """Whose token this is. Takes the same time whoever's it is, and if it is nobody's."""
+        """Whose token this is. Takes the same time for every name, and for a token that is not known."""
         given = _digest(token)
         found = None
         for name, known in self.by_name.items():

@@ -28,7 +28,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 router = APIRouter()
 
-# The longest action is some 200 bytes; whoever sends more than this means something else.
+# The longest action is some 200 bytes; a client that sends more than this means something else.
 MAX_ACTION_BYTES = 4_096
 # A client that takes nothing for this long is gone, even if its machine still answers pings.
 SEND_SECONDS = 30.0

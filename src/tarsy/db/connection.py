@@ -24,12 +24,12 @@ POOL_SIZE = 7
 CONNECT_SECONDS = 10
 # A process that is paused, or cut off, in the middle of a transaction keeps rows locked that others must take over. Ours take milliseconds.
 IDLE_IN_TRANSACTION_SECONDS = 10
-# Who is paused between the two halves of a statement does not count as idle. Servers from PostgreSQL 17 on see that too.
+# A process that is paused between the two halves of a statement does not count as idle. Servers from PostgreSQL 17 on see that too.
 TRANSACTION_SECONDS = 60
 # After this long without a sign of life from the other machine, whatever waits for it is told. The system's own patience is a quarter of an hour.
 SILENCE_SECONDS = 30
 _POOL_LOGGER = "sqlalchemy.pool.impl.AsyncAdaptedQueuePool"
-# What asyncpg raises, beside OSError, when nobody answers or the server turns us away.
+# What asyncpg raises, beside OSError, when no server answers or it turns us away.
 REFUSALS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
 

@@ -39,7 +39,7 @@ from tarsy.tools.transport import WatchedStream, http_streams, sse_streams
 
 log = structlog.get_logger(__name__)
 
-# The SDK's loggers write message contents, which nobody has masked.
+# The SDK's loggers write message contents, which are not masked.
 for _name in ("mcp", "client"):
     logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
 
@@ -68,7 +68,7 @@ class Connection:
         self.server = server
         self.ready = anyio.Event()
         self.ended = anyio.Event()
-        # How often the server has said that its tools changed; whoever lists them remembers the count.
+        # How often the server has said that its tools changed; the `ToolServer` that lists them remembers the count.
         self.tool_changes = 0
         self._endpoint = endpoint
         self._ours = ours
@@ -264,7 +264,7 @@ class Connection:
         log.warning("tool_server.noise", server=self.server, line=self._last_said(line))
 
     def _last_said(self, line: str) -> str:
-        # A line can be as long as a message may be: masking all of it would hold up everybody.
+        # A line can be as long as a message may be: masking all of it would hold up all sessions of this process.
         shown = clip(self._mask_line(line[:MASKED_EXCERPT]), LINE_EXCERPT)
         self._last_words.append(shown)
         # An error of a server that has started since is not why it ended later.

@@ -7,7 +7,7 @@ from typing import Any, assert_never, cast
 
 import mcp_types as types
 
-# Larger results help nobody: a model's window is smaller, and a summary is made from the beginning anyway.
+# Larger results are of no use: a model's window is smaller, and a summary is made from the beginning anyway.
 MAX_CONTENT = 1024 * 1024
 _WORD = re.compile(r"\w+")
 

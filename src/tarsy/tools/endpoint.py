@@ -69,7 +69,7 @@ def endpoint_of(transport: ResolvedTransport, expand: Expand, expand_for_session
 
 
 def _sendable(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """What cannot be sent is refused here: whoever refuses it later quotes it."""
+    """What cannot be sent is refused here: the HTTP library, which would refuse it later, quotes it."""
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable()):
             raise ValueError(f"the header {name} holds a line break or another character that no header can hold")

@@ -136,7 +136,7 @@ def _outcome(tool: ToolDefinition, result: "types.CallToolResult | Lost | None",
 
 
 def _fate(tool: ToolDefinition) -> str:
-    """What may have happened to a call whose end nobody saw."""
+    """What may have happened to a call whose end was not seen."""
     if tool.safe_to_repeat:
         return "It can be called again without harm."
     return "Whether it took effect is unknown: check before calling it again."

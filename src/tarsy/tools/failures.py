@@ -21,7 +21,7 @@ class HttpFailure:
     url: str
     status: int | None
     detail: str
-    # The request never reached anybody.
+    # The request never reached a server.
     unsent: bool = False
 
     @property

@@ -37,7 +37,7 @@ _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
 
 _THIS_MACHINE: Mapping[str, str | None] = dict.fromkeys(("all://localhost", "all://127.0.0.1", "all://[::1]"))
 
-# The SDK sends a request in the context of whoever asked for it, so failures find their call even when several are under way.
+# The SDK sends a request in the context of the task that asked for it, so failures find their call even when several are under way.
 failures: ContextVar[list[HttpFailure] | None] = ContextVar("failures", default=None)
 
 
@@ -112,7 +112,7 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
 
 
 class AcknowledgedPosts(httpx2.AsyncBaseTransport):
-    """Does not wait for ever until a message is acknowledged: the SDK sends the next one only then. Whoever owns `tasks` ends what is left."""
+    """Does not wait for ever until a message is acknowledged: the SDK sends the next one only then. The owner of `tasks` ends what is left."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, tasks: TaskGroup) -> None:
         self._inner = inner

@@ -144,7 +144,7 @@ async def _lines(stream: ByteReceiveStream, limit: int) -> AsyncGenerator[bytes]
         while True:
             *complete, rest = (await stream.receive()).split(b"\n")
             for line in complete:
-                # A flood of lines takes turns with everybody else.
+                # A flood of lines takes turns with the other tasks of this process.
                 await anyio.lowlevel.checkpoint()
                 yield b"".join((*parts, line))
                 parts, size = [], 0

@@ -1,4 +1,4 @@
-"""Runs one stdio tool server and outlives nobody: when the owner goes, the server's whole process tree goes.
+"""Runs one stdio tool server and does not outlive its owner: when that goes, the server's whole process tree goes.
 
 Started as a script, in a process of its own, with nothing but the standard library: `supervisor.py LIFELINE COMMAND ARG…`.
 LIFELINE is the read end of a pipe whose other end only the owner holds. It reaches its end when the owner closes it or dies, however it dies.
@@ -118,7 +118,7 @@ def descendants() -> set[int]:
 
 
 def signal_all(group: int | None, number: int) -> bool:
-    """Send a signal to the server's group, if it is known, and to every descendant; whether anybody was there."""
+    """Send a signal to the server's group, if it is known, and to every descendant; whether a process was there."""
     alive = False
     if group is not None:
         try:
@@ -138,13 +138,13 @@ def signal_all(group: int | None, number: int) -> bool:
 def end(group: int | None) -> None:
     """End the whole tree, politely first, and collect what is left of it."""
     deadline = time.monotonic() + GRACE_SECONDS
-    anybody = signal_all(group, signal.SIGTERM)
-    while anybody and time.monotonic() < deadline:
+    alive = signal_all(group, signal.SIGTERM)
+    while alive and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
         reap(0)
-        anybody = signal_all(group, 0)
-    while anybody:
-        anybody = signal_all(group, signal.SIGKILL)
+        alive = signal_all(group, 0)
+    while alive:
+        alive = signal_all(group, signal.SIGKILL)
         time.sleep(POLL_SECONDS)
         reap(0)
 

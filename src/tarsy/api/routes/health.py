@@ -11,7 +11,7 @@ from tarsy.api.services import DATABASE, Health, Probe, Services, ServicesOf
 
 router = APIRouter(tags=["health"])
 
-# Whoever asks for health has little patience; a load balancer gives up after five seconds.
+# A load balancer that asks for health gives up after five seconds.
 PROBE_SECONDS = 3.0
 
 
@@ -50,7 +50,7 @@ def _check(health: Health) -> Check:
 
 @router.get("/metrics", operation_id="getMetrics", include_in_schema=False)
 async def get_metrics(request: Request, services: ServicesOf) -> Response:
-    """Figures for Prometheus, for whoever logged in or is on this machine."""
+    """Figures for Prometheus, for callers with a login and for this machine."""
     identity: Identity | None = request.state.identity
     anonymous = identity is None or identity.kind is IdentityKind.OPEN
     if anonymous and not is_loopback(peer_of(request.scope) or ""):

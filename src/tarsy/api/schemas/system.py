@@ -163,5 +163,5 @@ class Me(View):
     # Absent when a login is needed and missing.
     author: str | None
     login_required: bool
-    # How the server knows: a token, the login cookie, a trusted proxy, or nobody had to say.
+    # How the server knows: a token, the login cookie, a trusted proxy, or callers need not say.
     identified_by: Literal["token", "cookie", "proxy", "open"] | None

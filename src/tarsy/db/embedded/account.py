@@ -1,4 +1,4 @@
-"""The account the embedded server runs under. PostgreSQL refuses to run as root; a container often has nobody else."""
+"""The account the embedded server runs under. PostgreSQL refuses to run as root; a container often has no other account."""
 
 import os
 import pwd
@@ -43,7 +43,7 @@ class ServerAccount:
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
     def own(self, path: Path) -> None:
-        """Give `path` to the server, closed to everybody else."""
+        """Give `path` to the server, closed to all other accounts."""
         path.chmod(0o700)
         if self.uid != os.geteuid():
             os.chown(path, self.uid, self.gid)

@@ -16,7 +16,7 @@ class FileLock:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def try_exclusive(self) -> bool:
-        """Take the lock alone, giving up a shared hold if need be; False if somebody else holds it."""
+        """Take the lock alone, giving up a shared hold if need be; False if another handle holds it."""
         return self._try(fcntl.LOCK_EX)
 
     def exclusive_within(self, seconds: float) -> bool:

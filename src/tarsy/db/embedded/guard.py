@@ -1,4 +1,4 @@
-"""A tiny process beside the embedded server: it sleeps until nobody uses the server any more, then stops it.
+"""A tiny process beside the embedded server: it sleeps until no process uses the server any more, then stops it.
 
 It is run as a file of its own with nothing but the standard library, so it costs little memory and no start time. What it
 is for is the one thing a killed process cannot do: clean up after itself.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def wait_until_unused(users: int, mutex: int) -> None:
-    """Return holding `mutex`, at a moment when nobody holds `users`."""
+    """Return holding `mutex`, at a moment when no process holds `users`."""
     while True:
         fcntl.flock(users, fcntl.LOCK_EX)
         # Let go before queueing for the mutex: a newcomer holds it while it waits for a share of `users`.
@@ -27,7 +27,7 @@ def wait_until_unused(users: int, mutex: int) -> None:
 
 
 def server_runs(pgdata: Path) -> bool:
-    """Whether the process named in the server's file is the server: `pg_ctl` would send its signal to anybody."""
+    """Whether the process named in the server's file is the server: `pg_ctl` would send its signal to any process."""
     try:
         pid = (pgdata / "postmaster.pid").read_text().split("\n", 1)[0].strip()
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def main(pg_ctl: str, pgdata: str, mutex_path: str, users_path: str, guard_path:
     os.chdir("/")
     wait_until_unused(users, mutex)
     stop_server(pg_ctl, Path(pgdata))
-    # Before the mutex: whoever gets that next must see that nobody watches any more.
+    # Before the mutex: the process that gets that next must see that no guard watches any more.
     os.close(guard)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 _SOCKET_DIRECTORY_LINE = 4
 _STATUS_LINE = 7
 # Larger than any process number a kernel gives out.
-_NOBODY = 999_999_999
+_NO_PROCESS = 999_999_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def forget_dead_server(pgdata: Path, socket_lock: Path) -> None:
     path = pid_file(pgdata)
     with suppress(FileNotFoundError):
         rest = path.read_text().splitlines()[1:]
-        path.write_text("\n".join([str(_NOBODY), *rest]) + "\n")
+        path.write_text("\n".join([str(_NO_PROCESS), *rest]) + "\n")
 
 
 def _is_server_of(pid: int, pgdata: Path) -> bool:

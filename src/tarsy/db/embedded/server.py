@@ -2,7 +2,7 @@
 
 Three files beside the data directory hold no data, only locks, and a lock ends with its holder:
 
-    postgres.mutex   held by whoever starts or stops the server
+    postgres.mutex   held by the process that starts or stops the server
     postgres.users   shared by every process that uses the server
     postgres.guard   held by the guard, which stops the server when its last user was killed
 """
@@ -60,7 +60,7 @@ SETTINGS = {
     "io_method": "sync",
     "unix_socket_permissions": "0700",
 }
-# For data that nobody will miss: waiting for the disk would only cost time.
+# For data that will not be missed: waiting for the disk would only cost time.
 THROWAWAY_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -145,7 +145,7 @@ class EmbeddedServer:
         self.url = f"postgresql://{ROLE}@/{DATABASE}?{query}"
 
     def _find_server(self) -> Postmaster | None:
-        """Take the mutex and a share of the server; None if there is no server and nobody who believes in one."""
+        """Take the mutex and a share of the server; None if there is no server and no process that believes in one."""
         give_up = time.monotonic() + GUARD_SECONDS
         while True:
             self._take_mutex()
@@ -172,7 +172,7 @@ class EmbeddedServer:
         return alone
 
     def _is_last_user(self) -> bool:
-        """Trade our share of the server for all of it, if nobody else has one.
+        """Trade our share of the server for all of it, if no other process has one.
 
         At this moment the guard wakes up, holds the lock for an instant and then queues for the mutex, which is ours: it
         can be in the way once, so the second answer counts.
@@ -270,7 +270,7 @@ class EmbeddedServer:
         short = Path(tempfile.gettempdir()) / f"tarsy-{sha256(os.fsencode(self._pgdata)).hexdigest()[:12]}"
         short.mkdir(mode=0o700, exist_ok=True)
         if short.is_symlink() or short.stat().st_uid not in {account.uid, os.geteuid()}:
-            raise EmbeddedPostgresError(f"{short} belongs to somebody else.", "Choose a TARSY_DATA_DIR with a shorter path.")
+            raise EmbeddedPostgresError(f"{short} belongs to another account.", "Choose a TARSY_DATA_DIR with a shorter path.")
         account.own(short)
         return short
 
