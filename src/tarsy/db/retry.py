@@ -54,7 +54,7 @@ def is_transient(error: BaseException) -> bool:
         | asyncpg.IdleInTransactionSessionTimeoutError
         | asyncpg.TransactionTimeoutError
         | asyncpg.TooManyConnectionsError
-        # Another process is paused with what we need, and will lose it.
+        # Another process is paused with the lock that we need, and will lose it.
         | asyncpg.LockNotAvailableError
         | asyncpg.DeadlockDetectedError
         | asyncpg.SerializationError,

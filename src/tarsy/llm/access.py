@@ -5,19 +5,11 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.config.schema.providers import is_local
+from tarsy.config.schema.providers import USUAL_KEYS, USUAL_PROJECT, is_local
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.agent import ProviderType
 
-# The names under which the vendors' own tools look for a key.
-USUAL_KEY = {
-    ProviderType.GOOGLE: "GOOGLE_API_KEY",
-    ProviderType.OPENAI: "OPENAI_API_KEY",
-    ProviderType.ANTHROPIC: "ANTHROPIC_API_KEY",
-    ProviderType.XAI: "XAI_API_KEY",
-}
 USUAL_CREDENTIALS = "GOOGLE_APPLICATION_CREDENTIALS"
-USUAL_PROJECT = "GOOGLE_CLOUD_PROJECT"
 USUAL_LOCATION = "GOOGLE_CLOUD_LOCATION"
 DEFAULT_LOCATION = "global"
 _SHORTEST_KEY = 8
@@ -49,7 +41,7 @@ class Access:
 def resolve_access(
     provider: ResolvedProvider, env: Mapping[str, str], *, project: str | None = None, location: str | None = None
 ) -> Access:
-    """Look up what `provider` names; `project` and `location` win when whoever asks knows them already.
+    """Look up what `provider` names; `project` and `location` win when the caller knows them already.
 
     Raises:
         CredentialsMissingError: a variable that the call needs is not set.
@@ -91,14 +83,14 @@ def _is_web_address(address: str) -> bool:
 
 
 def _api_key(provider: ResolvedProvider, env: Mapping[str, str], *, local: bool) -> str | None:
-    name = provider.api_key_env or USUAL_KEY.get(provider.type)
+    name = provider.api_key_env or USUAL_KEYS.get(provider.type)
     if name is None:
         return None
     key = env.get(name, "").strip()
     if not key and not local:
         raise CredentialsMissingError(f"the provider {provider.name} has no key: set the environment variable {name}")
     if not (key.isascii() and key.isprintable()):
-        # It cannot be sent, and whoever says so quotes it.
+        # It cannot be sent, and the HTTP library that says so quotes it.
         raise CredentialsMissingError(f"the provider {provider.name} has no key: {name} holds more than one line of plain characters")
     return key or None
 

@@ -23,7 +23,7 @@ CUT = {"max_tokens", "length", "max_output_tokens", "model_context_window_exceed
 
 
 class Alive(Enum):
-    """The vendor sent something that nobody needs to see, but it is there."""
+    """The vendor sent something that says nothing to the caller, but it is there."""
 
     SIGN = "sign"
 

@@ -54,7 +54,7 @@ class Failure:
     transient: bool = False
     # What the vendor asked for, in seconds.
     retry_after: float | None = None
-    # Nobody has a name for it: the log should show where it came from.
+    # No rule here knows it: the log should show where it came from.
     unexpected: bool = False
 
 
@@ -114,7 +114,7 @@ def _by_name(chain: tuple[BaseException, ...], message: str) -> Failure:
         return Failure(code=ErrorCode.TIMEOUT, message=message, retryable=True)
     if names & (_CONNECTION | _UNREADABLE) or UnfinishedStreamError.__name__ in names:
         return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, transient=True)
-    # Something the SDK did not expect either: it may pass, but repeating it blindly helps nobody.
+    # Something the SDK did not expect either: it may pass, but repeating it blindly does not help it.
     return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, unexpected=True)
 
 
@@ -182,7 +182,7 @@ def _body(error: BaseException) -> str | None:
     try:
         text: Any = cast("Any", error).response.text
     except (AttributeError, RuntimeError):
-        # There is none, or nobody has read it.
+        # There is none, or the SDK has not read it.
         return None
     return text.strip() if isinstance(text, str) else None
 

@@ -10,12 +10,12 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from tarsy.config.resolve.resolved import ResolvedProvider
+from tarsy.config.schema.providers import USUAL_PROJECT
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
-from tarsy.llm.access import USUAL_LOCATION, USUAL_PROJECT
+from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
-from tarsy.llm.transport import MESSAGE_OPTIONS
-from tarsy.llm.wire import CALL_METADATA, GENERATE, SERVICE, Whereabouts, call_metadata, chunk_from_proto, request_to_proto
+from tarsy.llm.wire import CALL_METADATA, GENERATE, MESSAGE_OPTIONS, SERVICE, Endpoint, call_metadata, chunk_from_proto, request_to_proto
 
 # A service that comes back is found within two seconds; a peer that vanished without a word is noticed within forty.
 _CHANNEL_OPTIONS = (
@@ -63,7 +63,7 @@ class GrpcLLMClient:
 
     async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
         try:
-            where = _whereabouts(request.provider, self._env)
+            where = _endpoint(request.provider, self._env)
         except MissingVariableError as error:
             yield ErrorChunk(f"the provider {request.provider.name} has no address: {error}", ErrorCode.CREDENTIALS)
             return
@@ -120,9 +120,9 @@ class GrpcLLMClient:
         return ErrorChunk(message, code, retryable)
 
 
-def _whereabouts(provider: ResolvedProvider, env: Mapping[str, str]) -> Whereabouts:
+def _endpoint(provider: ResolvedProvider, env: Mapping[str, str]) -> Endpoint:
     """Look up what the contract carries by value; keys stay with the service."""
-    return Whereabouts(
+    return Endpoint(
         base_url=expand(provider.base_url, env) if provider.base_url else None,
         project=env.get(provider.project_env or USUAL_PROJECT),
         location=env.get(provider.location_env or USUAL_LOCATION),

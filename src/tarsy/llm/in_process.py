@@ -11,7 +11,7 @@ from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHea
 from tarsy.llm.access import CredentialsMissingError, resolve_access
 from tarsy.llm.attempts import RetryPolicy
 from tarsy.llm.client_cache import ClientCache
-from tarsy.llm.providers.port import Provider, ProviderNotInstalledError
+from tarsy.llm.providers.provider import Provider, ProviderNotInstalledError
 from tarsy.llm.providers.replay import ChangedRequest, RecordingFiles, RecordingLoader, ReplayProvider, ignore_change
 
 

@@ -14,10 +14,12 @@ from grpc_reflection.v1alpha import reflection
 from tarsy.domain.llm import ErrorChunk, ErrorCode
 from tarsy.llm.in_process import InProcessLLMClient
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
-from tarsy.llm.transport import KEEPALIVE_OPTIONS, MESSAGE_OPTIONS, address_of
-from tarsy.llm.wire import CALL_METADATA, SERVICE, UnreadableRequestError, chunk_to_proto, request_from_proto
+from tarsy.llm.wire import CALL_METADATA, MESSAGE_OPTIONS, SERVICE, UnreadableRequestError, chunk_to_proto, request_from_proto
 
 log = structlog.get_logger(__name__)
+
+# Clients may ask every ten seconds whether the service is still there, calls or no calls.
+KEEPALIVE_OPTIONS = (("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000), ("grpc.keepalive_permit_without_calls", 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class LLMService:
         self.port = port
 
     async def wait(self) -> None:
-        """Until somebody stops it."""
+        """Until `stop` has ended it."""
         await self._server.wait_for_termination()
 
     async def stop(self, grace: float) -> None:
@@ -55,7 +57,7 @@ async def start_service(client: InProcessLLMClient, *, host: str, port: int, tls
     Raises:
         OSError: the address cannot be bound, or the TLS files cannot be read.
     """
-    # Two services on one port would share its callers without anybody noticing.
+    # Two services on one port would share its callers without a word to either operator.
     server = grpc.aio.server(options=(*MESSAGE_OPTIONS, *KEEPALIVE_OPTIONS, ("grpc.so_reuseport", 0)))
     health_servicer = _add_health(server)
     handler = grpc.unary_stream_rpc_method_handler(
@@ -71,6 +73,11 @@ async def start_service(client: InProcessLLMClient, *, host: str, port: int, tls
         await health_servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
     log.info("llm_service.started", host=host, port=bound, tls=tls is not None)
     return LLMService(client, server, health_servicer, bound)
+
+
+def address_of(host: str, port: int) -> str:
+    """A host and a port as gRPC reads them: without brackets it takes the port of an IPv6 address for its last group."""
+    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
 
 
 def _add_health(server: grpc.aio.Server) -> Any:

@@ -31,6 +31,9 @@ from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 SERVICE = "llm.v1.LLMService"
 GENERATE = f"/{SERVICE}/Generate"
 CALL_METADATA = "tarsy-call-bin"
+# A long conversation with large tool results; gRPC's own limit is 4 MiB.
+MESSAGE_SIZE = 64 * 1024 * 1024
+MESSAGE_OPTIONS = (("grpc.max_send_message_length", MESSAGE_SIZE), ("grpc.max_receive_message_length", MESSAGE_SIZE))
 
 # The contract's names of the backends; ours are understood too.
 _BACKENDS = {LLMBackend.LANGCHAIN: "langchain", LLMBackend.NATIVE_GEMINI: "google-native"}
@@ -46,15 +49,15 @@ class UnreadableRequestError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Whereabouts:
-    """What a sender has already looked up in its own environment."""
+class Endpoint:
+    """Where a model is reached, as far as the sender has already looked it up in its own environment."""
 
     base_url: str | None = None
     project: str | None = None
     location: str | None = None
 
 
-def request_to_proto(request: GenerateInput, where: Whereabouts) -> pb.GenerateRequest:
+def request_to_proto(request: GenerateInput, where: Endpoint) -> pb.GenerateRequest:
     provider = request.provider
     return pb.GenerateRequest(
         session_id=request.session_id,
@@ -93,7 +96,7 @@ def call_metadata(request: GenerateInput) -> bytes:
     ).encode()
 
 
-def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> tuple[GenerateInput, Whereabouts]:
+def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> tuple[GenerateInput, Endpoint]:
     """Read a request.
 
     Raises:
@@ -115,7 +118,7 @@ def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> t
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UnreadableRequestError(f"the request cannot be read: {error!r}") from error
-    return request, Whereabouts(project=config.project or None, location=config.location or None)
+    return request, Endpoint(project=config.project or None, location=config.location or None)
 
 
 def _provider(config: pb.LLMConfig, beside: Mapping[str, Any]) -> ResolvedProvider:

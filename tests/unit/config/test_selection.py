@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from tarsy.config.resolve.default_tools import default_tools
 
 from support.config_directory import ConfigDirectory
-from tarsy.config.resolve.default_tools import default_tools
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.registries import UnknownEntryError

@@ -12,13 +12,13 @@ from tarsy.config.templates import expand, variables
 from tarsy.domain.agent import LLMBackend, ProviderType
 
 # The names under which the vendors' own tools look for a key.
-_USUAL_KEYS = {
+USUAL_KEYS = {
     ProviderType.GOOGLE: "GOOGLE_API_KEY",
     ProviderType.OPENAI: "OPENAI_API_KEY",
     ProviderType.ANTHROPIC: "ANTHROPIC_API_KEY",
     ProviderType.XAI: "XAI_API_KEY",
 }
-
+USUAL_PROJECT = "GOOGLE_CLOUD_PROJECT"
 
 # Vendors whose models the native Gemini SDK does not know.
 NOT_NATIVE = frozenset({ProviderType.OPENAI, ProviderType.ANTHROPIC, ProviderType.XAI})
@@ -101,14 +101,14 @@ class LLMProviderConfig(Section):
             case ProviderType.REPLAY:
                 return ()
             case ProviderType.VERTEXAI:
-                return (self.project_env or "GOOGLE_CLOUD_PROJECT",)
+                return (self.project_env or USUAL_PROJECT,)
             case ProviderType.GOOGLE | ProviderType.OPENAI | ProviderType.ANTHROPIC | ProviderType.XAI:
-                return (self.api_key_env or _USUAL_KEYS[self.type],)
+                return (self.api_key_env or USUAL_KEYS[self.type],)
             case _:
                 assert_never(self.type)
 
     def announcing_variables(self) -> tuple[str, ...]:
-        """The variables whose presence says that somebody wants to use this provider.
+        """The variables whose presence says that the operator wants to use this provider.
 
         A machine in a cloud has an identity and a project anyway: on Vertex AI the credentials make the difference.
         """

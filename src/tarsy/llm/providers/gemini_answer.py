@@ -9,10 +9,9 @@ from tarsy.domain.llm import CodeExecutionChunk, GroundingChunk, GroundingSource
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.attempts import Alive, Finished, Signal
 from tarsy.llm.failures import RefusedAnswerError
-from tarsy.llm.memory import key_of
-from tarsy.llm.own_ids import new_id
 from tarsy.llm.providers.gemini_request import Signatures
-from tarsy.llm.tool_names import ToolNames
+from tarsy.llm.tool_dialect import ToolNames, own_call_id
+from tarsy.llm.turn_memory import key_of
 
 
 class GeminiAnswer:
@@ -67,7 +66,7 @@ class GeminiAnswer:
             yield TextChunk(part.text)
 
     def _call(self, call: types.FunctionCall, signature: bytes | None) -> ToolCallChunk:
-        call_id = call.id or new_id()
+        call_id = call.id or own_call_id()
         self._call_ids.append(call_id)
         if signature is not None:
             self._call_signatures[call_id] = signature

@@ -11,11 +11,8 @@ from google.genai import types
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.memory import TurnMemory, turn_key
-from tarsy.llm.own_ids import is_own
-from tarsy.llm.tool_arguments import arguments_object
-from tarsy.llm.tool_names import to_vendor
-from tarsy.llm.tool_schemas import object_schema
+from tarsy.llm.tool_dialect import arguments_object, is_own_call_id, object_schema, vendor_name
+from tarsy.llm.turn_memory import TurnMemory, turn_key
 
 # Sent where a signature is lost, as the vendor documents for conversations begun elsewhere. The field travels as URL-safe base64,
 # so these bytes put exactly the documented words on the wire.
@@ -61,7 +58,7 @@ def native_tools(switches: Mapping[str, bool]) -> list[types.Tool]:
 def function_tools(tools: Iterable[ToolDefinition]) -> list[types.Tool]:
     declarations = [
         types.FunctionDeclaration(
-            name=to_vendor(tool.name),
+            name=vendor_name(tool.name),
             description=tool.description,
             parameters_json_schema=object_schema(tool.parameters_schema),
         )
@@ -114,13 +111,13 @@ def _model_parts(message: ConversationMessage, signatures: Signatures, bypass: b
 
 
 def _call(call: ToolCall) -> types.FunctionCall:
-    return types.FunctionCall(id=_sent_id(call.id), name=to_vendor(call.name), args=arguments_object(call.arguments))
+    return types.FunctionCall(id=_sent_id(call.id), name=vendor_name(call.name), args=arguments_object(call.arguments))
 
 
 def _add_result(built: list[types.Content], message: ConversationMessage) -> None:
     """Results of calls made at once belong into one turn."""
     response = types.FunctionResponse(
-        id=_sent_id(message.tool_call_id or ""), name=to_vendor(message.tool_name or ""), response={"output": message.content}
+        id=_sent_id(message.tool_call_id or ""), name=vendor_name(message.tool_name or ""), response={"output": message.content}
     )
     part = types.Part(function_response=response)
     last = built[-1] if built else None
@@ -131,7 +128,7 @@ def _add_result(built: list[types.Content], message: ConversationMessage) -> Non
 
 
 def _sent_id(call_id: str) -> str | None:
-    return None if not call_id or is_own(call_id) else call_id
+    return None if not call_id or is_own_call_id(call_id) else call_id
 
 
 def suppressed_tools(request: GenerateInput) -> Sequence[str]:

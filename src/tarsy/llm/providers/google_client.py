@@ -16,7 +16,7 @@ _LIMITS = httpx.Limits(max_connections=1000, max_keepalive_connections=100)
 
 @dataclass(frozen=True, slots=True)
 class GoogleClient:
-    """The SDK's client and the connections under it, which the SDK leaves to whoever brought them."""
+    """The SDK's client and the connections under it, which the SDK leaves to us because we brought them."""
 
     sdk: Client
     http: httpx.AsyncClient

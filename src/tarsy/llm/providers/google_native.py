@@ -11,12 +11,12 @@ from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput
 from tarsy.llm.access import Access
 from tarsy.llm.attempts import RetryPolicy, Signal, TimeLimits, answer
 from tarsy.llm.client_cache import ClientCache
-from tarsy.llm.memory import TurnMemory
 from tarsy.llm.providers import gemini_request
 from tarsy.llm.providers.gemini_answer import GeminiAnswer
 from tarsy.llm.providers.gemini_request import Signatures
 from tarsy.llm.providers.google_client import GoogleClient, close_client, make_client
-from tarsy.llm.tool_names import ToolNames
+from tarsy.llm.tool_dialect import ToolNames
+from tarsy.llm.turn_memory import TurnMemory
 from tarsy.llm.vendor_stream import vendor_stream
 
 log = structlog.get_logger(__name__)

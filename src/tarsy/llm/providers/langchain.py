@@ -11,12 +11,12 @@ from tarsy.domain.llm import Chunk, GenerateInput
 from tarsy.llm.access import Access
 from tarsy.llm.attempts import RetryPolicy, Signal, TimeLimits, answer
 from tarsy.llm.client_cache import ClientCache
-from tarsy.llm.memory import TurnMemory
 from tarsy.llm.providers import langchain_request
 from tarsy.llm.providers.langchain_answer import LangChainAnswer
 from tarsy.llm.providers.langchain_models import ChatModel, Dialect, ModelKey, close_model, make_model
 from tarsy.llm.providers.langchain_request import Remembered
-from tarsy.llm.tool_names import ToolNames
+from tarsy.llm.tool_dialect import ToolNames
+from tarsy.llm.turn_memory import TurnMemory
 from tarsy.llm.vendor_stream import vendor_stream
 
 log = structlog.get_logger(__name__)

@@ -10,11 +10,10 @@ from tarsy.domain.llm import TextChunk, ThinkingChunk, ToolCallChunk
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.attempts import Alive, Finished, Signal
 from tarsy.llm.failures import RefusedAnswerError
-from tarsy.llm.memory import key_of
-from tarsy.llm.own_ids import new_id
 from tarsy.llm.providers.langchain_models import Dialect
 from tarsy.llm.providers.langchain_request import CALL_BLOCKS, Block, Remembered
-from tarsy.llm.tool_names import ToolNames
+from tarsy.llm.tool_dialect import ToolNames, own_call_id
+from tarsy.llm.turn_memory import key_of
 
 REASONING = "reasoning_content"
 GOOGLE_SIGNATURES = "__gemini_function_call_thought_signatures__"
@@ -146,7 +145,7 @@ class LangChainAnswer:
             call = None
         if call is None:
             taken = any(known.call_id == given for known in self._calls.values())
-            call = self._calls[key] = _Call(given, given if given and not taken else new_id())
+            call = self._calls[key] = _Call(given, given if given and not taken else own_call_id())
         call.name += piece.get("name") or ""
         call.arguments += piece.get("args") or ""
 

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from tarsy.domain.agent import ProviderType
 from tarsy.llm.access import Access
-from tarsy.llm.providers.port import ProviderNotInstalledError
+from tarsy.llm.providers.provider import ProviderNotInstalledError
 
 # Models that think, and say so only through the Responses API.
 _RESPONSES = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|codex)(?!.*chat)")

@@ -11,11 +11,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.memory import TurnMemory, turn_key
 from tarsy.llm.providers.langchain_models import Dialect
-from tarsy.llm.tool_arguments import arguments_object
-from tarsy.llm.tool_names import to_vendor
-from tarsy.llm.tool_schemas import object_schema
+from tarsy.llm.tool_dialect import arguments_object, object_schema, vendor_name
+from tarsy.llm.turn_memory import TurnMemory, turn_key
 
 Block = dict[str, Any]
 
@@ -52,13 +50,13 @@ def _message(message: ConversationMessage, execution_id: str, dialect: Dialect, 
             remembered = memory.recall(execution_id, turn_key(message))
             return _assistant(message, remembered or Remembered(), dialect)
         case Role.TOOL:
-            return ToolMessage(message.content, tool_call_id=message.tool_call_id or "", name=to_vendor(message.tool_name or ""))
+            return ToolMessage(message.content, tool_call_id=message.tool_call_id or "", name=vendor_name(message.tool_name or ""))
         case _:
             assert_never(message.role)
 
 
 def _assistant(message: ConversationMessage, remembered: Remembered, dialect: Dialect) -> AIMessage:
-    calls: Any = [{"name": to_vendor(call.name), "args": arguments_object(call.arguments), "id": call.id} for call in message.tool_calls]
+    calls: Any = [{"name": vendor_name(call.name), "args": arguments_object(call.arguments), "id": call.id} for call in message.tool_calls]
     content: Any = list(_restored(message, remembered.blocks)) if remembered.blocks else message.content
     provider = {Dialect.ANTHROPIC: "anthropic", Dialect.GOOGLE: "google_genai"}.get(dialect, "openai")
     return AIMessage(
@@ -85,7 +83,7 @@ def _restored(message: ConversationMessage, blocks: Sequence[Block]) -> Iterator
 
 
 def _call_block(kind: str, call: ToolCall) -> Block:
-    name = to_vendor(call.name)
+    name = vendor_name(call.name)
     if kind == "function_call":
         return {"type": kind, "call_id": call.id, "name": name, "arguments": call.arguments}
     return {"type": kind, "id": call.id, "name": name, "input": arguments_object(call.arguments)}
@@ -108,7 +106,7 @@ def tools(definitions: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
         {
             "type": "function",
             "function": {
-                "name": to_vendor(tool.name),
+                "name": vendor_name(tool.name),
                 "description": tool.description,
                 "parameters": object_schema(tool.parameters_schema),
             },

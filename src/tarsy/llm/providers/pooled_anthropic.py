@@ -1,4 +1,4 @@
-"""ChatAnthropic with a connection pool of its own, so that closing one model closes nobody else's connections. Imported on first use."""
+"""ChatAnthropic with a connection pool of its own, so that closing one model leaves other models' connections open. Imported on first use."""
 
 from functools import cached_property
 from typing import Any

@@ -29,7 +29,7 @@ RecordingLoader = Callable[[str], Recording]
 
 
 class RecordingUnreadableError(Exception):
-    """The recording a provider names cannot be read; the operator who named it can act."""
+    """The recording a provider names cannot be read; the operator who configured it can act."""
 
 
 @dataclass(frozen=True, slots=True)

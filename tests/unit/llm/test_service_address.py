@@ -1,6 +1,6 @@
 import pytest
 
-from tarsy.llm.transport import address_of
+from tarsy.llm.service import address_of
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a vendor wants back with the next turn and nobody else can read: signatures, thinking blocks, kept per execution."""
+"""What a vendor wants back with the next turn and only the vendor can read: signatures, thinking blocks, kept per execution."""
 
 import hashlib
 from typing import Generic, TypeVar

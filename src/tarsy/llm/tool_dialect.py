@@ -1,0 +1,85 @@
+"""Tools as vendors accept them: names, parameter schemas, arguments and call ids. Pure.
+
+Names hold letters, digits, `_` and `-`, at most 64 of them; every name of ours maps, no two to the same. `server.tool` is spoken as `server__tool`. A name
+for which that would be illegal, too long or ambiguous gets a part of its hash at its end: `server__tool__3f0a9c1b22`. Plain names hold
+`__` at most once, hashed ones at least twice, so the two kinds never meet.
+"""
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+LONGEST = 64
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+# Both parts, or a name without a server, free of what would make the junction ambiguous.
+_PLAIN = re.compile(r"[A-Za-z](?:(?!__)[A-Za-z0-9_-])*(?:(?<!_)\.(?!_)(?:(?!__)[A-Za-z0-9_-])+)?")
+# 40 bits: two of a thousand tools share a hash once in two million configurations, and only then.
+_HASH_LENGTH = 10
+_SERVER_LENGTH = 20
+
+_COMBINATORS = ("anyOf", "oneOf", "allOf")
+_OWN_CALL = "tarsy-"
+
+
+def vendor_name(name: str) -> str:
+    """Spell a tool's name so that every vendor takes it."""
+    if _PLAIN.fullmatch(name) and len(name) < LONGEST:
+        return name.replace(".", "__")
+    server, _, tool = name.partition(".")
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+    head = _ILLEGAL.sub("_", server)[:_SERVER_LENGTH]
+    head = head if head[:1].isalpha() else f"t{head}"
+    stem = f"{head}__{_ILLEGAL.sub('_', tool)}"[: LONGEST - _HASH_LENGTH - 2]
+    return f"{stem}__{digest}"
+
+
+class ToolNames:
+    """The names of one request, both ways."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._canonical = {vendor_name(name): name for name in names}
+
+    def from_vendor(self, name: str) -> str:
+        """Bring a vendor's spelling back; a name that was never offered is guessed at, so that the refusal can quote it."""
+        return self._canonical.get(name) or name.replace("__", ".", 1)
+
+
+def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `schema` with an object at its root; alternatives there are laid over each other. The tool's own schema still decides what a call may hold.
+
+    Some servers write null where a list is empty, for which a vendor refuses the whole call.
+    """
+    merged = {name: value for name, value in schema.items() if name not in _COMBINATORS and value is not None}
+    merged["type"] = "object"
+    properties = dict(_mapping(schema.get("properties")))
+    for name in _COMBINATORS:
+        branches = schema.get(name)
+        for branch in cast("list[Any]", branches) if isinstance(branches, list) else ():
+            properties = {**_mapping(_mapping(branch).get("properties")), **properties}
+    merged["properties"] = properties
+    return merged
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def arguments_object(arguments: str) -> dict[str, Any]:
+    """Arguments as the object vendors insist on; what is not one is passed on as text, so that the model sees what it wrote."""
+    try:
+        parsed: Any = json.loads(arguments or "{}")
+    except ValueError:
+        parsed = None
+    return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {"raw_arguments": arguments}
+
+
+def own_call_id() -> str:
+    """An id for a call whose vendor or server gave none: recognisable, and never sent back to it."""
+    return f"{_OWN_CALL}{uuid.uuid4().hex}"
+
+
+def is_own_call_id(call_id: str) -> bool:
+    return call_id.startswith(_OWN_CALL)
