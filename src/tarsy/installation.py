@@ -19,11 +19,10 @@ from tarsy.api.services import (
     WorkerState,
 )
 from tarsy.config.load.loader import LoadedConfig
-from tarsy.config.resolve.default_tools import default_tools
 from tarsy.config.resolve.redaction import redacted
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedMcpServer, ResolvedProvider
 from tarsy.config.resolve.resolved_entries import resolved_provider, resolved_server
-from tarsy.config.resolve.resolver import resolve_chain
+from tarsy.config.resolve.resolver import default_tools, resolve_chain
 from tarsy.config.schema.configuration import Config, with_any_model
 from tarsy.config.schema.selection import McpSelection
 from tarsy.config.templates import variables

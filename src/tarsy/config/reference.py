@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tarsy.config.load.retired import REPLACEMENTS
+from tarsy.config.parsed_data import listing, listing_at, mapping, mapping_at
 from tarsy.config.resolve.hierarchy import BUILT_IN
 from tarsy.config.schema import builtins
 from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
 from tarsy.config.schema.masking import GROUPS, PATTERNS
 from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.config.schema.values import Section
-from tarsy.config.tree import listing, listing_at, mapping, mapping_at
 
 _KINDS = {
     "duration": "duration",

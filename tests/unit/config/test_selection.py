@@ -3,10 +3,9 @@
 from typing import Any
 
 import pytest
-from tarsy.config.resolve.default_tools import default_tools
 
 from support.config_directory import ConfigDirectory
-from tarsy.config.resolve.resolver import resolve_chain
+from tarsy.config.resolve.resolver import default_tools, resolve_chain
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.registries import UnknownEntryError
 from tarsy.config.schema.selection import McpSelection, SelectionError, check_selection

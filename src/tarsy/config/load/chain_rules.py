@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from tarsy.config.load.source import Source
+from tarsy.config.parsed_data import listing_at, mapping, mapping_at
 from tarsy.config.problems import Problem
 from tarsy.config.schema import builtins
 from tarsy.config.schema.values import as_text
-from tarsy.config.tree import listing_at, mapping, mapping_at
 
 
 def duplicate_alert_types(data: dict[str, Any], source: Source) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tarsy.config.load.source import Source
+from tarsy.config.parsed_data import listing, mapping, mapping_at
 from tarsy.config.problems import Path, Problem
 from tarsy.config.resolve.agent_resolver import ExplainedAgent
 from tarsy.config.resolve.hierarchy import Level
@@ -17,7 +18,6 @@ from tarsy.config.schema.configuration import Config, NoProviderError, vendor_va
 from tarsy.config.schema.registries import UnknownEntryError
 from tarsy.config.schema.values import LATER
 from tarsy.config.templates import variables
-from tarsy.config.tree import listing, mapping, mapping_at
 from tarsy.domain.agent import AgentType
 
 _PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})

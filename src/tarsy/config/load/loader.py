@@ -13,6 +13,7 @@ from tarsy.config.load.mistakes import validate
 from tarsy.config.load.source import Source, read_source
 from tarsy.config.load.substitution import Filled, fill_in
 from tarsy.config.load.transport_remarks import transport_remarks
+from tarsy.config.parsed_data import listing_at, mapping, mapping_at
 from tarsy.config.problems import ConfigError, Problem, dotted, in_order
 from tarsy.config.schema import builtins
 from tarsy.config.schema.configuration import Config, choose_default_provider
@@ -20,7 +21,6 @@ from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersD
 from tarsy.config.schema.masking import GROUPS, PATTERNS
 from tarsy.config.schema.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
 from tarsy.config.schema.values import KnownNames, as_text
-from tarsy.config.tree import listing_at, mapping, mapping_at
 
 
 @dataclass(frozen=True, slots=True)

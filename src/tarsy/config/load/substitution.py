@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tarsy.config.parsed_data import listing, mapping
 from tarsy.config.problems import Path
 from tarsy.config.templates import expand, names_session, variables
-from tarsy.config.tree import listing, mapping
 
 _LATE_TRANSPORT_KEYS = frozenset({"command", "args", "env", "url", "bearer_token", "custom_headers", "session_cleanup_url"})
 

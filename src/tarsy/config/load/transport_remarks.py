@@ -9,7 +9,7 @@ from tarsy.config.schema.mcp_servers import MCPServerConfig
 from tarsy.config.templates import names_session, variables
 
 _SECRET_NAME = re.compile(r"(?i)token|passw|secret|api[-_]?key|access[-_]?key|authorization|credential|cookie")
-# A program's own arguments may hold `$NAME` for a reason; with braces it is a variable that nobody will fill in.
+# A program's own arguments may hold `$NAME` for a reason; with braces it is a variable that stays unfilled.
 _OTHER_NOTATION = re.compile(r"\$\{[A-Za-z_]\w*\}|\{\{[^{}]*\}\}")
 _URL_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self, TypeVar
 
+from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey, ServersKey
 from tarsy.config.schema.providers import FallbackConfig
 from tarsy.config.schema.values import Section
 from tarsy.domain.agent import LLMBackend, ToolCalling
@@ -50,8 +51,20 @@ class Layer:
     @classmethod
     def of(cls, level: Level, section: Section) -> Self:
         """Take from a section those keys of the hierarchy that it has."""
-        names = cls.__dataclass_fields__.keys() & type(section).model_fields.keys()
-        return cls(level=level, **{name: getattr(section, name) for name in names})
+        backend = section if isinstance(section, BackendKeys) else BackendKeys()
+        limits = section if isinstance(section, LimitKeys) else LimitKeys()
+        return cls(
+            level=level,
+            llm_backend=backend.llm_backend,
+            tool_calling=backend.tool_calling,
+            llm_provider=section.llm_provider if isinstance(section, ProviderKey) else None,
+            max_iterations=limits.max_iterations,
+            iteration_timeout=limits.iteration_timeout,
+            llm_call_timeout=limits.llm_call_timeout,
+            tool_call_timeout=limits.tool_call_timeout,
+            mcp_servers=section.mcp_servers if isinstance(section, ServersKey) else None,
+            fallback_providers=section.fallback_providers if isinstance(section, FallbackKey) else None,
+        )
 
 
 BUILT_IN = Layer(

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from tarsy.config.parsed_data import listing, mapping
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.schema.configuration import Config
-from tarsy.config.tree import listing, mapping
 
 HIDDEN = "***"
 _SECRET_MAPPINGS = frozenset({"env", "custom_headers"})

@@ -5,6 +5,7 @@ synthesis and scoring stand above the chain (and stage) they belong to.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from tarsy.config.problems import Path
 from tarsy.config.resolve.agent_resolver import AgentPlace, ExplainedAgent, resolve_agent
@@ -12,7 +13,8 @@ from tarsy.config.resolve.hierarchy import Layer, Level
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedStage
 from tarsy.config.resolve.resolved_entries import resolved_server
 from tarsy.config.schema.chains import ChainConfig, StageConfig
-from tarsy.config.schema.configuration import Config
+from tarsy.config.schema.configuration import Config, with_any_model
+from tarsy.config.schema.providers import NativeToolsConfig
 from tarsy.config.schema.selection import McpSelection, SelectionError, check_selection
 from tarsy.domain.agent import AgentType
 from tarsy.domain.stage import ParallelType, SuccessPolicy
@@ -43,6 +45,27 @@ def explain_chain(config: Config, chain_id: str, mcp_selection: McpSelection | N
     if mcp_selection and (problems := check_selection(config, mcp_selection)):
         raise SelectionError(problems)
     return _ChainResolver(config, chain_id, chain, mcp_selection).run()
+
+
+def default_tools(config: Config, alert_type: str | None = None) -> dict[str, Any]:
+    """`{alert_type, chain_id, servers: [{name, tools?}], native_tools}` for the alert type, or for the default one.
+
+    Works without a model: native tools are then those that the agents themselves ask for.
+
+    Raises:
+        UnknownEntryError: no chain answers the alert type.
+    """
+    wanted = alert_type or config.defaults.alert_type
+    chain_id = config.chains.id_for(wanted)
+    chain = resolve_chain(with_any_model(config), chain_id)
+    agents = [agent for stage in chain.stages for agent in stage.agents]
+    names = list(dict.fromkeys(name for agent in agents for name in agent.mcp_servers))
+    return {
+        "alert_type": wanted,
+        "chain_id": chain_id,
+        "servers": [{"name": name, "tools": chain.mcp_servers[name].tools} for name in names],
+        "native_tools": {tool: any(agent.native_tools.get(tool, False) for agent in agents) for tool in NativeToolsConfig.model_fields},
+    }
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tarsy.config.tree import mapping
+from tarsy.config.parsed_data import mapping
 
 AGENTS: Mapping[str, Any] = {
     "KubernetesAgent": {

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from tarsy.config.parsed_data import mapping_at
 from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
 from tarsy.config.schema.values import Section
-from tarsy.config.tree import mapping_at
 
 _DOCUMENTS: dict[str, type[Section]] = {TARSY_FILE: TarsyDocument, PROVIDERS_FILE: ProvidersDocument}
 # An entry that overrides a built-in one may leave out what that one has; only the loader knows which.

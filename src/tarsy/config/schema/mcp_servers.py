@@ -94,7 +94,7 @@ class TransportConfig(Section):
 
     @field_validator("shared_connection")
     @classmethod
-    def _shared_by_those_nobody_tells_apart(cls, shared: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - a validator's signature
+    def _shared_by_sessions_told_apart_by_no_header(cls, shared: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - a validator's signature
         headers: Mapping[str, str] = info.data.get("custom_headers") or {}
         if shared and any(names_session(value) for value in headers.values()):
             raise refuse("a shared connection cannot send {{.SESSION_ID}}", "remove it from custom_headers, or remove shared_connection")

@@ -13,7 +13,7 @@ Entry = TypeVar("Entry")
 
 
 class UnknownEntryError(KeyError):
-    """Somebody asked for an entry that does not exist; the caller can act."""
+    """An entry was asked for that does not exist; the caller can act."""
 
     def __init__(self, kind: str, name: str, known: Mapping[str, object]) -> None:
         self.kind = kind

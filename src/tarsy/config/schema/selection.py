@@ -49,7 +49,7 @@ class SelectionError(ValueError):
         super().__init__("; ".join(problems))
 
 
-# The tools a server has, as far as anybody knows; None: it has not been seen yet.
+# The tools a server has, as it last listed them; None: it has not been asked yet.
 KnownTools = Callable[[str], frozenset[str] | None]
 
 

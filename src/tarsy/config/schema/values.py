@@ -20,8 +20,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from tarsy.config.parsed_data import mapping
 from tarsy.config.problems import did_you_mean
-from tarsy.config.tree import mapping
 from tarsy.domain.agent import LLMBackend
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
