@@ -1,7 +1,10 @@
 """What a vendor wants back with the next turn and only the vendor can read: signatures, thinking blocks, kept per execution."""
 
 import hashlib
+import math
 from typing import Generic, TypeVar
+
+from cachetools import TTLCache
 
 from tarsy.domain.conversation import ConversationMessage
 from tarsy.kit.clock import Clock, SystemClock
@@ -27,28 +30,21 @@ class TurnMemory(Generic[T]):
     """Values by execution and turn, forgotten an hour after the execution's last turn."""
 
     def __init__(self, clock: Clock | None = None) -> None:
-        self._clock = clock or SystemClock()
-        # In order of last use, the oldest first.
-        self._executions: dict[str, tuple[float, dict[str, T]]] = {}
+        timer = (clock or SystemClock()).monotonic
+        # Without a limit: the executions that run at once are limited already, and one that lost its signatures would be refused.
+        self._executions: TTLCache[str, dict[str, T]] = TTLCache(math.inf, TIME_TO_LIVE, timer)
 
     def recall(self, execution_id: str, key: str) -> T | None:
-        self._forget_old()
-        _, turns = self._executions.get(execution_id, (0.0, {}))
-        return turns.get(key)
+        return self._turns(execution_id).get(key)
 
     def keep(self, execution_id: str, key: str, value: T) -> None:
-        self._forget_old()
-        _, turns = self._executions.pop(execution_id, (0.0, {}))
-        turns[key] = value
-        self._executions[execution_id] = (self._clock.monotonic(), turns)
+        self._turns(execution_id)[key] = value
 
     def forget(self, execution_id: str) -> None:
         self._executions.pop(execution_id, None)
 
-    def _forget_old(self) -> None:
-        limit = self._clock.monotonic() - TIME_TO_LIVE
-        while self._executions:
-            execution_id, (used, _) = next(iter(self._executions.items()))
-            if used > limit:
-                return
-            del self._executions[execution_id]
+    def _turns(self, execution_id: str) -> dict[str, T]:
+        """What is kept for an execution, for another hour from now."""
+        turns: dict[str, T] = self._executions.get(execution_id) or {}
+        self._executions[execution_id] = turns
+        return turns
