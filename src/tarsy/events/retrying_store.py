@@ -26,22 +26,22 @@ class RetryingStore:
         self._session_exists = session_exists
 
     async def read_after(self, channel: str, last_id: int, limit: int) -> Sequence[StoredLiveEvent]:
-        return await _retrying(lambda: self._store.read_after(channel, last_id, limit))
+        return await _retried(_bounded, lambda: self._store.read_after(channel, last_id, limit))
 
     async def last_id(self, channel: str) -> int:
-        return await _retrying(lambda: self._store.last_id(channel))
+        return await _retried(_bounded, lambda: self._store.last_id(channel))
 
     async def session_exists(self, session_id: str) -> bool:
-        return await _retrying(lambda: self._session_exists(session_id))
+        return await _retried(_bounded, lambda: self._session_exists(session_id))
 
 
-async def _retrying(ask: Callable[[], Awaitable[T]]) -> T:
-    # Whatever the store raises, the answer is the same: the client waits, and the operator reads of it in the log.
-    attempts = stamina.retry_context(
-        on=Exception, attempts=None, timeout=None, wait_initial=FIRST_WAIT_SECONDS, wait_max=LONGEST_WAIT_SECONDS
-    )
-    async for attempt in attempts:
-        # A client may leave at any moment; a query cut off in the middle would cost the pool its connection.
-        with attempt, anyio.fail_after(ANSWER_SECONDS, shield=True):
-            return await ask()
-    raise AssertionError("attempts do not end")
+# Whatever the store raises, the answer is the same: the client waits, and the operator reads of it in the log.
+_retried = stamina.AsyncRetryingCaller(attempts=None, timeout=None, wait_initial=FIRST_WAIT_SECONDS, wait_max=LONGEST_WAIT_SECONDS).on(
+    Exception
+)
+
+
+async def _bounded(ask: Callable[[], Awaitable[T]]) -> T:
+    # A client may leave at any moment; a query cut off in the middle would cost the pool its connection.
+    with anyio.fail_after(ANSWER_SECONDS, shield=True):
+        return await ask()
