@@ -29,6 +29,8 @@ class Said:
     calls: tuple[Call, ...] = ()
     # Complete unless a test wants an answer that just stops.
     ends: bool = True
+    # At the limit of what the model may say.
+    cut: bool = False
 
 
 # Told alike to all: 20 in of which 5 cached, 12 out of which 7 thinking.
@@ -90,7 +92,7 @@ class Gemini(Vendor):
                 "totalTokenCount": 32,
                 "cachedContentTokenCount": 5,
             }
-            last = {"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "STOP", "index": 0}
+            last = {"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "MAX_TOKENS" if said.cut else "STOP", "index": 0}
             events.append(sse({"candidates": [last], "usageMetadata": usage}))
         return events
 
@@ -131,7 +133,8 @@ class ChatCompletions(Vendor):
             for piece in (call.arguments[:half], call.arguments[half:]):
                 events.append(self._chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}))
         if said.ends:
-            events += [self._chunk({}, "tool_calls" if said.calls else "stop"), self._usage(), sse("[DONE]")]
+            reason = "length" if said.cut else "tool_calls" if said.calls else "stop"
+            events += [self._chunk({}, reason), self._usage(), sse("[DONE]")]
         return events
 
     def _usage(self) -> bytes:
@@ -172,7 +175,8 @@ class Responses(Vendor):
         for call in said.calls:
             events += self._call(call, output)
         if said.ends:
-            events.append({"type": "response.completed", "response": self._response("completed", output)})
+            status = "incomplete" if said.cut else "completed"
+            events.append({"type": f"response.{status}", "response": self._response(status, output)})
         return [sse({**event, "sequence_number": number}, event["type"]) for number, event in enumerate(events)]
 
     def _reasoning(self, thinking: tuple[str, ...], output: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -244,7 +248,8 @@ class Responses(Vendor):
             "parallel_tool_calls": True,
             "tool_choice": "auto",
             "tools": [],
-            "usage": usage if status == "completed" else None,
+            "usage": None if status == "in_progress" else usage,
+            "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
         }
 
     def error_body(self, status: int, message: str) -> Any:
@@ -284,7 +289,7 @@ class Anthropic(Vendor):
             events += self._block(index, block, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces])
             index += 1
         if said.ends:
-            reason = "tool_use" if said.calls else "end_turn"
+            reason = "max_tokens" if said.cut else "tool_use" if said.calls else "end_turn"
             last = {**usage, "output_tokens": 12, "output_tokens_details": {"thinking_tokens": 7}}
             events.append({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": last})
             events.append({"type": "message_stop"})

@@ -18,6 +18,8 @@ from tarsy.domain.llm import (
     CodeExecutionChunk,
     ErrorChunk,
     ErrorCode,
+    FinishChunk,
+    FinishReason,
     GenerateInput,
     GroundingChunk,
     TextChunk,
@@ -71,6 +73,8 @@ class ModelAnswer:
     native_events: tuple[TimelineEvent, ...] = ()
     usage: TokenUsage = field(default_factory=TokenUsage)
     error: ErrorChunk | None = None
+    # Why the answer is not whole; None: it is.
+    finish: FinishReason | None = None
     # The call was ended, or ended, in a passage that goes on and on.
     looping: bool = False
 
@@ -190,6 +194,8 @@ class ModelCall:
                 self._answer.native_events += (self._grounding(chunk),)
             case TokenUsage():
                 self._answer.usage = chunk
+            case FinishChunk(reason):
+                self._answer.finish = reason
             case ErrorChunk(message, code, retryable):
                 self._answer.error = ErrorChunk(self._context.mask(message), code, retryable)
             case _:

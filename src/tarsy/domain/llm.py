@@ -97,6 +97,20 @@ class GroundingChunk:
     search_entry_point_html: str = ""
 
 
+class FinishReason(StrEnum):
+    """Why an answer ended, where the model itself did not choose to end it."""
+
+    # At the limit of what the model may say at once.
+    LENGTH = "length"
+
+
+@dataclass(frozen=True, slots=True)
+class FinishChunk:
+    """The last chunk of an answer that is not whole; a whole one ends without it."""
+
+    reason: FinishReason
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorChunk:
     message: str
@@ -104,7 +118,7 @@ class ErrorChunk:
     retryable: bool = False
 
 
-Chunk = TextChunk | ThinkingChunk | ToolCallChunk | CodeExecutionChunk | GroundingChunk | TokenUsage | ErrorChunk
+Chunk = TextChunk | ThinkingChunk | ToolCallChunk | CodeExecutionChunk | GroundingChunk | TokenUsage | FinishChunk | ErrorChunk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,18 @@ from typing import Any, assert_never
 
 from pydantic import TypeAdapter, ValidationError
 
-from tarsy.domain.llm import Chunk, CodeExecutionChunk, ErrorChunk, ErrorCode, GroundingChunk, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.llm import (
+    Chunk,
+    CodeExecutionChunk,
+    ErrorChunk,
+    ErrorCode,
+    FinishChunk,
+    FinishReason,
+    GroundingChunk,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+)
 from tarsy.domain.recording import RecordedChunk, RecordedCode, RecordedError, RecordedToolCallChunk
 from tarsy.domain.usage import TokenUsage
 
@@ -53,6 +64,8 @@ def _to_recorded(chunk: Chunk) -> RecordedChunk:
             recorded = RecordedChunk(grounding=_GROUNDING.dump_python(chunk, mode="json"))
         case TokenUsage():
             recorded = RecordedChunk(usage=chunk)
+        case FinishChunk(reason):
+            recorded = RecordedChunk(finish=reason.value)
         case ErrorChunk(message, code, retryable):
             recorded = RecordedChunk(error=RecordedError(message=message, code=code.value, retryable=retryable))
         case _:
@@ -64,7 +77,7 @@ def recorded_to_chunk(chunk: RecordedChunk) -> Chunk:
     """Bring one recorded chunk back.
 
     Raises:
-        UnplayableChunkError: its error code or grounding is not one we know.
+        UnplayableChunkError: its error code, finish reason or grounding is not one we know.
     """
     match chunk:
         case RecordedChunk(text=str(text)):
@@ -77,6 +90,8 @@ def recorded_to_chunk(chunk: RecordedChunk) -> Chunk:
             played = CodeExecutionChunk(code, result)
         case RecordedChunk(usage=TokenUsage() as usage):
             played = usage
+        case RecordedChunk(finish=str(reason)):
+            played = _finish(reason)
         case RecordedChunk(error=RecordedError() as error):
             played = _error(error)
         case _:
@@ -96,6 +111,14 @@ def _error(error: RecordedError) -> ErrorChunk:
         known = ", ".join(code.value for code in ErrorCode)
         raise UnplayableChunkError(f"a recorded error has the code {error.code!r}; known are {known}") from None
     return ErrorChunk(error.message, code, error.retryable)
+
+
+def _finish(reason: str) -> FinishChunk:
+    try:
+        return FinishChunk(FinishReason(reason))
+    except ValueError:
+        known = ", ".join(reason.value for reason in FinishReason)
+        raise UnplayableChunkError(f"a recorded answer has the finish reason {reason!r}; known are {known}") from None
 
 
 def _grounding(value: Mapping[str, Any] | None) -> GroundingChunk:

@@ -50,13 +50,15 @@ class RecordedChunk(Recorded):
     code_execution: RecordedCode | None = None
     grounding: Mapping[str, Any] | None = None
     usage: TokenUsage | None = None
+    # Why an answer that is not whole ended: `length`.
+    finish: str | None = None
     error: RecordedError | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "RecordedChunk":
-        kinds = (self.text, self.thinking, self.tool_call, self.code_execution, self.grounding, self.usage, self.error)
+        kinds = (self.text, self.thinking, self.tool_call, self.code_execution, self.grounding, self.usage, self.finish, self.error)
         if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("a chunk is exactly one of text, thinking, tool_call, code_execution, grounding, usage, error")
+            raise ValueError("a chunk is exactly one of text, thinking, tool_call, code_execution, grounding, usage, finish, error")
         return self
 
 

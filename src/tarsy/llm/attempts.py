@@ -10,7 +10,7 @@ from enum import Enum
 import anyio
 import structlog
 
-from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, FinishChunk, FinishReason, TextChunk, ThinkingChunk, ToolCallChunk
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.characters import whole_characters
 from tarsy.llm.failures import Failure, RefusedAnswerError, UnfinishedStreamError, describe
@@ -19,6 +19,7 @@ log = structlog.get_logger(__name__)
 
 # Finish reasons, over all vendors, by which an answer was withheld rather than forgotten.
 WITHHELD = {"safety", "prohibited_content", "blocklist", "recitation", "spii", "content_filter", "refusal"}
+# And those by which it ended before the model was done.
 CUT = {"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"}
 
 
@@ -33,6 +34,10 @@ class Finished:
     """The vendor's word that the answer is complete, and why it ended there."""
 
     reason: str
+
+    @property
+    def cut(self) -> bool:
+        return self.reason.lower() in CUT
 
 
 Signal = Chunk | Alive | Finished
@@ -123,8 +128,6 @@ class _Attempt:
             return describe(UnfinishedStreamError("the connection ended before the answer did"))
         reason = self.finished.reason.lower()
         if self.answered:
-            if reason in CUT:
-                log.warning("llm.answer.cut", reason=reason)
             return None
         if reason in WITHHELD:
             return describe(RefusedAnswerError(f"the model withheld its answer: {reason}"))
@@ -166,6 +169,8 @@ async def answer(
         yield spent
     if failure is not None:
         yield _error(failure, censor, partial=current.emitted)
+    elif current.finished is not None and current.finished.cut:
+        yield FinishChunk(FinishReason.LENGTH)
 
 
 async def watched(signals: AsyncGenerator[Signal], limits: TimeLimits) -> AsyncGenerator[Signal]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from tarsy.domain.llm import ErrorCode
 from tarsy.kit.text import clip
+from tarsy.llm.wrong_address import WrongAddressError, address_of, host_of
 
 # Enough for a vendor's explanation, too little for a page of HTML.
 LONGEST_MESSAGE = 2000
@@ -25,6 +26,11 @@ _RATE_LIMIT = re.compile(r"rate_limit|RESOURCE_EXHAUSTED|too many requests", re.
 _SERVER_TROUBLE = re.compile(
     r"overloaded|server_error|api_error|internal error|UNAVAILABLE|INTERNAL|bad gateway|No generation chunks", re.IGNORECASE
 )
+
+_GATEWAY_TIMEOUT = re.compile(r"(?:HTTP|status|code|error)[ :=]*504\b|gateway time-?out", re.IGNORECASE)
+_TIMED_OUT = re.compile(r"timed[ -]?out|time-?out|DEADLINE_EXCEEDED|deadline exceeded", re.IGNORECASE)
+# The vendor's gateway did not wait any longer, and what some content networks say for that.
+_TIMEOUTS = {504, 524}
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -75,6 +81,8 @@ def describe(error: BaseException, *, now: datetime | None = None) -> Failure:
     message = clip(_message(chain, status, words), LONGEST_MESSAGE)
     if isinstance(error, RefusedAnswerError):
         return Failure(code=ErrorCode.INVALID_REQUEST, message=message)
+    if wrong := next((link for link in chain if isinstance(link, WrongAddressError)), None):
+        return Failure(code=ErrorCode.INVALID_REQUEST, message=str(wrong))
     if status is not None:
         return _by_status(status, text, message, _retry_after(chain, now or datetime.now(UTC)))
     return _by_words(text, message) or _by_name(chain, message)
@@ -88,6 +96,8 @@ def _by_status(status: int, text: str, message: str, retry_after: float | None) 
     if status == 429:
         transient = not _EXHAUSTED_QUOTA.search(text)
         return Failure(code=ErrorCode.RATE_LIMITED, message=message, retryable=True, transient=transient, retry_after=retry_after)
+    if status in _TIMEOUTS:
+        return Failure(code=ErrorCode.TIMEOUT, message=message, retryable=True, transient=True, retry_after=retry_after)
     if status == 408 or status >= 500:
         return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, transient=True, retry_after=retry_after)
     return Failure(code=ErrorCode.INVALID_REQUEST, message=message)
@@ -101,9 +111,20 @@ def _by_words(text: str, message: str) -> Failure | None:
         return Failure(code=ErrorCode.CREDENTIALS, message=message)
     if _RATE_LIMIT.search(text):
         return Failure(code=ErrorCode.RATE_LIMITED, message=message, retryable=True, transient=True)
+    if _TIMED_OUT.search(text):
+        # As after our own time limits: a wait that long is not begun again at once.
+        return Failure(code=ErrorCode.TIMEOUT, message=message, retryable=True)
     if _SERVER_TROUBLE.search(text):
         return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, transient=True)
     return None
+
+
+def code_in_words(text: str) -> ErrorCode:
+    """What a failure means of which only words are known."""
+    if _GATEWAY_TIMEOUT.search(text):
+        return ErrorCode.TIMEOUT
+    found = _by_words(text, text)
+    return found.code if found else ErrorCode.PROVIDER_UNAVAILABLE
 
 
 def _by_name(chain: tuple[BaseException, ...], message: str) -> Failure:
@@ -135,9 +156,11 @@ def _status(error: BaseException) -> int | None:
 
 def _message(chain: tuple[BaseException, ...], status: int | None, words: str | None) -> str:
     if status is not None:
-        return f"HTTP {status}: {words or _words(chain[0])}"
+        # The path may be wrong as well as the model's name.
+        place = f" from {address}" if status in {404, 405} and (address := _asked(chain, address_of)) else ""
+        return f"HTTP {status}{place}: {words or _words(chain[0])}"
     # Of a connection, the SDKs say only that there is none; what stands behind that says why, and to whom.
-    address = _address(chain)
+    address = _asked(chain, host_of)
     *before, last = dict.fromkeys(map(_words, chain))
     reasons = "; ".join((*(reason.rstrip(".") for reason in before), last))
     return words or (f"{reasons} ({address})" if address else reasons)
@@ -147,13 +170,13 @@ def _words(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _address(chain: tuple[BaseException, ...]) -> str | None:
+def _asked(chain: tuple[BaseException, ...], of: Callable[[Any], str]) -> str | None:
     for link in chain:
-        try:
-            url: Any = cast("Any", link).request.url
-            return f"{url.scheme}://{url.netloc.decode()}"
-        except (AttributeError, RuntimeError):
-            continue
+        for holder in (link, getattr(link, "response", None)):
+            try:
+                return of(cast("Any", holder).request)
+            except (AttributeError, RuntimeError):
+                continue
     return None
 
 

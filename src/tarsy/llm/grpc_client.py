@@ -14,8 +14,19 @@ from tarsy.config.schema.providers import USUAL_PROJECT
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
 from tarsy.llm.access import USUAL_LOCATION
+from tarsy.llm.code_execution import CodeExecutions
+from tarsy.llm.failures import code_in_words
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
-from tarsy.llm.wire import CALL_METADATA, GENERATE, MESSAGE_OPTIONS, SERVICE, Endpoint, call_metadata, chunk_from_proto, request_to_proto
+from tarsy.llm.wire import (
+    CALL_METADATA,
+    GENERATE,
+    MESSAGE_OPTIONS,
+    SERVICE,
+    Endpoint,
+    call_metadata,
+    chunks_from_proto,
+    request_to_proto,
+)
 
 # A service that comes back is found within two seconds; a peer that vanished without a word is noticed within forty.
 _CHANNEL_OPTIONS = (
@@ -27,6 +38,9 @@ _CHANNEL_OPTIONS = (
     ("grpc.keepalive_timeout_ms", 10_000),
 )
 _HEALTH_TIMEOUT = 2.0
+
+# The contract asks for no health check: a service that says it has none, or none under this name, is there and answers.
+_WITHOUT_HEALTH = {grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.NOT_FOUND}
 
 # What a broken call means, and whether another try may help.
 _STATUS: Mapping[grpc.StatusCode, tuple[ErrorCode, bool]] = {
@@ -72,13 +86,16 @@ class GrpcLLMClient:
         )
         call = ask(request_to_proto(request, where), metadata=((CALL_METADATA, call_metadata(request)),))
         said = False
+        executions = CodeExecutions()
         try:
             async for message in call:
-                chunk = chunk_from_proto(message)
-                if chunk is not None:
-                    said = True
-                    yield chunk
+                for chunk in chunks_from_proto(message):
+                    for whole in executions.pass_on(chunk):
+                        said = True
+                        yield whole
                 if message.is_final:
+                    for left in executions.end():
+                        yield left
                     return
             yield ErrorChunk("the LLM service ended the answer without saying so", ErrorCode.PARTIAL_STREAM, retryable=True)
         except grpc.aio.AioRpcError as error:
@@ -89,13 +106,18 @@ class GrpcLLMClient:
 
     async def health(self) -> LLMHealth:
         """Ask the service whether it takes calls."""
-        stub: Any = health_pb2_grpc.HealthStub(self._channel())
         try:
-            answer = await stub.Check(health_pb2.HealthCheckRequest(service=SERVICE), timeout=_HEALTH_TIMEOUT)
+            serving = await self._is_serving()
         except grpc.aio.AioRpcError as error:
+            if error.code() in _WITHOUT_HEALTH:
+                return LLMHealth(ok=True, detail=f"the LLM service at {self._address} answers; it has no health check")
             return LLMHealth(ok=False, detail=f"the LLM service at {self._address} cannot be reached: {error.details()}")
-        serving: bool = answer.status == health_pb2.HealthCheckResponse.SERVING
         return LLMHealth(ok=serving, detail=f"the LLM service at {self._address} is {'serving' if serving else 'not serving'}")
+
+    async def _is_serving(self) -> bool:
+        stub: Any = health_pb2_grpc.HealthStub(self._channel())
+        answer = await stub.Check(health_pb2.HealthCheckRequest(service=SERVICE), timeout=_HEALTH_TIMEOUT)
+        return answer.status == health_pb2.HealthCheckResponse.SERVING
 
     async def aclose(self) -> None:
         if self._open is not None:
@@ -115,6 +137,8 @@ class GrpcLLMClient:
     def _transport_error(self, error: grpc.aio.AioRpcError, *, said: bool) -> ErrorChunk:
         code, retryable = _STATUS.get(error.code(), (ErrorCode.PROVIDER_UNAVAILABLE, True))
         message = f"the LLM service at {self._address} failed: {error.code().name}: {error.details()}"
+        if code is ErrorCode.PROVIDER_UNAVAILABLE and code_in_words(message) is ErrorCode.TIMEOUT:
+            code = ErrorCode.TIMEOUT
         if said and retryable:
             return ErrorChunk(f"the answer broke off: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
         return ErrorChunk(message, code, retryable)

@@ -11,7 +11,7 @@ import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from tarsy.domain.llm import ErrorChunk, ErrorCode
+from tarsy.domain.llm import ErrorChunk, ErrorCode, FinishChunk
 from tarsy.llm.in_process import InProcessLLMClient
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.wire import CALL_METADATA, MESSAGE_OPTIONS, SERVICE, UnreadableRequestError, chunk_to_proto, request_from_proto
@@ -119,6 +119,6 @@ class _Calls:
         async with aclosing(self._client.generate_for(request, project=where.project, location=where.location)) as chunks:
             async for chunk in chunks:
                 yield chunk_to_proto(chunk)
-                if isinstance(chunk, ErrorChunk):
+                if isinstance(chunk, ErrorChunk | FinishChunk):
                     return
         yield pb.GenerateResponse(is_final=True)

@@ -4,7 +4,7 @@ What the fixed fields have no room for (track, turn, time limits, recording) tra
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never, cast
 
@@ -16,6 +16,8 @@ from tarsy.domain.llm import (
     CodeExecutionChunk,
     ErrorChunk,
     ErrorCode,
+    FinishChunk,
+    FinishReason,
     GenerateInput,
     GroundingChunk,
     GroundingSource,
@@ -26,6 +28,7 @@ from tarsy.domain.llm import (
 )
 from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
+from tarsy.llm.failures import code_in_words
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 
 SERVICE = "llm.v1.LLMService"
@@ -42,6 +45,11 @@ _BACKENDS_BACK = {
     **{name: backend for backend, name in _BACKENDS.items()},
     "native-gemini": LLMBackend.NATIVE_GEMINI,
 }
+
+
+_FINISHES = {reason.value: reason for reason in FinishReason}
+# Codes by which another try cannot help.
+_FINAL = {ErrorCode.CREDENTIALS, ErrorCode.INVALID_REQUEST, ErrorCode.CONTEXT_TOO_LONG}
 
 
 class UnreadableRequestError(ValueError):
@@ -178,6 +186,8 @@ def chunk_to_proto(chunk: Chunk) -> pb.GenerateResponse:
             message = pb.GenerateResponse(grounding=_grounding_to_proto(chunk))
         case TokenUsage():
             message = pb.GenerateResponse(usage=_usage_to_proto(chunk))
+        case FinishChunk(reason):
+            message = pb.GenerateResponse(finish_reason=reason.value, is_final=True)
         case ErrorChunk(text, code, retryable):
             # Nothing follows an error.
             message = pb.GenerateResponse(error=pb.ErrorInfo(message=text, code=code.value, retryable=retryable), is_final=True)
@@ -186,8 +196,15 @@ def chunk_to_proto(chunk: Chunk) -> pb.GenerateResponse:
     return message
 
 
-def chunk_from_proto(message: pb.GenerateResponse) -> Chunk | None:
-    """Read a response; None when it says nothing but that it is the last."""
+def chunks_from_proto(message: pb.GenerateResponse) -> Iterator[Chunk]:
+    """Read a response: what it holds, and why the answer that ends with it is not whole. Other services do not say that, or also why one is whole."""
+    if (chunk := _content(message)) is not None:
+        yield chunk
+    if (finish := _FINISHES.get(message.finish_reason)) is not None:
+        yield FinishChunk(finish)
+
+
+def _content(message: pb.GenerateResponse) -> Chunk | None:
     match message.WhichOneof("content"):
         case "text":
             chunk: Chunk | None = TextChunk(message.text.content)
@@ -203,7 +220,7 @@ def chunk_from_proto(message: pb.GenerateResponse) -> Chunk | None:
             usage = message.usage
             chunk = TokenUsage(usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.thinking_tokens, usage.cached_tokens)
         case "error":
-            chunk = ErrorChunk(message.error.message, _error_code(message.error.code), message.error.retryable)
+            chunk = _error(message.error)
         case None:
             chunk = None
         case unknown:
@@ -211,12 +228,24 @@ def chunk_from_proto(message: pb.GenerateResponse) -> Chunk | None:
     return chunk
 
 
-def _error_code(code: str) -> ErrorCode:
-    """Other services have codes of their own; whether to try again they say apart."""
+def _error(error: pb.ErrorInfo) -> ErrorChunk:
+    """What a service says of a failure. What it calls final is final, whatever its code."""
+    code = _error_code(error)
+    if not error.retryable and code not in _FINAL:
+        code = ErrorCode.INVALID_REQUEST
+    return ErrorChunk(error.message, code, error.retryable)
+
+
+def _error_code(error: pb.ErrorInfo) -> ErrorCode:
+    """Other services have codes of their own; these mean what their words say."""
     try:
-        return ErrorCode(code)
+        code = ErrorCode(error.code)
     except ValueError:
-        return ErrorCode.PROVIDER_UNAVAILABLE
+        code = ErrorCode.PROVIDER_UNAVAILABLE
+    if code is not ErrorCode.PROVIDER_UNAVAILABLE:
+        return code
+    meant = code_in_words(f"{error.code}: {error.message}")
+    return code if error.retryable and meant in _FINAL else meant
 
 
 def _usage_to_proto(usage: TokenUsage) -> pb.UsageInfo:

@@ -5,7 +5,7 @@ import pytest
 from support.asking import PODS, QUESTION, Asking, results_of
 from support.vendor_server import Reply
 from support.vendors import USAGE, Call, Said
-from tarsy.domain.llm import TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.llm import FinishChunk, FinishReason, TextChunk, ThinkingChunk, ToolCallChunk
 
 FIRST = Call("call_1", "k8s__pods_list", '{"ns": "a"}')
 SECOND = Call("call_2", "k8s__pods_list", '{"ns": "b"}')
@@ -42,6 +42,13 @@ async def test_several_tool_calls_arrive_in_their_order_after_the_text(asking: A
         USAGE,
     ]
     asking.assert_asked("with tools")
+
+
+async def test_an_answer_that_is_cut_says_so_with_its_last_chunk(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Bec",), cut=True)))
+
+    assert await asking.hear() == [TextChunk("Bec"), USAGE, FinishChunk(FinishReason.LENGTH)]
+    asking.assert_asked("plain")
 
 
 async def test_tool_results_go_back_with_the_turn_that_asked_for_them(asking: Asking) -> None:

@@ -1,5 +1,7 @@
 """Trouble with a vendor: what is tried again, how often, and what the caller is told in the end."""
 
+from urllib.parse import urlsplit
+
 import anyio
 import pytest
 
@@ -159,6 +161,42 @@ async def test_a_refused_key_is_reported_at_once_and_not_quoted(asking: Asking) 
     # Vertex AI is reached with a token, so there the words are nobody's secret.
     assert ("sk-secret" in str(chunks)) == (asking.vendor.type == "vertexai")
     asking.assert_asked("plain")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "body"),
+    [
+        (200, "text/html; charset=utf-8", b"<!doctype html><title>Welcome</title>"),
+        (404, "text/html", b"<html>404 Not Found</html>"),
+        (404, "text/plain", b"404 page not found"),
+        (404, "application/json", b'{"detail": "Not Found"}'),
+    ],
+)
+async def test_a_wrong_base_url_is_told_at_once_with_the_address(asking: Asking, status: int, kind: str, body: bytes) -> None:
+    asking.server.replies.append(Reply((body,), status, {}, kind))
+
+    chunks = await asking.hear()
+
+    assert without_words(chunks) == [ErrorChunk("", ErrorCode.INVALID_REQUEST)]
+    message = "".join(chunk.message for chunk in chunks if isinstance(chunk, ErrorChunk))
+    assert f"{asking.server.url}{urlsplit(asking.server.seen[0].path).path}" in message
+    assert f"HTTP {status}" in message
+    assert "<" not in message
+    asking.assert_asked("plain")
+
+
+async def test_a_page_from_a_gateway_in_trouble_is_waited_out(asking: Asking) -> None:
+    asking.server.replies.extend([Reply((b"<html>Bad Gateway</html>",), 502, {}, "text/html"), good(asking)])
+
+    assert await asking.hear() == ANSWER
+    asking.assert_asked("plain", "plain")
+
+
+async def test_a_gateway_that_did_not_wait_is_a_timeout(asking: Asking) -> None:
+    asking.server.replies.extend([Reply((b"upstream request timeout",), 504, {}, "text/plain")] * 4)
+
+    assert without_words(await asking.hear()) == [ErrorChunk("", ErrorCode.TIMEOUT, retryable=True)]
+    asking.assert_asked(*["plain"] * 4)
 
 
 async def test_a_conversation_that_has_grown_too_long_is_told_apart(asking: Asking) -> None:

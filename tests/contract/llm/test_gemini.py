@@ -119,8 +119,35 @@ async def test_code_that_the_model_ran_is_shown_with_its_result(asking: Asking) 
 
     chunks = await asking.hear(native_tools={"code_execution": True})
 
-    assert chunks == [CodeExecutionChunk("print(6 * 7)", ""), CodeExecutionChunk("", "42\n"), TextChunk("42.")]
+    assert chunks == [CodeExecutionChunk("print(6 * 7)", "42\n"), TextChunk("42.")]
     assert asking.server.bodies[0]["tools"] == [{"codeExecution": {}}]
+
+
+async def test_code_and_result_that_come_apart_are_still_one_execution(asking: Asking) -> None:
+    code = {"executableCode": {"language": "PYTHON", "code": "print(6 * 7)"}}
+    result = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "42\n"}}
+    parts: list[dict[str, Any]] = [{"text": "I compute."}, code, result, {"text": "42."}]
+    events = [sse({"candidates": [{"content": {"role": "model", "parts": [part]}}]}) for part in parts]
+    asking.server.replies.append(Reply((*events, sse({"candidates": [{"finishReason": "STOP"}]}))))
+
+    assert await asking.hear(native_tools={"code_execution": True}) == [
+        TextChunk("I compute."),
+        CodeExecutionChunk("print(6 * 7)", "42\n"),
+        TextChunk("42."),
+    ]
+
+
+async def test_code_without_output_says_how_it_failed_and_code_without_result_is_not_lost(asking: Asking) -> None:
+    late = {"codeExecutionResult": {"outcome": "OUTCOME_DEADLINE_EXCEEDED"}}
+    asking.server.replies.append(
+        pieces({"executableCode": {"code": "while True: pass"}}, late, {"executableCode": {"code": "1"}}, {"text": "It hangs."})
+    )
+
+    assert await asking.hear(native_tools={"code_execution": True}) == [
+        CodeExecutionChunk("while True: pass", "deadline exceeded"),
+        CodeExecutionChunk("1", ""),
+        TextChunk("It hangs."),
+    ]
 
 
 async def test_search_and_pages_are_reported_as_grounding(asking: Asking) -> None:

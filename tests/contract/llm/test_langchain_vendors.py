@@ -1,5 +1,6 @@
 """Where the vendors behind LangChain differ: sealed thinking, servers of one's own, errors inside a stream."""
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,19 @@ class BudgetedAnthropic(Anthropic):
 @pytest.fixture
 def vendor() -> Vendor:
     return Anthropic()
+
+
+@pytest.mark.parametrize("left_out", ["input_tokens", "cache_read_input_tokens", "both"])
+async def test_input_that_is_told_only_at_the_start_is_counted(asking: Asking, left_out: str) -> None:
+    """As servers that speak like Claude tell it: the last event has the output alone."""
+    *before, last, end = asking.vendor.events(Said(text=("Because.",)))
+    kept = {"input_tokens", "cache_read_input_tokens"} - {left_out} if left_out != "both" else set[str]()
+    *_, data = last.decode().partition("data: ")
+    event = json.loads(data)
+    event["usage"] = {name: value for name, value in event["usage"].items() if name in kept or name.startswith("output")}
+    asking.server.replies.append(Reply((*before, sse(event, "message_delta"), end)))
+
+    assert await asking.hear() == [TextChunk("Because."), USAGE]
 
 
 async def test_thinking_goes_back_sealed_even_when_the_words_were_masked_since(asking: Asking) -> None:
@@ -177,6 +191,21 @@ class TestAServerOfOnesOwn:
         asking.server.replies.append(Reply(tuple(event.replace(b'"reasoning_content"', b'"reasoning"') for event in events)))
 
         assert await asking.hear() == [ThinkingChunk("Hm."), TextChunk("Because."), USAGE]
+
+    async def test_thinking_inside_the_text_is_thinking_even_in_pieces(self, asking: Asking) -> None:
+        """As small models write it where their server does not take it out."""
+        asking.server.replies.append(asking.vendor.reply(Said(text=("<thi", "nk>\nHm", ".</", "think>\n\n", "Bec", "ause."))))
+
+        assert await asking.hear() == [ThinkingChunk("Hm"), ThinkingChunk("."), TextChunk("Bec"), TextChunk("ause."), USAGE]
+
+    async def test_an_answer_that_only_thinks_in_its_text_is_an_empty_one(self, asking: Asking) -> None:
+        asking.server.replies.append(asking.vendor.reply(Said(text=("<think>Hm.</think>",))))
+
+        assert without_words(await asking.hear()) == [
+            ThinkingChunk("Hm."),
+            USAGE,
+            ErrorChunk("", ErrorCode.EMPTY_RESPONSE, retryable=True),
+        ]
 
     async def test_calls_without_ids_are_told_apart(self, asking: Asking) -> None:
         events = asking.vendor.events(Said(calls=(LOOK, LOOK)))

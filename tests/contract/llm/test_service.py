@@ -55,6 +55,7 @@ NUMBERS = {
         "code_execution": 6,
         "grounding": 7,
         "is_final": 10,
+        "finish_reason": 11,
     },
     "TextDelta": {"content": 1},
     "ThinkingDelta": {"content": 1},

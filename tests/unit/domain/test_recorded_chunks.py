@@ -7,6 +7,8 @@ from tarsy.domain.llm import (
     CodeExecutionChunk,
     ErrorChunk,
     ErrorCode,
+    FinishChunk,
+    FinishReason,
     GroundingChunk,
     GroundingSource,
     GroundingSupport,
@@ -25,6 +27,7 @@ CHUNKS: st.SearchStrategy[Chunk] = st.one_of(
     st.builds(ToolCallChunk, st.text(), st.text(), st.text()),
     st.builds(CodeExecutionChunk, st.text(), st.text()),
     st.builds(TokenUsage, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS),
+    st.builds(FinishChunk, st.sampled_from(FinishReason)),
     st.builds(ErrorChunk, st.text(), st.sampled_from(ErrorCode), st.booleans()),
     st.builds(
         GroundingChunk,
@@ -53,7 +56,12 @@ def test_arguments_written_by_hand_may_be_an_object() -> None:
 
 
 @pytest.mark.parametrize(
-    "chunk", [RecordedChunk(error=RecordedError(message="", code="tired")), RecordedChunk(grounding={"sources": [{"url": "x"}]})]
+    "chunk",
+    [
+        RecordedChunk(error=RecordedError(message="", code="tired")),
+        RecordedChunk(grounding={"sources": [{"url": "x"}]}),
+        RecordedChunk(finish="bored"),
+    ],
 )
 def test_a_chunk_no_model_could_have_said_is_refused(chunk: RecordedChunk) -> None:
     with pytest.raises(UnplayableChunkError):

@@ -75,6 +75,7 @@ class VendorError(Exception):
         (429, "slow down", ErrorCode.RATE_LIMITED, True),
         (429, "insufficient_quota", ErrorCode.RATE_LIMITED, False),
         (408, "request timeout", ErrorCode.PROVIDER_UNAVAILABLE, True),
+        (504, "upstream request timeout", ErrorCode.TIMEOUT, True),
         (529, "overloaded", ErrorCode.PROVIDER_UNAVAILABLE, True),
     ],
 )

@@ -5,9 +5,18 @@ from collections.abc import Iterator
 
 from google.genai import types
 
-from tarsy.domain.llm import CodeExecutionChunk, GroundingChunk, GroundingSource, GroundingSupport, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.llm import (
+    CodeExecutionChunk,
+    GroundingChunk,
+    GroundingSource,
+    GroundingSupport,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+)
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.attempts import Alive, Finished, Signal
+from tarsy.llm.code_execution import CodeExecutions
 from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.providers.gemini_request import Signatures
 from tarsy.llm.tool_dialect import ToolNames, own_call_id
@@ -23,6 +32,7 @@ class GeminiAnswer:
         self._call_ids: list[str] = []
         self._call_signatures: dict[str, bytes] = {}
         self._text_signature: bytes | None = None
+        self._executions = CodeExecutions()
 
     def signals(self, response: types.GenerateContentResponse) -> Iterator[Signal]:
         """What one piece of the stream says.
@@ -32,6 +42,10 @@ class GeminiAnswer:
         """
         _raise_if_blocked(response)
         yield Alive.SIGN
+        for signal in self._said(response):
+            yield from self._executions.pass_on(signal)
+
+    def _said(self, response: types.GenerateContentResponse) -> Iterator[Signal]:
         if response.usage_metadata is not None:
             yield _usage(response.usage_metadata)
         for candidate in (response.candidates or [])[:1]:
@@ -58,7 +72,7 @@ class GeminiAnswer:
         if part.executable_code is not None:
             yield CodeExecutionChunk(part.executable_code.code or "", "")
         elif part.code_execution_result is not None:
-            yield CodeExecutionChunk("", part.code_execution_result.output or "")
+            yield CodeExecutionChunk("", _outcome(part.code_execution_result))
         elif part.text and part.thought:
             yield ThinkingChunk(part.text)
         elif part.text:
@@ -71,6 +85,13 @@ class GeminiAnswer:
         if signature is not None:
             self._call_signatures[call_id] = signature
         return ToolCallChunk(call_id, self._names.from_vendor(call.name or ""), json.dumps(call.args or {}, ensure_ascii=False))
+
+
+def _outcome(result: types.CodeExecutionResult) -> str:
+    """What the code printed; where it printed nothing and failed, how."""
+    if result.output or result.outcome is None or result.outcome is types.Outcome.OUTCOME_OK:
+        return result.output or ""
+    return result.outcome.name.removeprefix("OUTCOME_").replace("_", " ").lower()
 
 
 def _raise_if_blocked(response: types.GenerateContentResponse) -> None:

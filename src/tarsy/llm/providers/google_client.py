@@ -9,6 +9,7 @@ from google.genai import Client, types
 from tarsy.domain.agent import ProviderType
 from tarsy.llm.access import Access
 from tarsy.llm.providers.google_credentials import google_credentials
+from tarsy.llm.wrong_address import HOOKS
 
 # The HTTP library allows a hundred by default, and every agent of every session may be talking at once.
 _LIMITS = httpx.Limits(max_connections=1000, max_keepalive_connections=100)
@@ -32,7 +33,7 @@ def make_client(access: Access) -> GoogleClient:
     Raises:
         CredentialsMissingError: the credentials file cannot be used.
     """
-    http = httpx.AsyncClient(limits=_LIMITS, timeout=None, follow_redirects=True)  # noqa: S113 - the seconds are counted in one place, ours
+    http = httpx.AsyncClient(limits=_LIMITS, timeout=None, follow_redirects=True, event_hooks=HOOKS)  # noqa: S113 - the seconds are counted in one place, ours
     options = types.HttpOptions(
         base_url=access.base_url,
         # So are the retries.

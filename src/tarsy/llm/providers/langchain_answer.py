@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, assert_never, cast
 
 from langchain_core.messages import AIMessageChunk
 
@@ -12,10 +12,12 @@ from tarsy.llm.attempts import Alive, Finished, Signal
 from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.providers.langchain_models import Dialect
 from tarsy.llm.providers.langchain_request import CALL_BLOCKS, Block, Remembered
+from tarsy.llm.think_tags import ThinkTags
 from tarsy.llm.tool_dialect import ToolNames, own_call_id
 from tarsy.llm.turn_memory import key_of
 
 REASONING = "reasoning_content"
+USAGE_AT_START = "usage_at_start"
 GOOGLE_SIGNATURES = "__gemini_function_call_thought_signatures__"
 
 
@@ -38,6 +40,9 @@ class LangChainAnswer:
         self._blocks: dict[object, Block] = {}
         self._beside: dict[str, Any] = {}
         self._usage = TokenUsage()
+        self._usage_at_start = TokenUsage()
+        # The others have a place of their own for thinking, and may quote the tags.
+        self._think_tags = ThinkTags() if dialect is Dialect.CHAT_COMPLETIONS else None
         self._finished: Finished | None = None
         self._text: list[str] = []
         self._paragraph: tuple[Any, Any] | None = None
@@ -64,6 +69,7 @@ class LangChainAnswer:
 
     def ending(self) -> Iterator[Signal]:
         """What can only be said when the stream is over."""
+        yield from self._think_tags.end() if self._think_tags else ()
         if self._finished is not None:
             for call in self._calls.values():
                 yield ToolCallChunk(call.call_id, self._names.from_vendor(call.name), call.arguments or "{}")
@@ -84,9 +90,7 @@ class LangChainAnswer:
             case "text":
                 text = piece.get("text") or ""
                 self._keep(piece, "text", text)
-                if text:
-                    self._text.append(text)
-                    yield TextChunk(text)
+                yield from self._said(text)
             case "thinking":
                 thinking = piece.get("thinking") or ""
                 self._keep(piece, "thinking", thinking, signature=piece.get("signature"))
@@ -104,6 +108,13 @@ class LangChainAnswer:
                 raise RefusedAnswerError(f"the model refused to answer: {piece.get('refusal')}")
             case _:
                 return
+
+    def _said(self, text: str) -> Iterator[Signal]:
+        if self._think_tags is not None:
+            yield from self._think_tags.take(text)
+        elif text:
+            self._text.append(text)
+            yield TextChunk(text)
 
     def _keep(self, piece: Block, name: str, value: str, *, signature: str | None = None) -> None:
         known = self._blocks.setdefault(piece.get("index"), {"type": piece["type"], name: ""})
@@ -150,17 +161,17 @@ class LangChainAnswer:
         call.arguments += piece.get("args") or ""
 
     def _take_usage(self, usage: Any) -> TokenUsage:
-        """What has been used so far: told in parts by most, but anew each time by servers that speak like OpenAI."""
-        so_far = TokenUsage() if self._dialect is Dialect.CHAT_COMPLETIONS else self._usage
-        given: dict[str, int] = usage.get("input_token_details") or {}
-        made: dict[str, int] = usage.get("output_token_details") or {}
-        self._usage = TokenUsage(
-            so_far.input_tokens + usage["input_tokens"],
-            so_far.output_tokens + usage["output_tokens"],
-            so_far.total_tokens + usage["total_tokens"],
-            so_far.thinking_tokens + (made.get("reasoning") or 0),
-            so_far.cached_tokens + (given.get("cache_read") or 0),
-        )
+        """What has been used so far: told in parts by some, anew each time by servers that speak like OpenAI or Claude."""
+        told = _usage(usage)
+        match self._dialect:
+            case Dialect.CHAT_COMPLETIONS:
+                self._usage = told
+            case Dialect.ANTHROPIC:
+                self._usage = _with_input_of(told, self._usage_at_start)
+            case Dialect.RESPONSES | Dialect.GOOGLE:
+                self._usage += told
+            case _:
+                assert_never(self._dialect)
         return self._usage
 
     def _take_metadata(self, chunk: AIMessageChunk) -> None:
@@ -168,9 +179,26 @@ class LangChainAnswer:
         reason = metadata.get("finish_reason") or metadata.get("stop_reason") or _responses_end(metadata)
         if reason:
             self._finished = Finished(str(reason).lower())
+        if USAGE_AT_START in metadata:
+            self._usage_at_start = _usage(metadata[USAGE_AT_START])
         signatures = chunk.additional_kwargs.get(GOOGLE_SIGNATURES)
         if signatures:
             self._beside[GOOGLE_SIGNATURES] = {**self._beside.get(GOOGLE_SIGNATURES, {}), **signatures}
+
+
+def _usage(usage: Any) -> TokenUsage:
+    given: dict[str, int] = usage.get("input_token_details") or {}
+    made: dict[str, int] = usage.get("output_token_details") or {}
+    thinking, cached = made.get("reasoning") or 0, given.get("cache_read") or 0
+    return TokenUsage(usage["input_tokens"], usage["output_tokens"], usage["total_tokens"], thinking, cached)
+
+
+def _with_input_of(usage: TokenUsage, start: TokenUsage) -> TokenUsage:
+    """Servers that speak like Claude leave out of the last event what they said in the first."""
+    given = max(usage.input_tokens, start.input_tokens)
+    return TokenUsage(
+        given, usage.output_tokens, given + usage.output_tokens, usage.thinking_tokens, max(usage.cached_tokens, start.cached_tokens)
+    )
 
 
 def _responses_end(metadata: Mapping[str, Any]) -> str | None:

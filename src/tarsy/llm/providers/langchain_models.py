@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from tarsy.domain.agent import ProviderType
 from tarsy.llm.access import Access
 from tarsy.llm.providers.provider import ProviderNotInstalledError
+from tarsy.llm.wrong_address import HOOKS
 
 # Models that think, and say so only through the Responses API.
 _RESPONSES = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|codex)(?!.*chat)")
@@ -97,7 +98,7 @@ def _openai(key: ModelKey) -> ChatModel:
         max_retries=0,
         timeout=None,
         stream_chunk_timeout=None,
-        http_async_client=DefaultAsyncHttpxClient(timeout=None),
+        http_async_client=DefaultAsyncHttpxClient(timeout=None, event_hooks=HOOKS),
         **extra,
     )
     # The SDK imports these when they are first touched, which takes long enough to stop an event loop.
@@ -165,7 +166,7 @@ def _xai(key: ModelKey) -> ChatModel:
     from openai import DefaultAsyncHttpxClient  # noqa: PLC0415 - heavy, imported on first use
 
     address: dict[str, Any] = {"base_url": key.access.base_url} if key.access.base_url else {}
-    http = DefaultAsyncHttpxClient(timeout=None)
+    http = DefaultAsyncHttpxClient(timeout=None, event_hooks=HOOKS)
     chat = ChatXAI(
         model=key.model,
         api_key=SecretStr(key.access.api_key or NO_KEY),

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x10llm/v1/llm.proto\x12\x06llm.v1\"\xcd\x01\n\x0fGenerateRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12-\n\x08messages\x18\x02 \x03(\x0b\x32\x1b.llm.v1.ConversationMessage\x12%\n\nllm_config\x18\x03 \x01(\x0b\x32\x11.llm.v1.LLMConfig\x12%\n\x05tools\x18\x04 \x03(\x0b\x32\x16.llm.v1.ToolDefinition\x12\x14\n\x0c\x65xecution_id\x18\x05 \x01(\t\x12\x13\n\x0b\x63lear_cache\x18\x06 \x01(\x08\"\x83\x01\n\x13\x43onversationMessage\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12$\n\ntool_calls\x18\x03 \x03(\x0b\x32\x10.llm.v1.ToolCall\x12\x14\n\x0ctool_call_id\x18\x04 \x01(\t\x12\x11\n\ttool_name\x18\x05 \x01(\t\"N\n\x0eToolDefinition\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x19\n\x11parameters_schema\x18\x03 \x01(\t\"7\n\x08ToolCall\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x11\n\targuments\x18\x03 \x01(\t\"\x94\x02\n\tLLMConfig\x12\x10\n\x08provider\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12\x13\n\x0b\x61pi_key_env\x18\x03 \x01(\t\x12\x17\n\x0f\x63redentials_env\x18\x04 \x01(\t\x12\x10\n\x08\x62\x61se_url\x18\x05 \x01(\t\x12\x38\n\x0cnative_tools\x18\x07 \x03(\x0b\x32\".llm.v1.LLMConfig.NativeToolsEntry\x12\x0f\n\x07project\x18\x08 \x01(\t\x12\x10\n\x08location\x18\t \x01(\t\x12\x0f\n\x07\x62\x61\x63kend\x18\n \x01(\t\x1a\x32\n\x10NativeToolsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x08:\x02\x38\x01J\x04\x08\x06\x10\x07\"\xd4\x02\n\x10GenerateResponse\x12!\n\x04text\x18\x01 \x01(\x0b\x32\x11.llm.v1.TextDeltaH\x00\x12)\n\x08thinking\x18\x02 \x01(\x0b\x32\x15.llm.v1.ThinkingDeltaH\x00\x12*\n\ttool_call\x18\x03 \x01(\x0b\x32\x15.llm.v1.ToolCallDeltaH\x00\x12\"\n\x05usage\x18\x04 \x01(\x0b\x32\x11.llm.v1.UsageInfoH\x00\x12\"\n\x05\x65rror\x18\x05 \x01(\x0b\x32\x11.llm.v1.ErrorInfoH\x00\x12\x34\n\x0e\x63ode_execution\x18\x06 \x01(\x0b\x32\x1a.llm.v1.CodeExecutionDeltaH\x00\x12+\n\tgrounding\x18\x07 \x01(\x0b\x32\x16.llm.v1.GroundingDeltaH\x00\x12\x10\n\x08is_final\x18\n \x01(\x08\x42\t\n\x07\x63ontent\"\x1c\n\tTextDelta\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\t\" \n\rThinkingDelta\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\t\"A\n\rToolCallDelta\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x11\n\targuments\x18\x03 \x01(\t\"~\n\tUsageInfo\x12\x14\n\x0cinput_tokens\x18\x01 \x01(\x05\x12\x15\n\routput_tokens\x18\x02 \x01(\x05\x12\x14\n\x0ctotal_tokens\x18\x03 \x01(\x05\x12\x17\n\x0fthinking_tokens\x18\x04 \x01(\x05\x12\x15\n\rcached_tokens\x18\x05 \x01(\x05\"=\n\tErrorInfo\x12\x0f\n\x07message\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12\x11\n\tretryable\x18\x03 \x01(\x08\"2\n\x12\x43odeExecutionDelta\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0e\n\x06result\x18\x02 \x01(\t\"\xb9\x01\n\x0eGroundingDelta\x12\x1a\n\x12web_search_queries\x18\x01 \x03(\t\x12\x34\n\x10grounding_chunks\x18\x02 \x03(\x0b\x32\x1a.llm.v1.GroundingChunkInfo\x12\x34\n\x12grounding_supports\x18\x03 \x03(\x0b\x32\x18.llm.v1.GroundingSupport\x12\x1f\n\x17search_entry_point_html\x18\x04 \x01(\t\"0\n\x12GroundingChunkInfo\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\"i\n\x10GroundingSupport\x12\x13\n\x0bstart_index\x18\x01 \x01(\x05\x12\x11\n\tend_index\x18\x02 \x01(\x05\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x1f\n\x17grounding_chunk_indices\x18\x04 \x03(\x05\x32M\n\nLLMService\x12?\n\x08Generate\x12\x17.llm.v1.GenerateRequest\x1a\x18.llm.v1.GenerateResponse0\x01\x42\x32Z0github.com/codeready-toolchain/tarsy/proto;llmv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x10llm/v1/llm.proto\x12\x06llm.v1\"\xcd\x01\n\x0fGenerateRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12-\n\x08messages\x18\x02 \x03(\x0b\x32\x1b.llm.v1.ConversationMessage\x12%\n\nllm_config\x18\x03 \x01(\x0b\x32\x11.llm.v1.LLMConfig\x12%\n\x05tools\x18\x04 \x03(\x0b\x32\x16.llm.v1.ToolDefinition\x12\x14\n\x0c\x65xecution_id\x18\x05 \x01(\t\x12\x13\n\x0b\x63lear_cache\x18\x06 \x01(\x08\"\x83\x01\n\x13\x43onversationMessage\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12$\n\ntool_calls\x18\x03 \x03(\x0b\x32\x10.llm.v1.ToolCall\x12\x14\n\x0ctool_call_id\x18\x04 \x01(\t\x12\x11\n\ttool_name\x18\x05 \x01(\t\"N\n\x0eToolDefinition\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x19\n\x11parameters_schema\x18\x03 \x01(\t\"7\n\x08ToolCall\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x11\n\targuments\x18\x03 \x01(\t\"\x94\x02\n\tLLMConfig\x12\x10\n\x08provider\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12\x13\n\x0b\x61pi_key_env\x18\x03 \x01(\t\x12\x17\n\x0f\x63redentials_env\x18\x04 \x01(\t\x12\x10\n\x08\x62\x61se_url\x18\x05 \x01(\t\x12\x38\n\x0cnative_tools\x18\x07 \x03(\x0b\x32\".llm.v1.LLMConfig.NativeToolsEntry\x12\x0f\n\x07project\x18\x08 \x01(\t\x12\x10\n\x08location\x18\t \x01(\t\x12\x0f\n\x07\x62\x61\x63kend\x18\n \x01(\t\x1a\x32\n\x10NativeToolsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x08:\x02\x38\x01J\x04\x08\x06\x10\x07\"\xeb\x02\n\x10GenerateResponse\x12!\n\x04text\x18\x01 \x01(\x0b\x32\x11.llm.v1.TextDeltaH\x00\x12)\n\x08thinking\x18\x02 \x01(\x0b\x32\x15.llm.v1.ThinkingDeltaH\x00\x12*\n\ttool_call\x18\x03 \x01(\x0b\x32\x15.llm.v1.ToolCallDeltaH\x00\x12\"\n\x05usage\x18\x04 \x01(\x0b\x32\x11.llm.v1.UsageInfoH\x00\x12\"\n\x05\x65rror\x18\x05 \x01(\x0b\x32\x11.llm.v1.ErrorInfoH\x00\x12\x34\n\x0e\x63ode_execution\x18\x06 \x01(\x0b\x32\x1a.llm.v1.CodeExecutionDeltaH\x00\x12+\n\tgrounding\x18\x07 \x01(\x0b\x32\x16.llm.v1.GroundingDeltaH\x00\x12\x10\n\x08is_final\x18\n \x01(\x08\x12\x15\n\rfinish_reason\x18\x0b \x01(\tB\t\n\x07\x63ontent\"\x1c\n\tTextDelta\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\t\" \n\rThinkingDelta\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\t\"A\n\rToolCallDelta\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x11\n\targuments\x18\x03 \x01(\t\"~\n\tUsageInfo\x12\x14\n\x0cinput_tokens\x18\x01 \x01(\x05\x12\x15\n\routput_tokens\x18\x02 \x01(\x05\x12\x14\n\x0ctotal_tokens\x18\x03 \x01(\x05\x12\x17\n\x0fthinking_tokens\x18\x04 \x01(\x05\x12\x15\n\rcached_tokens\x18\x05 \x01(\x05\"=\n\tErrorInfo\x12\x0f\n\x07message\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12\x11\n\tretryable\x18\x03 \x01(\x08\"2\n\x12\x43odeExecutionDelta\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0e\n\x06result\x18\x02 \x01(\t\"\xb9\x01\n\x0eGroundingDelta\x12\x1a\n\x12web_search_queries\x18\x01 \x03(\t\x12\x34\n\x10grounding_chunks\x18\x02 \x03(\x0b\x32\x1a.llm.v1.GroundingChunkInfo\x12\x34\n\x12grounding_supports\x18\x03 \x03(\x0b\x32\x18.llm.v1.GroundingSupport\x12\x1f\n\x17search_entry_point_html\x18\x04 \x01(\t\"0\n\x12GroundingChunkInfo\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\"i\n\x10GroundingSupport\x12\x13\n\x0bstart_index\x18\x01 \x01(\x05\x12\x11\n\tend_index\x18\x02 \x01(\x05\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x1f\n\x17grounding_chunk_indices\x18\x04 \x03(\x05\x32M\n\nLLMService\x12?\n\x08Generate\x12\x17.llm.v1.GenerateRequest\x1a\x18.llm.v1.GenerateResponse0\x01\x42\x32Z0github.com/codeready-toolchain/tarsy/proto;llmv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,25 +47,25 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LLMCONFIG_NATIVETOOLSENTRY']._serialized_start=728
   _globals['_LLMCONFIG_NATIVETOOLSENTRY']._serialized_end=778
   _globals['_GENERATERESPONSE']._serialized_start=787
-  _globals['_GENERATERESPONSE']._serialized_end=1127
-  _globals['_TEXTDELTA']._serialized_start=1129
-  _globals['_TEXTDELTA']._serialized_end=1157
-  _globals['_THINKINGDELTA']._serialized_start=1159
-  _globals['_THINKINGDELTA']._serialized_end=1191
-  _globals['_TOOLCALLDELTA']._serialized_start=1193
-  _globals['_TOOLCALLDELTA']._serialized_end=1258
-  _globals['_USAGEINFO']._serialized_start=1260
-  _globals['_USAGEINFO']._serialized_end=1386
-  _globals['_ERRORINFO']._serialized_start=1388
-  _globals['_ERRORINFO']._serialized_end=1449
-  _globals['_CODEEXECUTIONDELTA']._serialized_start=1451
-  _globals['_CODEEXECUTIONDELTA']._serialized_end=1501
-  _globals['_GROUNDINGDELTA']._serialized_start=1504
-  _globals['_GROUNDINGDELTA']._serialized_end=1689
-  _globals['_GROUNDINGCHUNKINFO']._serialized_start=1691
-  _globals['_GROUNDINGCHUNKINFO']._serialized_end=1739
-  _globals['_GROUNDINGSUPPORT']._serialized_start=1741
-  _globals['_GROUNDINGSUPPORT']._serialized_end=1846
-  _globals['_LLMSERVICE']._serialized_start=1848
-  _globals['_LLMSERVICE']._serialized_end=1925
+  _globals['_GENERATERESPONSE']._serialized_end=1150
+  _globals['_TEXTDELTA']._serialized_start=1152
+  _globals['_TEXTDELTA']._serialized_end=1180
+  _globals['_THINKINGDELTA']._serialized_start=1182
+  _globals['_THINKINGDELTA']._serialized_end=1214
+  _globals['_TOOLCALLDELTA']._serialized_start=1216
+  _globals['_TOOLCALLDELTA']._serialized_end=1281
+  _globals['_USAGEINFO']._serialized_start=1283
+  _globals['_USAGEINFO']._serialized_end=1409
+  _globals['_ERRORINFO']._serialized_start=1411
+  _globals['_ERRORINFO']._serialized_end=1472
+  _globals['_CODEEXECUTIONDELTA']._serialized_start=1474
+  _globals['_CODEEXECUTIONDELTA']._serialized_end=1524
+  _globals['_GROUNDINGDELTA']._serialized_start=1527
+  _globals['_GROUNDINGDELTA']._serialized_end=1712
+  _globals['_GROUNDINGCHUNKINFO']._serialized_start=1714
+  _globals['_GROUNDINGCHUNKINFO']._serialized_end=1762
+  _globals['_GROUNDINGSUPPORT']._serialized_start=1764
+  _globals['_GROUNDINGSUPPORT']._serialized_end=1869
+  _globals['_LLMSERVICE']._serialized_start=1871
+  _globals['_LLMSERVICE']._serialized_end=1948
 # @@protoc_insertion_point(module_scope)

@@ -86,7 +86,7 @@ class LLMConfig(_message.Message):
     def __init__(self, provider: _Optional[str] = ..., model: _Optional[str] = ..., api_key_env: _Optional[str] = ..., credentials_env: _Optional[str] = ..., base_url: _Optional[str] = ..., native_tools: _Optional[_Mapping[str, bool]] = ..., project: _Optional[str] = ..., location: _Optional[str] = ..., backend: _Optional[str] = ...) -> None: ...
 
 class GenerateResponse(_message.Message):
-    __slots__ = ("text", "thinking", "tool_call", "usage", "error", "code_execution", "grounding", "is_final")
+    __slots__ = ("text", "thinking", "tool_call", "usage", "error", "code_execution", "grounding", "is_final", "finish_reason")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     THINKING_FIELD_NUMBER: _ClassVar[int]
     TOOL_CALL_FIELD_NUMBER: _ClassVar[int]
@@ -95,6 +95,7 @@ class GenerateResponse(_message.Message):
     CODE_EXECUTION_FIELD_NUMBER: _ClassVar[int]
     GROUNDING_FIELD_NUMBER: _ClassVar[int]
     IS_FINAL_FIELD_NUMBER: _ClassVar[int]
+    FINISH_REASON_FIELD_NUMBER: _ClassVar[int]
     text: TextDelta
     thinking: ThinkingDelta
     tool_call: ToolCallDelta
@@ -103,7 +104,8 @@ class GenerateResponse(_message.Message):
     code_execution: CodeExecutionDelta
     grounding: GroundingDelta
     is_final: bool
-    def __init__(self, text: _Optional[_Union[TextDelta, _Mapping]] = ..., thinking: _Optional[_Union[ThinkingDelta, _Mapping]] = ..., tool_call: _Optional[_Union[ToolCallDelta, _Mapping]] = ..., usage: _Optional[_Union[UsageInfo, _Mapping]] = ..., error: _Optional[_Union[ErrorInfo, _Mapping]] = ..., code_execution: _Optional[_Union[CodeExecutionDelta, _Mapping]] = ..., grounding: _Optional[_Union[GroundingDelta, _Mapping]] = ..., is_final: _Optional[bool] = ...) -> None: ...
+    finish_reason: str
+    def __init__(self, text: _Optional[_Union[TextDelta, _Mapping]] = ..., thinking: _Optional[_Union[ThinkingDelta, _Mapping]] = ..., tool_call: _Optional[_Union[ToolCallDelta, _Mapping]] = ..., usage: _Optional[_Union[UsageInfo, _Mapping]] = ..., error: _Optional[_Union[ErrorInfo, _Mapping]] = ..., code_execution: _Optional[_Union[CodeExecutionDelta, _Mapping]] = ..., grounding: _Optional[_Union[GroundingDelta, _Mapping]] = ..., is_final: _Optional[bool] = ..., finish_reason: _Optional[str] = ...) -> None: ...
 
 class TextDelta(_message.Message):
     __slots__ = ("content",)

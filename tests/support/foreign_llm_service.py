@@ -1,0 +1,30 @@
+"""An LLM service that another project wrote: it has the contract's one method and nothing else, and answers from a script."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+
+from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
+
+
+@asynccontextmanager
+async def foreign_llm_service(*answer: pb.GenerateResponse | Exception) -> AsyncGenerator[str]:
+    """Serve `answer` to every call, on a free port; an exception among it is raised. Yields the address."""
+
+    async def generate(_request: pb.GenerateRequest, _context: Any) -> AsyncGenerator[pb.GenerateResponse]:
+        for message in answer:
+            if isinstance(message, Exception):
+                raise message
+            yield message
+
+    server = grpc.aio.server()
+    handler = grpc.unary_stream_rpc_method_handler(generate, pb.GenerateRequest.FromString, pb.GenerateResponse.SerializeToString)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("llm.v1.LLMService", {"Generate": handler}),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        await server.stop(grace=None)
