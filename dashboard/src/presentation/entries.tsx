@@ -113,10 +113,13 @@ function Notice({ event, highlighted, onLink }: LookProps) {
 function Data({ event, highlighted, onLink }: LookProps) {
   const folding = useFolding(highlighted);
   const name = event.metadata["tool_name"];
+  // What the model's vendor ran; what came of it is the content.
+  const code = event.metadata["code"];
   const title = typeof name === "string" ? `${EVENT_FACES[event.event_type].label}: ${name}` : EVENT_FACES[event.event_type].label;
   return (
     <EntryFrame face={faceOf(event)} title={title} note={stateNote(event)} at={event.created_at} onLink={onLink} highlighted={highlighted} folding={folding}>
-      <Stack sx={{ mt: 0.75 }}>
+      <Stack sx={{ mt: 0.75, gap: 0.75 }}>
+        {typeof code === "string" && code !== "" && <DataView text={code} label="Code" />}
         <DataView text={event.content} label={EVENT_FACES[event.event_type].label} />
       </Stack>
     </EntryFrame>

@@ -83,6 +83,13 @@ describe("every kind of event", () => {
     expect(screen.getByText("concluded at the iteration limit")).toBeTruthy();
   });
 
+  test("code that the model ran is shown with what came of it", async () => {
+    show(event({ event_type: "code_execution", content: "0.95", metadata: { code: "print(95 / 100)" } }));
+    await userEvent.click(screen.getByRole("button", { expanded: false }));
+    expect(screen.getByRole("region", { name: "Code" }).textContent).toContain("print(95 / 100)");
+    expect(screen.getByRole("region", { name: "Code execution" }).textContent).toContain("0.95");
+  });
+
   test("a result that was too long shows the summary that the model was given, and the whole", async () => {
     const metadata = { call_id: "1", tool_name: "pods_log", server_name: "cluster" };
     show(

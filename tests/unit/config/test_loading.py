@@ -201,6 +201,28 @@ def test_tool_servers_of_an_agent_that_calls_no_tools_are_warned_of(directory: C
     assert (warning.path, warning.message) == ("agents.S.mcp_servers", "an agent of type synthesis calls no tools")
 
 
+def test_native_tools_that_the_backend_ignores_are_warned_of(directory: ConfigDirectory) -> None:
+    chain = "agent_chains: {c: {alert_types: [t], llm_provider: g, stages: [{name: s, agents: [{name: A}]}]}}"
+    agents = "agents: {A: {native_tools: {google_search: true, url_context: false}}}"
+    providers = "llm_providers: {g: {type: google, model: gemini-3.7-pro, native_tools: {code_execution: true}}}"
+
+    loaded = directory.load(f"{chain}\n{agents}", providers)
+
+    assert [(warning.path, warning.message) for warning in loaded.warnings] == [
+        ("llm_providers.g.native_tools", "llm_backend langchain ignores code_execution"),
+        ("agents.A.native_tools", "llm_backend langchain ignores google_search"),
+    ]
+
+
+@pytest.mark.parametrize("level", ["defaults: {llm_backend: native-gemini}", "agents: {A: {llm_backend: native-gemini}}"])
+def test_native_tools_that_some_agent_uses_are_not_warned_of(directory: ConfigDirectory, level: str) -> None:
+    chain = "agent_chains: {c: {alert_types: [t], llm_provider: g, stages: [{name: s, agents: [{name: A}]}]}}"
+    providers = "llm_providers: {g: {type: google, model: gemini-3.7-pro, native_tools: {code_execution: true}}}"
+    agents = "" if level.startswith("agents") else "agents: {A: {}}"
+
+    assert directory.load(f"{chain}\n{level}\n{agents}", providers).warnings == ()
+
+
 def test_a_dotenv_file_that_cannot_be_read_is_a_problem(directory: ConfigDirectory) -> None:
     directory.write("")
     (directory.path / ".env").write_bytes(b"A=\xff\xfe")

@@ -53,6 +53,9 @@ def _is_told(event: TimelineEvent, summarized: set[str]) -> bool:
         case TimelineEventType.TOOL_RESULT if call_of(event) in summarized:
             # The summary is what the agent saw.
             return False
+        case TimelineEventType.CODE_EXECUTION:
+            # What was run is a fact, also when it printed nothing.
+            return event.status is TimelineStatus.COMPLETED
         case TimelineEventType.TOOL_RESULT | TimelineEventType.ERROR:
             return event.status in _ENDED and bool(event.content.strip())
         case _:
@@ -71,7 +74,9 @@ def _step(event: TimelineEvent, tool: str, view: TrailView) -> str:
             step = _call(event, tool, view.style)
         case TimelineEventType.TOOL_RESULT | TimelineEventType.MCP_TOOL_SUMMARY:
             step = _result(event, tool, text, view.style)
-        case TimelineEventType.CODE_EXECUTION | TimelineEventType.GOOGLE_SEARCH_RESULT | TimelineEventType.URL_CONTEXT_RESULT:
+        case TimelineEventType.CODE_EXECUTION:
+            step = _execution(event, text, view)
+        case TimelineEventType.GOOGLE_SEARCH_RESULT | TimelineEventType.URL_CONTEXT_RESULT:
             step = f"{kind.value.replace('_', ' ').capitalize()}: {text}"
         case TimelineEventType.ERROR:
             step = f"Error: {text}"
@@ -99,6 +104,11 @@ def _call(event: TimelineEvent, tool: str, style: TrailStyle) -> str:
             return f"Tool call: {tool}({text.strip() or '{}'})"
         case _:
             assert_never(style)
+
+
+def _execution(event: TimelineEvent, result: str, view: TrailView) -> str:
+    code = clip(str(event.metadata.get("code") or "").strip(), view.result_limit, notice=_CLIPPED)
+    return "\n".join(("Code execution:", *((code,) if code else ()), f"Result: {result or '(no output)'}"))
 
 
 def _result(event: TimelineEvent, tool: str, text: str, style: TrailStyle) -> str:

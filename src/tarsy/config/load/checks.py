@@ -15,10 +15,11 @@ from tarsy.config.resolve.resolved_entries import reaches, resolved_server
 from tarsy.config.resolve.resolver import explain_chain
 from tarsy.config.schema import builtins
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
+from tarsy.config.schema.providers import NativeToolsConfig
 from tarsy.config.schema.registries import UnknownEntryError
 from tarsy.config.schema.values import LATER
 from tarsy.config.templates import variables
-from tarsy.domain.agent import AgentType
+from tarsy.domain.agent import AgentType, LLMBackend
 
 _PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})
 
@@ -192,6 +193,37 @@ def pointless_tools(config: Config, files: Files) -> Iterator[Problem]:
         if agent.mcp_servers and agent.type is not AgentType.DEFAULT:
             message = f"an agent of type {agent.type} calls no tools"
             yield files.tarsy.problem(("agents", name, "mcp_servers"), message, "remove mcp_servers, or type")
+
+
+def ignored_native_tools(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:
+    """The remark that the vendor's tools were switched on for agents none of which reaches its model over the SDK that has them."""
+    honoured: set[Path] = set()
+    ignored: dict[Path, frozenset[str]] = {}
+    for explained in reach.explained:
+        for place, backend, tools in _native_tools_of(config, explained):
+            if backend is LLMBackend.NATIVE_GEMINI:
+                honoured.add(place)
+            elif tools:
+                ignored[place] = tools
+    for place, tools in ignored.items():
+        source = files.providers if place[0] == "llm_providers" else files.tarsy
+        if place not in honoured and source.holds(place):
+            message = f"llm_backend langchain ignores {', '.join(sorted(tools))}"
+            yield source.problem(place, message, "write llm_backend: native-gemini for the agents that use it, or switch it off")
+
+
+def _native_tools_of(config: Config, explained: ExplainedAgent) -> Iterator[tuple[Path, LLMBackend, frozenset[str]]]:
+    """Where an agent's native tools are switched on, and over which backend each of its models is reached."""
+    agent = explained.agent
+    own = _switched_on(config.agents[agent.agent_name].native_tools)
+    models = ((agent.provider.name, agent.llm_backend), *((entry.provider.name, entry.backend) for entry in agent.fallback_providers))
+    for name, backend in models:
+        yield ("agents", agent.agent_name, "native_tools"), backend, own
+        yield ("llm_providers", name, "native_tools"), backend, _switched_on(config.llm_providers[name].native_tools)
+
+
+def _switched_on(tools: NativeToolsConfig) -> frozenset[str]:
+    return frozenset(name for name, on in tools.as_switches().items() if on)
 
 
 def later_keys(section: BaseModel, source: Source, path: Path = ()) -> Iterator[Problem]:

@@ -98,6 +98,7 @@ def _check_together(checked: _Checked, config: Config, files: Files, filled: tup
         *checks.no_model(config, reach, files),
         *checks.unanswered_default(config, files),
         *checks.pointless_tools(config, files),
+        *checks.ignored_native_tools(config, reach, files),
     ]
     # What else is wrong with such a value is wrong with its template, not with what it will be.
     mistaken = {(problem.file, problem.path) for problem in checked.problems}

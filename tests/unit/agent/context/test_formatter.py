@@ -104,6 +104,16 @@ def test_native_pairs_tell_calls_with_their_results_and_no_thoughts() -> None:
     )
 
 
+def test_code_that_ran_is_told_with_what_came_of_it() -> None:
+    ran = event(T.CODE_EXECUTION, "0.95\n", {"code": "print(95 / 100)"})
+    silent = event(T.CODE_EXECUTION, "", {"code": "x = 1"})
+
+    for formatter in (NATIVE_PAIRS, SYNTHESIS):
+        text = formatter.format_stage_context(stage(execution(ran, silent, WORK[-1])))
+        assert "Code execution:\nprint(95 / 100)\nResult: 0.95\n" in text
+        assert "Code execution:\nx = 1\nResult: (no output)" in text
+
+
 def test_synthesis_hears_who_worked_how_and_with_what_end() -> None:
     record = stage(
         execution(*WORK, name="First", tool_calling="react"),
