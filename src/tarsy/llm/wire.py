@@ -48,6 +48,7 @@ _BACKENDS_BACK = {
 
 
 _FINISHES = {reason.value: reason for reason in FinishReason}
+_CODES = {code.value: code for code in ErrorCode}
 # Codes by which another try cannot help.
 _FINAL = {ErrorCode.CREDENTIALS, ErrorCode.INVALID_REQUEST, ErrorCode.CONTEXT_TOO_LONG}
 
@@ -220,7 +221,7 @@ def _content(message: pb.GenerateResponse) -> Chunk | None:
             usage = message.usage
             chunk = TokenUsage(usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.thinking_tokens, usage.cached_tokens)
         case "error":
-            chunk = _error(message.error)
+            chunk = ErrorChunk(message.error.message, _error_code(message.error), message.error.retryable)
         case None:
             chunk = None
         case unknown:
@@ -228,24 +229,15 @@ def _content(message: pb.GenerateResponse) -> Chunk | None:
     return chunk
 
 
-def _error(error: pb.ErrorInfo) -> ErrorChunk:
-    """What a service says of a failure. What it calls final is final, whatever its code."""
-    code = _error_code(error)
-    if not error.retryable and code not in _FINAL:
-        code = ErrorCode.INVALID_REQUEST
-    return ErrorChunk(error.message, code, error.retryable)
-
-
 def _error_code(error: pb.ErrorInfo) -> ErrorCode:
-    """Other services have codes of their own; these mean what their words say."""
-    try:
-        code = ErrorCode(error.code)
-    except ValueError:
-        code = ErrorCode.PROVIDER_UNAVAILABLE
-    if code is not ErrorCode.PROVIDER_UNAVAILABLE:
-        return code
+    """Other services have codes of their own: these mean what their words say, as far as that agrees with what they call final."""
+    known = _CODES.get(error.code)
+    if known is not None and known is not ErrorCode.PROVIDER_UNAVAILABLE:
+        return known
     meant = code_in_words(f"{error.code}: {error.message}")
-    return code if error.retryable and meant in _FINAL else meant
+    if (meant in _FINAL) is not error.retryable:
+        return meant
+    return known or (ErrorCode.PROVIDER_UNAVAILABLE if error.retryable else ErrorCode.INVALID_REQUEST)
 
 
 def _usage_to_proto(usage: TokenUsage) -> pb.UsageInfo:

@@ -55,9 +55,9 @@ async def test_a_service_without_a_health_check_is_healthy_when_it_answers_and_o
     ("code", "message", "retryable", "meant"),
     [
         ("google_error", "quota project is not set", False, ErrorCode.INVALID_REQUEST),
-        ("provider_unavailable", "gone for good", False, ErrorCode.INVALID_REQUEST),
-        ("rate_limited", "no more credit", False, ErrorCode.INVALID_REQUEST),
-        ("timeout", "never again", False, ErrorCode.INVALID_REQUEST),
+        ("provider_unavailable", "gone for good", False, ErrorCode.PROVIDER_UNAVAILABLE),
+        ("rate_limited", "no more credit", False, ErrorCode.RATE_LIMITED),
+        ("max_retries", "it timed out for good", False, ErrorCode.INVALID_REQUEST),
         ("auth", "invalid api key", False, ErrorCode.CREDENTIALS),
         ("too_long", "prompt is too long", False, ErrorCode.CONTEXT_TOO_LONG),
         ("google_error", "invalid api key", True, ErrorCode.PROVIDER_UNAVAILABLE),
