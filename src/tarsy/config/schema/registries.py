@@ -88,11 +88,3 @@ class ChainRegistry(Registry[ChainConfig]):
             return self._by_alert_type[alert_type]
         except KeyError:
             raise UnknownEntryError("chain for alert type", alert_type, self._by_alert_type) from None
-
-    def get_by_alert_type(self, alert_type: str) -> ChainConfig:
-        """The chain that answers `alert_type`.
-
-        Raises:
-            UnknownEntryError: no chain does.
-        """
-        return self[self.id_for(alert_type)]
