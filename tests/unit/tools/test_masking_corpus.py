@@ -1,10 +1,11 @@
-"""Sixty and more texts with a secret and without one: every secret goes, and nothing else does."""
+"""Kinds of secrets in every dress, and harmless texts that look like them: every secret goes, and nothing else does."""
 
 import base64
 import json
 
 import pytest
 
+from support.secret_kinds import DRESSES, KEPT, KINDS, Dress
 from tarsy.tools.masking import Masker
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx0f\nabcDEF012345678=\n-----END RSA PRIVATE KEY-----"
@@ -153,6 +154,30 @@ POSITIVE: list[tuple[str, str]] = [
     ("API key: 8f14e45fceea167a5a36", "8f14e45fceea167a5a36"),
     ("your API key is 8f14e45fceea167a5a36", "8f14e45fceea167a5a36"),
     ("secret key = wJalrXUtnFEMI/K7MDENG", "wJalrXUtnFEMI/K7MDENG"),
+    ("please reset the password to hunter2 today", "hunter2"),
+    ("set the root password on db-1 to: Winter2026!", "Winter2026"),
+    ("the password for user bob is hunter2", "hunter2"),
+    # In addresses.
+    ("postgres://shop:pa/ss/hunter2@db.prod:5432/shop", "hunter2"),
+    ("redis://:a/hunter2@redis:6379/0", "hunter2"),
+    ("postgres://shop:p@ss/hunter2@db.prod/shop?email=a@b.c", "hunter2"),
+    ("https://bob:hunter2@registry.example.com/@scope/pkg", "hunter2"),
+    ("DSN=shop:hunt=er2==@tcp(db:3306)/shop?parseTime=true", "er2"),
+    ("shop:hunter2@unix(/var/run/mysqld/mysqld.sock)/shop", "hunter2"),
+    ("shop:hunter2@/shop", "hunter2"),
+    ("jdbc:oracle:thin:scott/tiger7@//db:1521/shop", "tiger7"),
+    ("*:*:*:postgres:hunter2\n", "hunter2"),
+    ("db.prod:5432:shop:app:hunt\\:er2", "er2"),
+    ("machine db.prod\n  login bob\n  password hunter2\n", "hunter2"),
+    # Hashes of passwords are as good as the passwords, given time.
+    ("bob:$2y$10$" + "a1B2c3D4e5" * 5 + "abc", "a1B2c3D4e5"),
+    ("root:$6$Zq9salt$" + "a1B2c3D4e5" * 8 + "abcdef:19000:0:99999:7:::", "a1B2c3D4e5"),
+    ("$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$" + "a1B2c3D4e5" * 3, "a1B2c3D4e5"),
+    # After an escape, a token does not begin in the middle of a word.
+    ('{"log": "first\\n' + "hf_" + "a1B2c3" * 6 + '"}', "a1B2c3a1B2c3"),
+    ("https://x.example.com/?next=%2Flogin%3Ftoken%3D" + "npm_" + "a1B2c3" * 6, "a1B2c3a1B2c3"),
+    ("glpat-" + "a1B2c3D4e5" * 6 + ".01.0w0abcdef", "0w0abcdef"),
+    ("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc" * 4, "4eC39HqLyjWDarjtT1zdp7dc"),
 ]
 
 NEGATIVE: list[str] = [
@@ -294,6 +319,58 @@ NEGATIVE: list[str] = [
     "access key is disabled",
     "API key: invalid",
     "primary key: order_id_2",
+    "reset the password to continue",
+    "set the password to never expire",
+    "set the token to expire in 24h",
+    "sent the password reset to api.v2.example.com",
+    "move the secret to vault-2",
+    "the password for user shop is expired",
+    "user login failed password mismatch",
+    # Names that begin like a token.
+    "sk-learn-pipeline-training-job-7d9f8b6c5-x2x4z",
+    "image: registry.example.com/ml/sk-learn-pipeline-runner-production:1.4.2",
+    "pod/sk-proj-7d9f8b6c5-x2x4z",
+    "npm_config_cache=/tmp/npm_cache_of_the_build",
+    "hf_hub_download of the model finished",
+    "key-rotation-controller-7d9f8b6c5-x2x4z",
+    "from key-value-store-statefulset-of-the-shop",
+    "dapi-gateway-7d9f8b6c5-x2x4z",
+    "glc_exporter_requests_total 42",
+    "fm2_radio_frequency 101.5",
+    "node-us-east-1a-0123456789abcdef01234567",
+    "ip-10-0-0-1.us-east-2.compute.internal",
+    "ACTION_REQUIRED_BY_OPERATOR_BEFORE_UPGRADE",
+    "SKIPPED_BECAUSE_OF_MISSING_DEPENDENCIES_2",
+    "ico-converter ntn_ pul-request whsec_",
+    "v1.0-rc.1 of the chart",
+    # Addresses without a password.
+    "https://registry.example.com:4873/@scope/pkg",
+    "http://[::1]:8080/a@b",
+    "http://db.prod:8080?owner=a@b",
+    "main.go:1204:17:error:undefined",
+    "deploy/values.yaml:1204:image:repository:tag",
+    "00:1a:2b:3c:4d:5e 52:54:00:12:34:56",
+    "arn:aws:iam::123456789012:role/app",
+    "fe80::5054:ff:fe12:3456%eth0 2001:db8:85a3:0:0:8a2e:370:7334",
+    "12:30:45:123 worker started",
+    "slots: 10.0.0.1:6379@16379 myself,master - 0 0 1 connected 0-5460",
+    # Values that an option does not take.
+    'args: ["--token-file", "/var/run/secrets/token1"]',
+    'args: ["--password", "--verbose"]',
+    "- --token\n- --verbose2\n",
+    "docker login --password-stdin registry2",
+    # Digests and ids.
+    'integrity: "sha512-' + "a1B2c3D4e5" * 8 + 'abcdef=="',
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+    "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    "pod-template-hash: 7d9f8b6c5",
+    'kubectl.kubernetes.io/restartedAt: "2026-03-01T12:00:00Z"',
+    "controller-revision-hash: web-6c5d4f7b9d",
+    "kid: 7c9e6679742540de944be07fc1f90ae7",
+    "X-Amz-Request-Id: 4442587FB7D0A2F9",
+    "MYSQL_HOST=db.prod MYSQL_PORT=3306 MYSQL_DATABASE=shop MYSQL_USER=shop",
+    "C:\\new\\table\\Users\\bob",
+    "the price is $2a and $6 for each",
 ]
 
 
@@ -311,6 +388,30 @@ def test_every_secret_of_the_corpus_goes_and_nothing_else_does(masker: Masker, c
     assert len(NEGATIVE) >= 60
     assert missed == []
     assert harmed == []
+
+
+@pytest.mark.parametrize("group", ["security", "kubernetes"])
+@pytest.mark.parametrize("dress", DRESSES.values(), ids=DRESSES.keys())
+def test_no_kind_of_secret_survives_in_any_dress_and_what_surrounds_it_does(dress: Dress, group: str) -> None:
+    own = Masker.for_group(group)
+    masked = {kind.name: own.mask(dress(kind)) for kind in KINDS}
+    assert [kind.name for kind in KINDS if kind.survives_in(masked[kind.name])] == []
+    assert [name for name, text in masked.items() if KEPT not in text] == []
+    assert [name for name, text in masked.items() if own.mask(text) != text] == []
+
+
+def test_the_corpus_is_as_large_as_it_claims() -> None:
+    assert len({kind.value for kind in KINDS}) >= 71
+    assert len(DRESSES) >= 11
+    assert len(NEGATIVE) >= 60
+
+
+def test_only_the_secret_of_an_environment_is_masked(masker: Masker) -> None:
+    text = "MYSQL_HOST=db.prod\nMYSQL_PORT=3306\nMYSQL_DATABASE=shop\nMYSQL_PASSWORD=hunter2\nMYSQL_USER=shop\n"
+    assert masker.mask(text) == text.replace("hunter2", "[MASKED_PASSWORD]")
+    assert masker.mask(json.dumps({"file": text})) == json.dumps({"file": text.replace("hunter2", "[MASKED_PASSWORD]")})
+    one_line = text.strip().replace("\n", " ")
+    assert masker.mask(f"env: {one_line}") == f"env: {one_line}".replace("hunter2", "[MASKED_PASSWORD]")
 
 
 def test_masking_a_masked_text_changes_nothing(masker: Masker) -> None:

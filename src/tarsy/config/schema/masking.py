@@ -40,7 +40,16 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "aws_access_key",
         "aws_secret_key",
     ),
-    "kubernetes": ("kubernetes_secret", "api_key", "password", "certificate_authority_data"),
+    "kubernetes": (
+        "kubernetes_secret",
+        "api_key",
+        "password",
+        "token",
+        "secret_key",
+        "aws_secret_key",
+        "certificate_authority_data",
+        "base64_short",
+    ),
     "cloud": ("aws_access_key", "aws_secret_key", "api_key", "token", "github_token", "slack_token"),
     "all": PATTERNS,
 }

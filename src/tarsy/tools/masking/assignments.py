@@ -6,9 +6,11 @@ Names are found by literal search; what follows is looked at by bounded code, so
 
 import re
 import string
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tarsy.tools.masking.names import Known, NameTable
+from tarsy.tools.masking.plain_view import PlainView
 from tarsy.tools.masking.runs import Alphabet
 from tarsy.tools.masking.spans import Span, listed_spans, spans_below, value_span
 from tarsy.tools.masking.values import MASK_PREFIX, Sort, is_secret, is_told_secret, label
@@ -21,8 +23,11 @@ _LEADS = re.compile(
     (?:
         (?P<assign>(?:{_QUOTES})?\]?[ \t]{{0,4}}(?:=>|:=|[:=])[ \t]{{0,8}})
       | (?P<entry>(?:{_QUOTES})?\s{{0,4}},?\s{{0,200}}(?:{_QUOTES})?value(?:{_QUOTES})?\s{{0,4}}[:=][ \t]{{0,4}})
+      | (?P<item>(?:{_QUOTES})?(?:,\s{{0,40}}(?={_QUOTES})|\r?\n[ \t]{{0,64}}-[ \t]{{1,8}})(?!(?:{_QUOTES})?-))
       | (?P<tag>>)
-      | (?P<told>[ \t]{{1,2}}(?:is|was)(?:[ \t](?:now|(?:re)?set[ \t]to|changed[ \t]to))?:?[ \t]{{1,2}}(?=[^\s-]))
+      | (?P<told>[ \t]{{1,2}}(?:(?:for|of|on)[ \t][^\n.;:,]{{1,60}}?[ \t])?(?:is|was|has[ \t]been|will[ \t]be)
+            (?:[ \t](?:now|(?:(?:re)?set|changed|updated|rotated)[ \t]to))?:?[ \t]{{1,2}}(?=[^\s-]))
+      | (?P<set>[ \t]{{1,2}}(?:(?:for|of|on)[ \t][^\n.;:,]{{1,60}}?[ \t])?to:?[ \t]{{1,2}}(?=[^\s-]))
       | (?P<gap>[ \t]{{1,4}}(?=[^\s-]))
     )""",
     re.VERBOSE,
@@ -43,6 +48,11 @@ _NAME_WINDOW = 100
 _BEFORE_KEY = ("api ", "access ", "secret ", "signing ", "encryption ", "license ", "auth ")
 _LABEL = MASK_PREFIX.lower()
 _BEFORE_ENTRY = re.compile(rf"(?:name|key)(?:{_QUOTES})?\s{{0,4}}[:=]\s{{0,4}}(?:{_QUOTES})?\Z")
+# Before "the password to x".
+_BEFORE_SET = re.compile(r"(?:set|chang|updat|rotat|switch)\w{0,8}[ \t](?:[^\n.;:]{0,60}[ \t])?\Z")
+# Before the word `password` in a .netrc.
+_BEFORE_NETRC = re.compile(r"(?:\bmachine\s{1,8}\S{1,255}|\bdefault)\s{1,80}login\s{1,8}\S{1,64}\s{1,80}\Z")
+_HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\.?")
 _BEFORE_LINE = re.compile(rf"[ \t]*(?:- )?(?:{_QUOTES})?\Z")
 
 
@@ -62,9 +72,18 @@ class AssignmentMasker:
         self._table = NameTable(patterns)
 
     def mask(self, text: str) -> str:
+        view = PlainView.of(text)
+        parts: list[str] = []
+        done = 0
+        for start, stop, mark in self._secrets(view.text):
+            parts += [text[done : view.place(start)], mark]
+            done = view.place(stop - 1) + 1
+        return "".join((*parts, text[done:])) if parts else text
+
+    def _secrets(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Where the secrets lie, in order, and what is to stand there."""
         # One letter has two in lower case; without it both texts have the same offsets.
         lowered = text.replace("İ", "I").lower()
-        parts: list[str] = []
         done = 0
         for end in self._stem_ends(lowered):
             if end <= done or (lowered[end : end + 1] not in _LEAD_CHARS and lowered[end : end + 2] not in _LEAD_PAIRS):
@@ -74,12 +93,10 @@ class AssignmentMasker:
             # A label is no name, though it ends like one.
             if known is None or (lowered[end] == "]" and lowered.startswith(_LABEL, name_at - 1)):
                 continue
-            mark = label(known.pattern)
             for start, stop in _secrets_after(text, lowered, (name_at, end), known):
                 if start >= done:
-                    parts += [text[done:start], mark]
+                    yield start, stop, label(known.pattern)
                     done = stop
-        return "".join((*parts, text[done:])) if parts else text
 
     def _stem_ends(self, lowered: str) -> list[int]:
         """Where a name may end, in order."""
@@ -133,29 +150,37 @@ def _name_start(lowered: str, end: int) -> int:
 
 def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], known: Known) -> Placed | None:
     """Where the values lie; None when the name is not followed by any after all."""
-    at, certain = leads.end(), known.sort is Sort.CERTAIN
-    span: Span | None
-    match leads.lastgroup:
-        case "assign":
-            return _assigned(text, name_at, leads, known)
-        case "entry":
-            if _BEFORE_ENTRY.search(lowered, max(0, name_at - 20), name_at) is None:
-                return None
-            span = value_span(text, at, yaml_line=True, spaces=certain)
-        case "tag":
-            if lowered[name_at - 1 : name_at] != "<":
-                return None
-            closing = text.find("<", at, at + 4096)
-            span = (at, closing) if closing > at else None
-        case "told":
-            span = value_span(text, at, yaml_line=False)
-        case _:
-            if not _takes_next_word(text, lowered, name_at, at, certain=certain):
-                return None
-            span = value_span(text, at, yaml_line=False)
-    if span is None or known.plural:
+    at, kind = leads.end(), leads.lastgroup
+    if kind == "assign":
+        return _assigned(text, name_at, leads, known)
+    if known.plural or not _leads_on(text, lowered, name_at, leads, certain=known.sort is Sort.CERTAIN):
         return None
-    return Placed([span], prose=leads.lastgroup == "gap", told=leads.lastgroup == "told")
+    span = _tag_span(text, at) if kind == "tag" else value_span(text, at, yaml_line=kind == "entry", spaces=known.sort is Sort.CERTAIN)
+    if span is None or (kind == "set" and _HOST.fullmatch(text, *span)):
+        return None
+    return Placed([span], prose=kind == "gap", told=kind in {"told", "set"})
+
+
+def _leads_on(text: str, lowered: str, name_at: int, leads: re.Match[str], *, certain: bool) -> bool:
+    """Whether what stands before the name bears out what follows it."""
+    match leads.lastgroup:
+        case "entry":
+            return _BEFORE_ENTRY.search(lowered, max(0, name_at - 20), name_at) is not None
+        case "tag":
+            return lowered[name_at - 1 : name_at] == "<"
+        case "item":
+            return lowered.startswith("-", name_at)
+        case "set":
+            return certain and _BEFORE_SET.search(lowered, max(0, name_at - 80), name_at) is not None
+        case "gap":
+            return _takes_next_word(text, lowered, name_at, leads.end(), certain=certain)
+        case _:
+            return True
+
+
+def _tag_span(text: str, at: int) -> Span | None:
+    closing = text.find("<", at, at + 4096)
+    return (at, closing) if closing > at else None
 
 
 def _assigned(text: str, name_at: int, leads: re.Match[str], known: Known) -> Placed | None:
@@ -175,5 +200,9 @@ def _takes_next_word(text: str, lowered: str, name_at: int, at: int, *, certain:
     """Whether a name is followed by its value without a sign between: options, SQL's PASSWORD 'x', Redis' and Docker's directives."""
     if lowered.startswith("--", name_at):
         return True
-    directive = lowered.startswith(("requirepass", "masterauth"), name_at) or lowered.endswith("env ", 0, name_at)
+    directive = (
+        lowered.startswith(("requirepass", "masterauth"), name_at)
+        or lowered.endswith("env ", 0, name_at)
+        or _BEFORE_NETRC.search(lowered, max(0, name_at - 500), name_at) is not None
+    )
     return certain and (directive or text[at] in "\"'")

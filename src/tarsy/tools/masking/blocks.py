@@ -1,4 +1,4 @@
-"""Secrets that announce themselves: armoured keys and certificates, credentials in URLs and headers, e-mail addresses.
+"""Secrets that announce themselves: armoured keys and certificates, credentials in headers, password hashes, e-mail addresses.
 
 Pure module. Each rule looks for a literal first, so that a text without it costs next to nothing.
 """
@@ -10,7 +10,7 @@ import string
 from collections.abc import Callable
 
 from tarsy.tools.masking.runs import Alphabet
-from tarsy.tools.masking.values import MASK_PREFIX, label
+from tarsy.tools.masking.values import is_placeholder, label
 
 Rule = Callable[[str], str]
 
@@ -21,7 +21,6 @@ _END = re.compile(r"-----END [A-Z0-9 ]{1,60}-----|Private-MAC: ?[0-9a-f]{0,64}")
 _ARMOUR = re.compile(r"[A-Za-z0-9+/=\s\\:,-]*+")
 
 _SSH_KEY = re.compile(r"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-ssh-ed25519@openssh\.com) AAAA[A-Za-z0-9+/]{16,}={0,3}")
-_URL_CREDENTIALS = re.compile(r"""://[^\s/:@"'<>{}]{0,128}:(?P<value>[^\s/"'<>]{1,256})@(?=[\w.\[])""")
 # Each begins with a literal, so that the matcher can skip ahead; what stands before it is looked at afterwards.
 _BEARER = re.compile(r"earer[ \t]{1,4}(?P<value>[A-Za-z0-9._~+/-]{16,}=*)")
 _BASIC = re.compile(r"asic (?P<value>[A-Za-z0-9+/]{8,}={0,2})(?![\w+/])")
@@ -38,6 +37,11 @@ _GLUED_OPTION = re.compile(
 )
 # As in a Docker configuration: user and password in base64.
 _AUTH_ENTRY = re.compile(r"""auth\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}"(?P<value>[A-Za-z0-9+/]{8,4096}={0,2})""")
+# As crypt(3), htpasswd and Argon2 write them.
+_HASH = re.compile(
+    r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|(?:1|5|6|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,86}"
+    r"|y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,86}\$[./A-Za-z0-9]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}\$[\w+/]{8,128}\$[\w+/]{16,256})"
+)
 _DOMAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24})(?![\w-])")
 _LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
 # What stands after an `@` in names that are no addresses: units, hosts inside the cluster, files.
@@ -101,10 +105,8 @@ def mask_ssh_keys(text: str) -> str:
     return _SSH_KEY.sub(label("ssh_key"), text) if " AAAA" in text else text
 
 
-def mask_url_credentials(text: str) -> str:
-    if "://" not in text or "@" not in text:
-        return text
-    return _URL_CREDENTIALS.sub(_value_replaced(label("password")), text)
+def mask_password_hashes(text: str) -> str:
+    return _HASH.sub(label("password"), text) if "$" in text else text
 
 
 def mask_bearer(text: str) -> str:
@@ -137,7 +139,7 @@ def _value_replaced(mark: str, counts: Callable[[str], bool] = bool) -> Callable
 
     def replace(found: re.Match[str]) -> str:
         value = found.group("value")
-        if value.startswith((MASK_PREFIX, "$", "{{", "<", "%", "***")) or not counts(value):
+        if is_placeholder(value) or not counts(value):
             return found.group()
         whole, start = found.group(), found.start()
         return whole[: found.start("value") - start] + mark + whole[found.end("value") - start :]

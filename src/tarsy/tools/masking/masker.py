@@ -11,10 +11,11 @@ from tarsy.tools.masking.blocks import (
     mask_bearer,
     mask_certificates,
     mask_emails,
+    mask_password_hashes,
     mask_private_keys,
     mask_ssh_keys,
-    mask_url_credentials,
 )
+from tarsy.tools.masking.connection_strings import mask_connection_strings
 from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
 from tarsy.tools.masking.token_formats import mask_known_formats
 from tarsy.tools.masking.values import label
@@ -22,7 +23,7 @@ from tarsy.tools.masking.values import label
 Rule = Callable[[str], str]
 
 # Unmistakable, and never wanted: hidden whatever a configuration says.
-FLOOR: tuple[Rule, ...] = (mask_private_keys, mask_known_formats, mask_url_credentials)
+FLOOR: tuple[Rule, ...] = (mask_private_keys, mask_known_formats, mask_connection_strings, mask_password_hashes)
 
 _RULES: dict[str, Rule] = {
     "certificate": mask_certificates,

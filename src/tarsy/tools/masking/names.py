@@ -23,13 +23,18 @@ class Announcement:
 
 def _of(pattern: str, sort: Sort, stems: str, name: str) -> Announcement:
     return Announcement(
-        pattern, sort, tuple(stems.split()), re.compile(rf"(?:.*[_.-]|)(?:{name})" if sort is Sort.NAMED else rf".*(?:{name})")
+        pattern, sort, tuple(stems.split()), re.compile(rf"(?:.*[_./?&$-]|)(?:{name})" if sort is Sort.NAMED else rf".*(?:{name})")
     )
 
 
 # The special before the general: the first that fits a name has it.
 ANNOUNCEMENTS = (
-    _of("aws_secret_key", Sort.NAMED, "key token", r"aws_?secret(?:_?access)?_?key|secret_?access_?key|aws_session_token"),
+    _of(
+        "aws_secret_key",
+        Sort.NAMED,
+        "key token",
+        r"aws[_.-]?secret(?:[_.-]?access)?[_.-]?key|secret[_.-]?access[_.-]?key|aws[_.-]?session[_.-]?token",
+    ),
     _of("password", Sort.CERTAIN, "password passwd passphrase passcode passwort", r"password|passwd|passphrase|passcode|passwort"),
     _of("password", Sort.CERTAIN, "requirepass masterauth", r"requirepass|masterauth"),
     _of("password", Sort.LIKELY, "pass pwd", r"(?:^|[_.-]|db|user|root|admin)(?:pass|pwd)"),
@@ -37,14 +42,14 @@ ANNOUNCEMENTS = (
         "api_key",
         Sort.LIKELY,
         "key",
-        r"(?:api|app|auth|account|service|subscription|licen[sc]e|sas|ingest(?:ion)?|integration|routing)[_-]?key",
+        r"(?:api|app|auth|account|service|subscription|licen[sc]e|sas|ingest(?:ion)?|integration|routing|admin|write|deploy|storage|consumer)[_.-]?key",
     ),
     _of("token", Sort.LIKELY, "token tokens", r"token|auth_tokens"),
     _of("token", Sort.LIKELY, "authorization bearer", r"authorization|bearer"),
     _of("token", Sort.LIKELY, "sessionid sessid sig signature", r"sessionid|phpsessid|[?&]sig|x-amz-signature|x-goog-signature"),
     _of("token", Sort.LIKELY, "credential credentials", r"credentials?"),
-    _of("secret_key", Sort.LIKELY, "key", r"(?:secret|signing|encryption|master|private|access|hmac|shared|session|cookie)[_-]?key"),
-    _of("secret_key", Sort.NAMED, "secret secret_key_base salt", r"\w*secret|secret_key_base|hash_?salt"),
+    _of("secret_key", Sort.LIKELY, "key", r"(?:secret|signing|encryption|master|private|access|hmac|shared|session|cookie)[_.-]?key"),
+    _of("secret_key", Sort.NAMED, "secret base salt", r"\w*secret|secret[_.-]?key[_.-]?base|hash[_.-]?salt"),
     _of(
         "certificate_authority_data",
         Sort.ENCODED,

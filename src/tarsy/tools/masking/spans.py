@@ -13,6 +13,8 @@ _SCHEME = re.compile(r"(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|AWS4-HMAC-S
 _BLOCK = re.compile(r"[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?(?=\n)")
 
 _NOTHING_MORE = re.compile(r"[ \t]{0,64}(?:#[^\n]*)?\r?\n\s{0,1024}")
+# A plain value of YAML holds no further pair.
+_NEXT_PAIR = re.compile(r"\s[\w.-]{1,64}(?:: |=)")
 # One word that stands alone on its line: neither a key nor the beginning of something larger.
 _LONE_WORD = re.compile(r"""(?![-#{\[|>&*!%@,])[^\s"'`]{1,8192}+(?<!:)[ \t]{0,64}\r?(?=\n|\Z)""")
 _LONE_QUOTED = re.compile(r"""(?:"[^"\n]{0,8192}"|'[^'\n]{0,8192}'),?[ \t]{0,64}\r?(?=\n|\Z)""")
@@ -116,7 +118,11 @@ def _yaml_span(text: str, start: int, *, spaces: bool) -> Span | None:
         below = _deeper_lines(text, end + 1, _indent(text, start)) if end != -1 else ()
         return start, max((stop for _, stop in below), default=start + len(value))
     # Commas and braces belong to a list of pairs on one line, not to the value.
-    if "," in value or (not spaces and " " in value) or (value[-1] in "}]" and "{" not in value and "[" not in value):
+    if (
+        "," in value
+        or (" " in value and (not spaces or _NEXT_PAIR.search(value)))
+        or (value[-1] in "}]" and "{" not in value and "[" not in value)
+    ):
         return _bare_span(text, start)
     return start, start + len(value)
 

@@ -1,74 +1,153 @@
 """Tokens of known format: formats that mean a token wherever they stand. Pure module.
 
-detect-secrets knows most of them; newer ones are written down here. Its entropy and keyword detectors are not used: they take every digest and
-every object name for a secret.
+Each is written down as its vendor documents it. Formats without anything of their own (a digest would fit as well) are not here: their names
+announce them, and `assignments` knows those.
 """
 
 import re
 import string
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
 
 from tarsy.tools.masking.runs import Alphabet
 from tarsy.tools.masking.values import label
 
-if TYPE_CHECKING:
-    from detect_secrets.plugins.base import RegexBasedDetector
-
 
 @dataclass(frozen=True, slots=True)
 class TokenFormat:
-    """A token format, and what to probe a text for before the format is tried: expressions that begin with a literal."""
+    """A token format, and the literal that every token of it holds: where it is missing, the format is not tried."""
 
-    probes: tuple[str, ...]
+    literal: str
     pattern: re.Pattern[str]
     mark: str
 
 
-_NEWER = (
-    ("github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}", label("github_token")),
-    ("xapp-", r"xapp-\d-[A-Za-z0-9-]{20,}", label("slack_token")),
-    ("AIza", r"AIza[A-Za-z0-9_-]{35}", label("api_key")),
-    ("ya29.", r"ya29\.[A-Za-z0-9_-]{20,}", label("token")),
-    ("GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{20,}", label("token")),
-    ("sk-", r"(?<![\w-])sk-(?:ant-|proj-|or-v1-|svcacct-)?[A-Za-z0-9_-]{24,}", label("api_key")),
-    ("xai-", r"(?<![\w-])xai-[A-Za-z0-9]{40,}", label("api_key")),
-    ("gsk_", r"(?<!\w)gsk_[A-Za-z0-9]{40,}", label("api_key")),
-    ("hf_", r"(?<!\w)hf_[A-Za-z0-9]{30,}", label("token")),
-    ("npm_", r"(?<!\w)npm_[A-Za-z0-9]{36}", label("token")),
-    ("_authToken=", r"(?<=_authToken=)[^\s\"'\[]{8,}", label("token")),
-    ("dop_v1_", r"dop_v1_[a-f0-9]{64}", label("token")),
-    ("shpat_", r"shpat_[a-fA-F0-9]{32}", label("token")),
-    ("glsa_", r"glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}", label("token")),
-    ("hvs.", r"(?<!\w)hvs\.[A-Za-z0-9_-]{24,}", label("token")),
-    ("dckr_pat_", r"dckr_pat_[A-Za-z0-9_-]{20,}", label("token")),
-    ("sha256~", r"sha256~[A-Za-z0-9_-]{43}", label("token")),
-    ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", label("private_key")),
-    ("sk_test_", r"(?<!\w)[sr]k_test_[A-Za-z0-9]{20,}", label("token")),
-    ("whsec_", r"(?<!\w)whsec_[A-Za-z0-9+/=]{24,}", label("token")),
-    ("sntrys_", r"sntrys_[A-Za-z0-9+/=_-]{40,}", label("token")),
-    ("lin_api_", r"lin_api_[A-Za-z0-9]{32,}", label("token")),
-    ("/api/webhooks/", r"(?<=/api/webhooks/)\d{15,20}/[A-Za-z0-9_-]{50,}", label("token")),
-    ("NRAK-", r"NRAK-[A-Z0-9]{27}", label("api_key")),
-    ("ATATT3", r"ATATT3[A-Za-z0-9_=-]{20,}", label("token")),
-    ("PMAK-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}", label("api_key")),
+_TOKEN, _API_KEY = label("token"), label("api_key")
+
+# A token does not begin in the middle of a word; an escape before it, as in JSON or a URL, is no part of a word.
+_BEGINS = (r"(?<![A-Za-z0-9]{})", r"(?<=\\[nrtbf]{})", r"(?<=\\u[0-9a-f][0-9a-f][0-9a-f][0-9a-f]{})", r"(?<=%[0-9A-Fa-f][0-9A-Fa-f]{})")
+
+
+def _beginning(literal: str = "") -> str:
+    """A literal where a token may begin. It is looked at what stands before it only once it is found: the matcher can leap to it."""
+    return literal + f"(?:{'|'.join(begin.replace('{}', literal) for begin in _BEGINS)})"
+
+
+# What a token begins with (several that share a body are separated by spaces), its body, and its label.
+_PREFIXED = (
+    ("AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", label("aws_access_key")),
+    ("A3T", r"[A-Z0-9]{17}(?![A-Za-z0-9])", label("aws_access_key")),
+    ("ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{36,255}", label("github_token")),
+    ("github_pat_", r"[A-Za-z0-9_]{22,255}", label("github_token")),
+    (
+        "glpat- gldt- glft- glsoat- glrt- glcbt- glimt- glptt- glagent- gloas- glffct- glrtr-",
+        r"[A-Za-z0-9_-]{20,}(?:\.[a-z0-9.]{7,12})?",
+        _TOKEN,
+    ),
+    ("GR1348941", r"[A-Za-z0-9_-]{20,50}", _TOKEN),
+    ("xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xoxb- xoxe.xoxp-", r"[A-Za-z0-9%-]{12,}", label("slack_token")),
+    ("xapp-", r"\d-[A-Za-z0-9-]{20,}", label("slack_token")),
+    ("AIza", r"[A-Za-z0-9_-]{35}", _API_KEY),
+    ("ya29.", r"[A-Za-z0-9_-]{20,}", _TOKEN),
+    ("GOCSPX-", r"[A-Za-z0-9_-]{20,}", _TOKEN),
+    ("sk-ant- sk-proj- sk-or-v1- sk-svcacct- sk-admin- sk-lf-", r"[A-Za-z0-9_-]{20,}", _API_KEY),
+    # Without a vendor's name: one word with a digit, or the name of a library would be one.
+    ("sk-", r"(?=[A-Za-z]{0,64}\d)[A-Za-z0-9]{20,}(?![\w-])", _API_KEY),
+    ("xai- pplx-", r"[A-Za-z0-9]{40,}", _API_KEY),
+    ("gsk_", r"[A-Za-z0-9]{40,}", _API_KEY),
+    ("hf_ api_org_", r"[A-Za-z0-9]{30,}", _TOKEN),
+    ("r8_", r"[A-Za-z0-9]{37}", _TOKEN),
+    ("npm_ pnu_", r"[A-Za-z0-9]{36}", _TOKEN),
+    ("pypi-AgEIcHlwaS5vcmc pypi-AgENdGVzdC5weXBpLm9yZw", r"[A-Za-z0-9_-]{50,}", _TOKEN),
+    ("rubygems_", r"[a-f0-9]{48}", _API_KEY),
+    ("CLOJARS_", r"[A-Za-z0-9]{60}", _TOKEN),
+    ("dop_v1_ doo_v1_ dor_v1_", r"[a-f0-9]{64}", _TOKEN),
+    ("shpat_ shpca_ shppa_ shpss_", r"[a-fA-F0-9]{32}", _TOKEN),
+    ("sq0atp- sq0csp- sq0idp-", r"[A-Za-z0-9_-]{22,60}", _TOKEN),
+    ("glsa_", r"[A-Za-z0-9]{32}_[a-fA-F0-9]{8}", _TOKEN),
+    ("glc_", r"[A-Za-z0-9+/]{32,400}={0,3}", _TOKEN),
+    ("hvs. hvb.", r"[A-Za-z0-9_-]{24,}", _TOKEN),
+    ("dckr_pat_ dckr_oat_", r"[A-Za-z0-9_-]{20,}", _TOKEN),
+    ("sha256~", r"[A-Za-z0-9_-]{43}", _TOKEN),
+    ("AGE-SECRET-KEY-1", r"[A-Z0-9]{58}", label("private_key")),
+    ("SG.", r"[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}", _TOKEN),
+    ("sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_", r"[A-Za-z0-9]{20,}", _TOKEN),
+    ("whsec_", r"[A-Za-z0-9+/=]{24,}", _TOKEN),
+    ("sntrys_ sntryu_", r"[A-Za-z0-9+/=_-]{40,}", _TOKEN),
+    ("lin_api_ lin_oauth_", r"[A-Za-z0-9]{32,}", _TOKEN),
+    ("ntn_", r"[A-Za-z0-9]{40,}", _TOKEN),
+    ("NRAK- NRJS- NRII- NRAA-", r"[A-Za-z0-9_-]{19,40}", _API_KEY),
+    ("ATATT3 ATCTT3 ATBB", r"[A-Za-z0-9_=-]{20,}", _TOKEN),
+    ("PMAK-", r"[a-f0-9]{24}-[a-f0-9]{34}", _API_KEY),
+    ("xkeysib- xsmtpsib-", r"[a-f0-9]{64}-[A-Za-z0-9]{16}", _API_KEY),
+    ("key-", r"[a-f0-9]{32}(?![\w-])", _API_KEY),
+    ("dapi", r"[a-f0-9]{32}(?:-\d)?(?!\w)", _TOKEN),
+    ("dt0c01. dt0s01. dt0s16.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}", _TOKEN),
+    ("pul-", r"[a-f0-9]{40}(?!\w)", _TOKEN),
+    ("dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}", _TOKEN),
+    ("HRKU-", r"[A-Za-z0-9_-]{36,}", _API_KEY),
+    ("fo1_ fm1r_ fm1a_ fm2_", r"[A-Za-z0-9_+/-]{40,}={0,3}", _TOKEN),
+    ("pscale_tkn_ pscale_oauth_ pscale_pw_", r"[A-Za-z0-9_=.-]{32,64}", _TOKEN),
+    ("sbp_", r"[a-f0-9]{40}(?!\w)", _TOKEN),
+    ("sgp_", r"(?:[a-f0-9]{16}_|local_)?[a-f0-9]{40}(?!\w)", _TOKEN),
+    ("AKCp", r"[A-Za-z0-9]{69}(?!\w)", _API_KEY),
+    ("cmVmd", r"[A-Za-z0-9]{59}(?!\w)", _TOKEN),
+    ("LTAI", r"[A-Za-z0-9]{16,20}(?!\w)", label("api_key")),
+    ("A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}(?!\w)", label("secret_key")),
+    ("ops_eyJ", r"[A-Za-z0-9+/]{100,}={0,3}", _TOKEN),
+    ("EZAK EZTK", r"[A-Za-z0-9]{54}(?!\w)", _API_KEY),
+    ("p8e-", r"[A-Za-z0-9]{32}(?!\w)", _TOKEN),
+    ("duffel_live_ duffel_test_ shippo_live_ shippo_test_", r"[A-Za-z0-9_=-]{40,43}", _TOKEN),
+    ("ico-", r"[A-Za-z0-9]{32}(?![\w-])", _API_KEY),
+    ("rdme_", r"[a-z0-9]{70}", _API_KEY),
+    ("tk-us-", r"[A-Za-z0-9_-]{48}", _TOKEN),
+    ("tfp_", r"[A-Za-z0-9_.=-]{40,}", _TOKEN),
+    ("fio-u-", r"[A-Za-z0-9_=-]{64}", _TOKEN),
+    ("dnkey-", r"[A-Za-z0-9_=-]{26}-[A-Za-z0-9_=-]{52}", _API_KEY),
+    ("phc_ phx_", r"[A-Za-z0-9]{40,}", _API_KEY),
+    ("FLWSECK_TEST- FLWSECK-", r"[A-Za-z0-9]{12,32}(?:-X)?", _TOKEN),
+    ("sm_aat_ sm_pat_ sm_sat_", r"[A-Za-z0-9]{16,}", _TOKEN),
+    ("access-production- access-development- access-sandbox-", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", _TOKEN),
+    ("v1.0-", r"[a-f0-9]{24}-[a-f0-9]{146}", _API_KEY),
+    ("EAAA EAAM EAAC", r"[A-Za-z0-9_-]{60,}", _TOKEN),
 )
 
+# Where the telling part stands in the middle: what to look for, and the whole.
+_MARKED = (
+    ("hooks.slack.com/", r"https://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9_/+-]{20,}", label("slack_token")),
+    ("/services/T", r"(?<=/services/)T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{20,}", label("slack_token")),
+    ("AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/=]{60,}", _TOKEN),
+    ("_authToken=", r"(?<=_authToken=)[^\s\"'\[]{8,}", _TOKEN),
+    ("/api/webhooks/", r"(?<=/api/webhooks/)\d{15,20}/[A-Za-z0-9_-]{50,}", _TOKEN),
+    ("%2Fapi%2Fwebhooks%2F", r"(?<=%2Fapi%2Fwebhooks%2F)\d{15,20}%2F[A-Za-z0-9_-]{50,}", _TOKEN),
+    ("%2Fservices%2F", r"(?<=%2Fservices%2F)T[A-Z0-9]{8,}%2FB[A-Z0-9]{8,}%2F[A-Za-z0-9]{20,}", label("slack_token")),
+    ("/IncomingWebhook/", r"(?<=/IncomingWebhook/)[a-f0-9]{32}/[a-f0-9-]{36}(?:/[\w-]{20,})?", _TOKEN),
+    ("%2FIncomingWebhook%2F", r"(?<=%2FIncomingWebhook%2F)[a-f0-9]{32}%2F[a-f0-9-]{36}", _TOKEN),
+    (".atlasv1.", rf"{_beginning()}[A-Za-z0-9]{{14}}\.atlasv1\.[A-Za-z0-9_=-]{{60,70}}", _TOKEN),
+    ("Q~", rf"{_beginning()}[A-Za-z0-9_~.]{{3}}\dQ~[A-Za-z0-9_~.-]{{31,34}}(?![\w~-])", label("secret_key")),
+    ("_mmk", rf"{_beginning()}[A-Za-z0-9]{{6}}_[A-Za-z0-9]{{29}}_mmk", _API_KEY),
+    ("T3BlbkFJ", rf"{_beginning('sk-')}[A-Za-z0-9_-]{{20,200}}T3BlbkFJ[A-Za-z0-9_-]{{20,}}", _API_KEY),
+)
 
-_GITLAB = ("glpat-", "gldt-", "glft-", "glsoat-", "glrt-", "GR1348941", "glcbt-", "glimt-", "glptt-", "glagent-", "gloas-")
+# With hardly anything of their own, they count only where they stand alone: inside a longer run they are a coincidence.
+_ALONE = r"(?:(?<![\w./+-])|(?<=\\[nrtbf]))"
+_BARE = (
+    ("-us", r"[0-9a-f]{32}-us\d{1,2}", _API_KEY),
+    (":AA", r"\d{8,10}:AA[\w-]{33}", _TOKEN),
+    ("AC", r"AC[a-f0-9]{32}", _TOKEN),
+    ("SK", r"SK[a-f0-9]{32}", _API_KEY),
+)
 
-
-# Every token is a long run of such characters; only in those runs its literal is looked for.
-_TOKEN_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "_.:~+/=-")
+# Every token is a long run of such characters; only in those runs its literal is looked for. Escapes belong to the run they stand in.
+_TOKEN_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "_.:~+/=%\\-")
 _SHORTEST = 20
-_RUN = re.compile(rf"[A-Za-z0-9_.:~+/=-]{{{_SHORTEST},}}+")
+_RUN = re.compile(rf"[A-Za-z0-9_.:~+/=%\\-]{{{_SHORTEST},}}+")
 
 
 def mask_known_formats(text: str) -> str:
     probe = _probe()
-    masked = {run: _masked(run) for run in _TOKEN_CHARACTERS.runs(text, at_least=_SHORTEST) if probe.search(run) is not None}
+    masked = {run: _masked(run) for run in _TOKEN_CHARACTERS.runs(text, at_least=_SHORTEST) if probe.search(run)}
     if all(run == shown for run, shown in masked.items()):
         return text
     return _RUN.sub(lambda found: masked.get(found.group(), found.group()), text)
@@ -76,66 +155,25 @@ def mask_known_formats(text: str) -> str:
 
 def _masked(run: str) -> str:
     for format_ in known_formats():
-        run = format_.pattern.sub(format_.mark, run)
+        if format_.literal in run:
+            run = format_.pattern.sub(format_.mark, run)
     return run
 
 
 @cache
 def _probe() -> re.Pattern[str]:
-    # Every branch begins with a literal: only then the matcher skips ahead. Formats share literals; each is tried once.
-    return re.compile("|".join(sorted({probe for format_ in known_formats() for probe in format_.probes})))
+    # Grouped by their first letter: the matcher tries one branch for each, not one for each format.
+    literals = sorted({re.escape(format_.literal) for format_ in known_formats()})
+    return re.compile("|".join(f"(?:{'|'.join(group)})" for _, group in groupby(literals, key=lambda literal: literal[0])))
 
 
 @cache
 def known_formats() -> tuple[TokenFormat, ...]:
-    return (*_detectors(), *(TokenFormat((re.escape(literal),), re.compile(pattern), mark) for literal, pattern, mark in _NEWER))
-
-
-def _detectors() -> Iterator[TokenFormat]:
-    """What detect-secrets knows, as far as it is unmistakable."""
-    from detect_secrets.plugins import (  # noqa: PLC0415 - heavy, imported on first use
-        aws,
-        azure_storage_key,
-        github_token,
-        gitlab_token,
-        mailchimp,
-        pypi_token,
-        sendgrid,
-        slack,
-        square_oauth,
-        stripe,
-        telegram_token,
-        twilio,
+    prefixed = (
+        TokenFormat(prefix, re.compile(_beginning(re.escape(prefix)) + body), mark)
+        for prefixes, body, mark in _PREFIXED
+        for prefix in prefixes.split()
     )
-
-    token, slack_token = label("token"), label("slack_token")
-    # Only the first format: the other one is a keyword search.
-    access_key = _formats(aws.AWSKeyDetector())[0]
-    yield TokenFormat(("AKIA", "ASIA", "ABIA", "ACCA", "A3T"), access_key, label("aws_access_key"))
-    yield from _token_formats(github_token.GitHubTokenDetector(), ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), label("github_token"))
-    yield from _token_formats(slack.SlackDetector(), ("xox", "XOX", "hooks.slack.com"), slack_token)
-    yield from _token_formats(azure_storage_key.AzureStorageKeyDetector(), ("AccountKey=",), token)
-    yield from _token_formats(gitlab_token.GitLabTokenDetector(), _GITLAB, token)
-    yield from _token_formats(pypi_token.PypiTokenDetector(), ("pypi-AgE",), token)
-    yield from _token_formats(sendgrid.SendGridDetector(), ("SG.",), token)
-    yield from _token_formats(square_oauth.SquareOAuthDetector(), ("sq0csp-",), token)
-    yield from _token_formats(stripe.StripeDetector(), ("k_live_",), token)
-    yield from _alone(mailchimp.MailchimpDetector(), (r"-us\d",), token)
-    yield from _alone(telegram_token.TelegramBotTokenDetector(), (r":AA[\w-]{33}",), token)
-    yield from _alone(twilio.TwilioKeyDetector(), ("AC[a-z0-9]{32}", "SK[a-z0-9]{32}"), token)
-
-
-def _token_formats(detector: "RegexBasedDetector", literals: tuple[str, ...], mark: str) -> Iterator[TokenFormat]:
-    probes = tuple(re.escape(literal) for literal in literals)
-    return (TokenFormat(probes, pattern, mark) for pattern in _formats(detector))
-
-
-def _alone(detector: "RegexBasedDetector", probes: tuple[str, ...], mark: str) -> Iterator[TokenFormat]:
-    """Formats with hardly a literal count only where they stand alone: inside a longer run they are a coincidence."""
-    for pattern in _formats(detector):
-        yield TokenFormat(probes, re.compile(rf"(?<![\w./+-])(?:{pattern.pattern})(?![\w/+-])"), mark)
-
-
-def _formats(detector: Any) -> tuple[re.Pattern[str], ...]:
-    # Any: the library's own annotation leaves the patterns' type open.
-    return tuple(detector.denylist)
+    marked = (TokenFormat(literal, re.compile(pattern), mark) for literal, pattern, mark in _MARKED)
+    alone = (TokenFormat(literal, re.compile(rf"{_ALONE}(?:{pattern})(?![\w/+-])"), mark) for literal, pattern, mark in _BARE)
+    return (*marked, *prefixed, *alone)

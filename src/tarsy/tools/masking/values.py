@@ -162,9 +162,15 @@ _TECHNICAL = re.compile(
     r"(?:sha|md|base|aes|rsa?|hs|es|ps|ed|utf|argon|bcrypt|pbkdf|scrypt|oauth|oidc|ip|tls|ssl|http|x|v|p|k|s|ec)-?\d{1,4}(?:[-/.][a-z0-9]{1,20}){0,4}\Z|\d+[a-z%]{0,12}\Z",
     re.IGNORECASE,
 )
+_PERCENT_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _OBJECT_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-./][a-z0-9]{1,20})*")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{4,}={0,2}")
 _SYMBOL = re.compile(r"[^\w\s.,:;/-]")
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether something is to be filled in here, or was hidden before: told by how it begins."""
+    return value.startswith((MASK_PREFIX, "$", "{{", "<", "%", "***")) and not _PERCENT_ENCODED.match(value)
 
 
 def is_secret(value: str, sort: Sort, *, prose: bool, quoted: bool) -> bool:
