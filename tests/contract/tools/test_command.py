@@ -16,8 +16,12 @@ from support.paths import FAULT_SERVER, UNPRIVILEGED
 def config(tmp_path: Path) -> str:
     transport = {"type": "stdio", "command": sys.executable, "args": ["-S", str(FAULT_SERVER)]}
     server = {"transport": transport, "data_masking": {"pattern_groups": ["all"]}}
+    plain = {"transport": transport}
+    bare = {"transport": transport, "data_masking": {"enabled": False}}
     missing = {"transport": {"type": "stdio", "command": "no-such-program"}}
-    (tmp_path / "tarsy.yaml").write_text(yaml.safe_dump({"mcp_servers": {"fault": server, "missing": missing}}))
+    (tmp_path / "tarsy.yaml").write_text(
+        yaml.safe_dump({"mcp_servers": {"fault": server, "plain": plain, "bare": bare, "missing": missing}})
+    )
     return str(tmp_path)
 
 
@@ -44,6 +48,12 @@ def test_a_server_that_cannot_be_used_is_told_and_fails_the_command(config: str)
 def test_a_call_prints_the_masked_result(config: str) -> None:
     code, out, _ = run("call", "fault.echo", json.dumps({"text": "password=hunter2"}), "--config", config)
     assert (code, out) == (0, "password=[MASKED_PASSWORD]\n")
+
+
+@pytest.mark.parametrize(("server", "shown"), [("plain", "JWT_SECRET=[MASKED_SECRET_KEY]\n"), ("bare", "JWT_SECRET=x7Qp2vLm9Rt4\n")])
+def test_a_server_that_says_nothing_of_masking_is_masked_and_one_that_switches_it_off_is_not(config: str, server: str, shown: str) -> None:
+    code, out, _ = run("call", f"{server}.echo", json.dumps({"text": "JWT_SECRET=x7Qp2vLm9Rt4"}), "--config", config)
+    assert (code, out) == (0, shown)
 
 
 def test_a_failed_call_fails_the_command(config: str) -> None:

@@ -61,7 +61,7 @@ def test_a_built_in_is_overridden_field_by_field(directory: ConfigDirectory) -> 
     ).config
     server = config.mcp_servers["kubernetes-server"]
     assert (server.instructions, server.transport.command, server.transport.args) == ("mine", "npx", ("a",))
-    assert server.data_masking.pattern_groups == ("kubernetes",)
+    assert server.data_masking.pattern_groups == ("kubernetes", "security")
     assert config.agents["KubernetesAgent"].mcp_servers == ("kubernetes-server",)
     assert (config.llm_providers["google-default"].model, config.llm_providers["google-default"].api_key_env) == (
         "gemini-mine",

@@ -267,6 +267,33 @@ def test_the_context_window_of_known_families_is_filled_in(directory: ConfigDire
     assert chain.executive_summary.provider.context_window == window
 
 
+@pytest.mark.parametrize(
+    ("said", "resolved"),
+    [
+        ({}, (True, ("security",), ())),
+        ({"data_masking": {}}, (True, ("security",), ())),
+        ({"data_masking": {"patterns": ["base64_secret"]}}, (True, ("security",), ("base64_secret",))),
+        ({"data_masking": {"pattern_groups": ["basic"]}}, (True, ("basic",), ())),
+        ({"data_masking": {"enabled": False}}, (False, ("security",), ())),
+    ],
+)
+def test_a_tool_server_is_masked_unless_the_configuration_says_otherwise(
+    directory: ConfigDirectory, said: dict[str, Any], resolved: tuple[bool, tuple[str, ...], tuple[str, ...]]
+) -> None:
+    server = {"transport": {"type": "stdio", "command": "c"}, **said}
+    config = directory.load({"mcp_servers": {"mine": server}, "agents": {"KubernetesAgent": {"mcp_servers": ["mine"]}}}).config
+    masking = resolve_chain(config, "kubernetes").mcp_servers["mine"].masking
+    assert (masking.enabled, masking.pattern_groups, masking.patterns) == resolved
+
+
+def test_a_snapshot_from_before_masking_was_the_default_can_still_be_read(parallel: ResolvedChain) -> None:
+    stored = parallel.model_dump(mode="json")
+    unmasked: dict[str, Any] = {"enabled": False, "pattern_groups": [], "patterns": [], "custom_patterns": []}
+    stored["mcp_servers"] = {name: {**server, "masking": unmasked} for name, server in stored["mcp_servers"].items()}
+    read = ResolvedChain.model_validate(stored)
+    assert [server.masking.enabled for server in read.mcp_servers.values()] == [False] * len(parallel.mcp_servers)
+
+
 def test_a_snapshot_survives_being_stored(parallel: ResolvedChain) -> None:
     assert ResolvedChain.model_validate_json(parallel.model_dump_json()) == parallel
 

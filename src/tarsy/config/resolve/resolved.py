@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
+from tarsy.config.schema.masking import DEFAULT_GROUPS
 from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
@@ -24,8 +25,8 @@ class ResolvedFallback(Resolved):
 
 
 class ResolvedMasking(Resolved):
-    enabled: bool = False
-    pattern_groups: tuple[str, ...] = ()
+    enabled: bool = True
+    pattern_groups: tuple[str, ...] = DEFAULT_GROUPS
     patterns: tuple[str, ...] = ()
     # (pattern, replacement) pairs of the user's own.
     custom_patterns: tuple[tuple[str, str], ...] = ()

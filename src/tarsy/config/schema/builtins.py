@@ -33,7 +33,7 @@ MCP_SERVERS: Mapping[str, Any] = {
             "a whole cluster is slow and hides what matters. Events and the logs of the previous container instance explain most restarts. "
             "Ask for single objects rather than for whole kinds."
         ),
-        "data_masking": {"enabled": True, "pattern_groups": ["kubernetes"], "patterns": ["certificate", "token", "email"]},
+        "data_masking": {"pattern_groups": ["kubernetes", "security"]},
         "summarization": {"enabled": True, "size_threshold_tokens": 5000, "summary_max_token_limit": 1000},
     },
 }

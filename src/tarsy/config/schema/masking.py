@@ -22,6 +22,9 @@ PATTERNS = (
     "kubernetes_secret",
 )
 
+# What a tool server is masked by that says nothing of masking.
+DEFAULT_GROUPS = ("security",)
+
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "basic": ("api_key", "password"),
     "secrets": ("api_key", "password", "token", "private_key", "secret_key"),

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
+from tarsy.config.schema.masking import DEFAULT_GROUPS
 from tarsy.config.schema.values import (
     Backend,
     Count,
@@ -133,9 +134,13 @@ class CustomPatternConfig(Section):
 
 
 class DataMaskingConfig(Section):
-    enabled: Switch = Field(default=True, description="Hide secrets in what the server's tools return.")
-    pattern_groups: tuple[PatternGroupName, ...] = Field(default=(), description="Groups of patterns.")
-    patterns: tuple[PatternName, ...] = Field(default=(), description="Single patterns.")
+    enabled: Switch = Field(
+        default=True,
+        description="Hide secrets in what the server's tools return and are given. "
+        "With `false`, only what nothing else can be goes: tokens of known format, private keys, credentials in addresses, Kubernetes Secrets.",
+    )
+    pattern_groups: tuple[PatternGroupName, ...] = Field(default=DEFAULT_GROUPS, description="Groups of patterns.")
+    patterns: tuple[PatternName, ...] = Field(default=(), description="Single patterns, besides the groups.")
     custom_patterns: tuple[CustomPatternConfig, ...] = Field(default=(), description="Your own patterns.")
 
 
@@ -151,5 +156,7 @@ class MCPServerConfig(Section):
     transport: TransportConfig = Field(description="How the server is reached.")
     instructions: Text = Field(default="", description="What an agent should know about the server's tools; part of its prompt.")
     tools: tuple[Name, ...] | None = Field(default=None, description="The only tools that may be used; unset: all.")
-    data_masking: DataMaskingConfig = Field(default=DataMaskingConfig(enabled=False), description="What is hidden in the server's results.")
+    data_masking: DataMaskingConfig = Field(
+        default=DataMaskingConfig(), description="What is hidden in the server's results; on unless switched off."
+    )
     summarization: ServerSummarizationConfig = Field(default=ServerSummarizationConfig(), description="How large results are shortened.")
