@@ -42,6 +42,7 @@ from tarsy.session.dependencies import Dependencies
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.runbook import RunbookSource
+from tarsy.tools.masking import Unmasked
 
 # Turns of the investigation in which the model asks for a tool; one more gives the answer, another the executive summary.
 TOOL_TURNS = 8
@@ -189,7 +190,7 @@ async def load(engine: AsyncEngine, *, concurrency: int, pause: float = 0.0) -> 
         live=unwatched,
         progress=unwatched,
         runbooks=RunbookSource(),
-        mask=lambda text: text,
+        mask=Unmasked(),
         clock=clock,
         cancellations=Cancellations(),
     )

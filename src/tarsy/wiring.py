@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy import __version__
-from tarsy.agent.ports import LLMClient, ToolServers
+from tarsy.agent.ports import LLMClient, Mask, ToolServers
 from tarsy.api.app import create_app
 from tarsy.api.auth import auth_settings
 from tarsy.api.services import Services
@@ -57,7 +57,7 @@ from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
 from tarsy.session.runbook import RunbookSource
 from tarsy.settings import Role, Settings
 from tarsy.tools.health import HealthMonitor
-from tarsy.tools.masking.masker import Masker
+from tarsy.tools.masking import Masker, Unmasked
 from tarsy.tools.pool import connection_pool
 from tarsy.tools.servers import McpToolServers
 
@@ -76,7 +76,9 @@ class Application:
 
 
 @asynccontextmanager
-async def application(settings: Settings, *, tools: ToolServers | None = None, llm: LLMClient | None = None) -> AsyncGenerator[Application]:
+async def application(
+    settings: Settings, *, tools: ToolServers | None = None, llm: LLMClient | None = None, mask: Mask | None = None
+) -> AsyncGenerator[Application]:
     """Build the application on its database and keep its connections alive.
 
     Raises:
@@ -100,6 +102,7 @@ async def application(settings: Settings, *, tools: ToolServers | None = None, l
             llm=model,
             tools=tools or McpToolServers(env=loaded.env, pool=await stack.enter_async_context(connection_pool())),
             monitor=HealthMonitor(watched_servers(loaded), env=loaded.env),
+            mask=mask or configured_mask(loaded.config),
             pod_id=f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}",
         )
         built = _assemble(parts, listener)
@@ -112,6 +115,12 @@ async def application(settings: Settings, *, tools: ToolServers | None = None, l
             tasks.start_soon(_retention(parts).run, name="retention")
             yield built
             tasks.cancel_scope.cancel()
+
+
+def configured_mask(config: Config) -> Mask:
+    """What alerts, questions, runbooks and the words of models are masked with."""
+    masking = config.defaults.alert_masking
+    return Masker.for_group(masking.pattern_group) if masking.enabled else Unmasked()
 
 
 def _live(engine: AsyncEngine, listener: NotificationListener, sender: NotificationSender) -> LiveUpdates:
@@ -135,6 +144,7 @@ class _Parts:
     llm: LLMClient
     tools: ToolServers
     monitor: HealthMonitor
+    mask: Mask
     pod_id: str
 
     @property
@@ -142,9 +152,13 @@ class _Parts:
         return self.loaded.config
 
     @property
-    def mask(self) -> Callable[[str], str]:
-        masking = self.config.defaults.alert_masking
-        return Masker.for_group(masking.pattern_group).mask if masking.enabled else lambda text: text
+    def runbooks(self) -> RunbookSource:
+        configured = self.config.system.runbooks
+        return RunbookSource(
+            allowed_domains=configured.allowed_domains,
+            github_token=self.loaded.env.get(self.config.system.github.token_env),
+            cache_ttl=configured.cache_ttl,
+        )
 
 
 def _assemble(parts: _Parts, listener: NotificationListener) -> Application:
@@ -170,7 +184,6 @@ def llm_client(settings: Settings, loaded: LoadedConfig) -> LLMClient:
 def _pool(parts: _Parts) -> WorkerPool:
     config, engine, live = parts.config, parts.engine, parts.live
     clock, cancellations = SystemClock(), Cancellations()
-    runbooks = config.system.runbooks
     dependencies = Dependencies(
         journal=PostgresJournal(engine, live.publisher.announce),
         history=SessionHistory(engine),
@@ -179,11 +192,7 @@ def _pool(parts: _Parts) -> WorkerPool:
         results=StoredResults(engine),
         live=live.publisher,
         progress=live.publisher,
-        runbooks=RunbookSource(
-            allowed_domains=runbooks.allowed_domains,
-            github_token=parts.loaded.env.get(config.system.github.token_env),
-            cache_ttl=runbooks.cache_ttl,
-        ),
+        runbooks=parts.runbooks,
         mask=parts.mask,
         clock=clock,
         cancellations=cancellations,
@@ -209,7 +218,8 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
     intake = Intake(
         chains=SeveralSources((ConfiguredChains(config, parts.monitor.known_tools), SampleChains(config, settings.replay_speed))),
         store=sessions,
-        mask_alert=parts.mask,
+        mask=parts.mask,
+        runbooks=parts.runbooks,
         default_alert_type=config.defaults.alert_type,
         recorded_alert=partial(recorded_alert, recording_loader(RecordingFiles())),
         max_queue_size=config.queue.max_queue_size,

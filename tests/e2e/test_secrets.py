@@ -1,24 +1,44 @@
-"""A secret that comes in with an alert, a tool's result, an error or a model's own arguments is nowhere to be found afterwards."""
+"""A secret is nowhere to be found afterwards, whichever way it came in: with an alert, a tool's result or error, a model's words, a runbook, …"""
 
 import base64
+import json
 import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import cycle
+from pathlib import Path
 
 import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, read_back, says, stage
+from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, read_back, says, stage, thinks
+from support.api_world import serving
 from support.overheard import overheard
 from support.paths import FAULT_SERVER
+from support.secret_kinds import DRESSES, KINDS, SecretKind
 from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
+from tarsy.db.recordings import RecordingSource
 from tarsy.db.tables import metadata
+from tarsy.domain.agent import ToolCalling
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
+from tarsy.domain.recording import RecordedCall
+from tarsy.domain.replay import differences
+from tarsy.llm.in_process import in_process_client
 from tarsy.session.intake import Submission
+from tarsy.session.playback import chain_of, played_from, session_from
 from tarsy.settings import Settings
 from tarsy.tools.masking import Masker
+from tarsy.tools.recorded import RecordedToolServers
 from tarsy.wiring import Application, application
 
 TRACK = "0.look/1.Investigator"
+CHAT_TRACK = "2.chat/1.ChatAgent"
 # What no text of ours contains by chance.
 SECRETS = st.text(alphabet="ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789", min_size=24, max_size=40)
 NAMED = st.sampled_from(["password={}", "DB_PASSWORD: {}", '"api_key": "{}"', "Authorization: Bearer {}", "client_secret={}"])
@@ -115,3 +135,155 @@ async def test_an_alert_is_masked_before_it_is_stored(database_url: str) -> None
         session_id = await running.services.intake.submit(Submission(data="password=hunter2-hunter2", author="tester"))
         session = await running.services.sessions.get(session_id)
     assert "hunter2" not in session.alert_data
+
+
+# A representative of each sort of format, in dresses of one line and of several; the product of all is the masker's own test.
+PLANTED = KINDS[::7]
+WORN = ("env", "YAML below its key", "lines in JSON", "URL user, not encoded", "Go DSN", "Kubernetes Secret", "told", "env entry")
+
+
+@dataclass
+class RunbookServer:
+    address: str
+    asked: list[str] = field(default_factory=list[str])
+
+
+@contextmanager
+def runbook_server(text: str) -> Generator[RunbookServer]:
+    """Serves one text, and remembers what it was asked for."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            served.asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain")
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        served = RunbookServer(f"http://127.0.0.1:{http.server_address[1]}")
+        thread = threading.Thread(target=http.serve_forever, daemon=True)
+        thread.start()
+        yield served
+        http.shutdown()
+        thread.join()
+
+
+class Planting:
+    """A secret for every way in, no two the same, and what has been planted so far."""
+
+    def __init__(self, offset: int) -> None:
+        self._kinds = cycle(PLANTED[offset:] + PLANTED[:offset])
+        self._dresses = cycle(WORN[offset:] + WORN[:offset])
+        self.kinds: list[SecretKind] = []
+
+    def secret(self) -> str:
+        kind = next(self._kinds)
+        self.kinds.append(kind)
+        return DRESSES[next(self._dresses)](kind)
+
+    def in_pieces(self) -> list[str]:
+        """As a model says it: a few characters at a time."""
+        text = f"I see:\n{self.secret()}\nThat explains it. "
+        return [text[at : at + 5] for at in range(0, len(text), 5)]
+
+
+def masked_by_default() -> ResolvedMcpServer:
+    return ResolvedMcpServer(name="f", transport=ResolvedTransport(type="stdio", command=sys.executable, args=(str(FAULT_SERVER),)))
+
+
+def every_way_in(planting: Planting, tool_calling: ToolCalling) -> Scenario:
+    """Thinking, text, arguments, results, errors, stderr, names of tools, analysis, summary, and an answer in the chat."""
+
+    def use(turn: int, tool: str, text: str) -> RecordedCall:
+        if tool_calling is ToolCalling.NATIVE:
+            return says(TRACK, turn, *map(thinks, planting.in_pieces()), *planting.in_pieces(), calls(f"call-{turn}", tool, text=text))
+        spoken = f"Thought: {planting.secret()}\nAction: {tool}\nAction Input: {json.dumps({'text': text})}"
+        return says(TRACK, turn, *(spoken[at : at + 5] for at in range(0, len(spoken), 5)))
+
+    answer = "Final Answer: " if tool_calling is ToolCalling.REACT else ""
+    return Scenario(
+        chain(
+            stage(agent(mcp_servers=("f",), tool_calling=tool_calling)),
+            mcp_servers={"f": masked_by_default()},
+            chat=agent("ChatAgent", mcp_servers=("f",)),
+        ),
+        [
+            use(0, "f.echo", planting.secret()),
+            use(1, "f.say_as_error", planting.secret()),
+            use(2, "f.say_on_stderr", planting.secret()),
+            says(TRACK, 3, answer, *planting.in_pieces(), "It is the disk."),
+            says(f"1.{SUMMARY}", 0, *planting.in_pieces(), "Disk."),
+            says(CHAT_TRACK, 0, *planting.in_pieces(), "Yes."),
+        ],
+    )
+
+
+@pytest.mark.parametrize("tool_calling", list(ToolCalling))
+@pytest.mark.parametrize("offset", range(0, len(WORN), 3))
+async def test_no_way_in_lets_a_secret_through(
+    database_url: str, capsys: pytest.CaptureFixture[str], offset: int, tool_calling: ToolCalling
+) -> None:
+    planting = Planting(offset)
+    story = every_way_in(planting, tool_calling)
+    alert = Masker.for_group("security").mask(planting.secret())
+    async with overheard(story, database_url, alert=alert) as session, serving(session.running.services) as api:
+        await session.work_off()
+        asked = await api.client.post(f"/api/v1/sessions/{SESSION_ID}/chat/messages", json={"content": planting.secret()})
+        assert asked.status_code == 202, asked.text
+        assert session.running.pool is not None
+        await session.running.pool.work_off(CHAT_ANSWER)
+        kept = await stored(session.running, database_url)
+        shown = [(await api.client.get(f"/api/v1/sessions/{SESSION_ID}{part}")).text for part in ("", "/timeline", "/trace")]
+        analysis = (await session.running.services.sessions.get(SESSION_ID)).final_analysis
+    printed = capsys.readouterr()
+    assert analysis is not None
+    assert analysis.endswith("It is the disk.")
+    assert "Yes." in kept
+    places = {
+        "stored": kept,
+        "logged": printed.out + printed.err,
+        "told": str(session.told),
+        "asked": str(session.asked),
+        "shown": str(shown),
+    }
+    surviving = {(place, kind.name) for place, text in places.items() for kind in planting.kinds if kind.survives_in(text)}
+    assert surviving == set()
+
+
+async def test_what_a_model_said_in_secrets_replays_to_the_letter(database_url: str) -> None:
+    story = every_way_in(Planting(0), ToolCalling.REACT)
+    async with overheard(story, database_url) as session:
+        await session.work_off()
+        recording = await read_back(session.running)
+    again = session_from(recording, chain_of(recording, played_from("the recording")), now=datetime(2026, 1, 1, tzinfo=UTC))
+    llm = in_process_client(env={}, recordings=lambda _: recording)
+    playing = application(Settings(env={}, database_url=database_url), tools=RecordedToolServers(recording), llm=llm)
+    async with playing as running:
+        await running.services.sessions.insert(again)
+        assert running.pool is not None
+        await running.pool.work_off(INVESTIGATION)
+        replayed = await RecordingSource(running.engine).read(again.id)
+    assert replayed is not None
+    assert recording.outcome is not None
+    assert replayed.outcome is not None
+    assert differences(recording.outcome, replayed.outcome) == []
+
+
+async def test_a_runbook_whose_address_holds_a_token_is_fetched_and_stored_without_it(database_url: str, tmp_path: Path) -> None:
+    token, secret = next(kind for kind in KINDS if kind.name == "GITHUB_TOKEN"), KINDS[-1]
+    (tmp_path / "tarsy.yaml").write_text("system: {runbooks: {allowed_domains: [127.0.0.1]}}\n")
+    with runbook_server(f"# Steps\n{secret.name}={secret.value}\nLook at the disk.\n") as served:
+        address = f"{served.address}/runbook.md?token={token.value}"
+        async with application(Settings(env={}, database_url=database_url, config_dir=tmp_path)) as running:
+            submission = Submission(data="disk full", author="tester", alert_type="sample-crashloop", runbook_url=address)
+            session_id = await running.services.intake.submit(submission)
+            session = await running.services.sessions.get(session_id)
+    assert served.asked == [f"/runbook.md?token={token.value}"]
+    assert session.runbook_url == f"{served.address}/runbook.md?token=[MASKED_GITHUB_TOKEN]"
+    assert session.runbook is not None
+    assert "Look at the disk." in session.runbook
+    assert not secret.survives_in(session.runbook)

@@ -41,6 +41,7 @@ from tarsy.domain.tool import ToolDefinition
 from tarsy.events.hub import ConnectionManager
 from tarsy.events.live_state import LiveState
 from tarsy.session.intake import AlertType, Intake, UnknownAlertTypeError
+from tarsy.tools.masking import Masker
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
@@ -93,8 +94,7 @@ class NoWorkers:
         return ()
 
 
-def mask(text: str) -> str:
-    return text.replace("hunter2", "[MASKED]")
+MASK = Masker((), custom=[("hunter2", "[MASKED]")])
 
 
 async def healthy() -> Health:
@@ -107,9 +107,7 @@ def services_on(engine: AsyncEngine, *, auth: AuthSettings | None = None, max_qu
         version="1.2.3",
         pod_id="pod-1",
         auth=auth or AuthSettings(),
-        intake=Intake(
-            chains=FixedChains(), store=sessions, mask_alert=mask, default_alert_type="kubernetes", max_queue_size=max_queue_size
-        ),
+        intake=Intake(chains=FixedChains(), store=sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=max_queue_size),
         sessions=sessions,
         timeline=TimelineRepository(engine),
         interactions=InteractionRepository(engine),
@@ -122,7 +120,7 @@ def services_on(engine: AsyncEngine, *, auth: AuthSettings | None = None, max_qu
         queue=QueueConfig(max_queue_size=max_queue_size),
         pauses=PauseRepository(engine),
         probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy},
-        mask=mask,
+        mask=MASK,
         samples=lambda: (
             SampleIncident(
                 name="oom", title="Out of memory", description="A pod is killed.", alert_type="sample-oom", alert_data="OOMKilled"

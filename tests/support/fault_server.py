@@ -38,6 +38,8 @@ TOOLS = [
     tool("rpc_error"),
     tool("grow"),
     tool("leak_stderr"),
+    tool("say_on_stderr", TEXT),
+    tool("say_as_error", TEXT),
     tool("log_and_progress"),
     tool("cut_character"),
     tool("babble"),
@@ -162,9 +164,16 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             send({"method": "notifications/tools/list_changed"})
             answer(request_id, "grown")
         case "leak_stderr":
-            sys.stderr.write("connecting with password=hunter2\n")
+            key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nBAQEFAASCBKcwggSjAgEAAo\n-----END PRIVATE KEY-----\n"
+            sys.stderr.write(f"connecting with password=hunter2\n{key}db:\n  password:\n    hunter2\nready\n")
             sys.stderr.flush()
             answer(request_id, "done")
+        case "say_on_stderr":
+            sys.stderr.write(f"{arguments['text']}\nready\n")
+            sys.stderr.flush()
+            answer(request_id, "done")
+        case "say_as_error":
+            answer(request_id, arguments["text"], isError=True)
         case "say_and_wait":
             report(meta)
             while not os.path.exists(arguments["marker"]):  # noqa: PTH110 - as above

@@ -25,6 +25,7 @@ from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.session.stage_runner import continued_with
+from tarsy.tools.masking import Unmasked
 from tarsy.tools.recorded import RecordedTools, RecordedToolServers
 
 EXECUTION = "execution"
@@ -153,13 +154,13 @@ class MemoryRun:
             tools=toolbox(
                 self.tools or CountingTools(RecordedTools(RecordedToolServers(recording), self.track), self.asked),
                 (),
-                mask=str,
+                mask=Unmasked(),
                 clock=FixedClock(),
             ),
             journal=self.journal,
             live=self.journal,
             results=self.journal,
-            mask=str,
+            mask=Unmasked(),
             clock=FixedClock(),
         )
         await llm.aclose()

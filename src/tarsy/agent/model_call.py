@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import anyio
 
+from tarsy.agent.chunk_masker import ChunkMasker
 from tarsy.agent.execution import ExecutionContext
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import LOOP_NOTE, LoopWatch, find_loop, without_loop
@@ -69,6 +70,8 @@ class ModelAnswer:
 
     text: str = ""
     thinking: str = ""
+    # The text before masking, for the tools it calls: it is neither stored nor shown.
+    unmasked: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     native_events: tuple[TimelineEvent, ...] = ()
     usage: TokenUsage = field(default_factory=TokenUsage)
@@ -116,6 +119,8 @@ class ModelCall:
         self._router = router
         self._id = str(uuid4())
         self._chunks: list[Chunk] = []
+        self._masker = ChunkMasker(context.mask)
+        self._unmasked: list[str] = []
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._answer = ModelAnswer()
@@ -140,6 +145,7 @@ class ModelCall:
                         break
         if scope.cancelled_caught:
             await self._take(ErrorChunk(f"the model did not finish within {within:g} s", ErrorCode.TIMEOUT, retryable=True))
+        await self._keep(self._masker.finish())
         await self._show_text(self._router.finish())
         self._settle()
         interaction = LLMInteraction(
@@ -169,24 +175,46 @@ class ModelCall:
         answer = self._answer
         # As it is stored, so that whoever continues from there reads the same.
         answer.text, answer.thinking = storable("".join(self._texts)), storable("".join(self._thoughts))
+        answer.unmasked = storable("".join(self._unmasked))
         # Judged by the whole, not by the watch: in however many pieces an answer comes, it is the same answer.
         ends_in_thought = not answer.text.strip() or (bool(self._chunks) and isinstance(self._chunks[-1], ThinkingChunk))
         stuck_in_thought = ends_in_thought and not answer.tool_calls and find_loop(answer.thinking) is not None
         answer.looping = answer.error is None and (stuck_in_thought or find_loop(answer.text) is not None)
 
     async def _take(self, chunk: Chunk) -> None:
-        self._chunks.append(self._masked(chunk))
+        self._hear(chunk)
+        await self._keep(self._masker.feed(chunk))
+
+    def _hear(self, chunk: Chunk) -> None:
+        """What must be known of a chunk as it was said: whether it goes in circles, and what its tools are to get."""
+        match chunk:
+            case TextChunk(content):
+                self._unmasked.append(content)
+                self._answer.looping = self._watches[0].sees_loop(content)
+            case ThinkingChunk(content):
+                self._answer.looping = self._watches[1].sees_loop(content)
+            case ToolCallChunk(call_id, name, arguments):
+                call = ToolCall(storable(call_id), self._context.mask(storable(name)), storable(arguments))
+                self._answer.tool_calls += (call,)
+            case _:
+                pass
+
+    async def _keep(self, chunks: Iterable[Chunk]) -> None:
+        for chunk in chunks:
+            self._chunks.append(chunk)
+            await self._tell(chunk)
+
+    async def _tell(self, chunk: Chunk) -> None:
+        """Show a masked chunk, or note what it says."""
         match chunk:
             case TextChunk(content):
                 self._texts.append(content)
-                self._answer.looping = self._watches[0].sees_loop(content)
                 await self._show_text(self._router.route(content))
             case ThinkingChunk(content):
                 self._thoughts.append(content)
-                self._answer.looping = self._watches[1].sees_loop(content)
                 await self._show(TimelineEventType.LLM_THINKING, content, NATIVE)
-            case ToolCallChunk(call_id, name, arguments):
-                self._answer.tool_calls += (ToolCall(storable(call_id), storable(name), storable(arguments)),)
+            case ToolCallChunk():
+                pass
             case CodeExecutionChunk(code, result):
                 event = self._recorder.event(TimelineEventType.CODE_EXECUTION, result, metadata={"code": code})
                 self._answer.native_events += (event,)
@@ -196,20 +224,10 @@ class ModelCall:
                 self._answer.usage = chunk
             case FinishChunk(reason):
                 self._answer.finish = reason
-            case ErrorChunk(message, code, retryable):
-                self._answer.error = ErrorChunk(self._context.mask(message), code, retryable)
+            case ErrorChunk():
+                self._answer.error = chunk
             case _:
                 assert_never(chunk)
-
-    def _masked(self, chunk: Chunk) -> Chunk:
-        """A chunk as it may be stored: what the model passes to tools and what vendors say in errors can hold secrets."""
-        match chunk:
-            case ToolCallChunk(call_id, name, arguments):
-                return ToolCallChunk(call_id, name, self._context.mask(arguments))
-            case ErrorChunk(message, code, retryable):
-                return ErrorChunk(self._context.mask(message), code, retryable)
-            case _:
-                return chunk
 
     async def _show_text(self, pieces: Iterable[tuple[TimelineEventType, str]]) -> None:
         for event_type, delta in pieces:

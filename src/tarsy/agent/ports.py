@@ -11,7 +11,23 @@ from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.step import Step, StoredRun
 from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
 
-Mask = Callable[[str], str]
+
+class MaskedText(Protocol):
+    """A text that is masked while it comes: each piece is given back as soon as no later one can make it part of a secret."""
+
+    def feed(self, piece: str) -> str: ...
+
+    def finish(self) -> str:
+        """What was held back and has nothing more to wait for."""
+        ...
+
+
+class Mask(Protocol):
+    """Hides the secrets in texts. Masking a masked text changes nothing."""
+
+    def __call__(self, text: str, /) -> str: ...
+
+    def stream(self) -> MaskedText: ...
 
 
 class LLMClient(Protocol):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tarsy.agent.ports import LLMClient, ToolServers
+from tarsy.agent.ports import LLMClient, Mask, ToolServers
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedProvider
@@ -27,6 +27,7 @@ from tarsy.queue.pool import WorkerPool
 from tarsy.replay.forking_client import ForkingClient
 from tarsy.session.playback import NotReplayableError, chain_of, follow_ups, played_from, session_from
 from tarsy.settings import Settings
+from tarsy.tools.masking import Unmasked
 from tarsy.tools.recorded import RecordedToolServers
 from tarsy.wiring import Application, application
 
@@ -77,6 +78,8 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
                     each,
                     None if options.live_tools else RecordedToolServers(each.recording),
                     ForkingClient(each.recording, options.from_step, live, in_process_client(env=loaded.env)),
+                    # What is only played was masked when it was recorded, by the rules of that day.
+                    None if live or options.live_tools else Unmasked(),
                 )
                 for each in found
             ]
@@ -110,8 +113,8 @@ def _scratch_directory() -> Generator[Path]:
         yield path
 
 
-async def _replay(settings: Settings, each: _Replayable, tools: ToolServers | None, client: LLMClient) -> ReplayOutcome:
-    async with application(settings, tools=tools, llm=client) as running:
+async def _replay(settings: Settings, each: _Replayable, tools: ToolServers | None, client: LLMClient, mask: Mask | None) -> ReplayOutcome:
+    async with application(settings, tools=tools, llm=client, mask=mask) as running:
         replayed = await _run(running, each.recording, str(each.file))
     return ReplayOutcome(each.file, tuple(differences(each.outcome, replayed)), replayed)
 

@@ -19,7 +19,7 @@ from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.work import Claimed, Lane, RunEnd, WorkRules
-from tarsy.kit.text import clip_bytes
+from tarsy.kit.text import clip_bytes, in_thread_if_long
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, next_step, plan
 from tarsy.session.stage_runner import AbandonedStage, StageJob, StageRunner, abandoned, outcome_of
@@ -90,7 +90,7 @@ class SessionExecutor:
         if session.runbook is not None:
             return session.runbook
         runbook = await self._dependencies.runbooks.fetch(session.runbook_url, default=chain.default_runbook)
-        text = self._dependencies.mask(runbook.text)
+        text = await in_thread_if_long(self._dependencies.mask, runbook.text)
         if session.runbook_url:
             opened = (self._warning(claimed, self._dependencies.mask(runbook.warning)),) if runbook.warning else ()
             await self._dependencies.journal.commit(Step(claim=claimed.claim, opened=opened, runbook=text))

@@ -12,6 +12,7 @@ from uuid import uuid4
 import structlog
 from anyio import to_thread
 
+from tarsy.agent.ports import Mask
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, vendor_variables, ways_to_a_model
@@ -20,6 +21,7 @@ from tarsy.domain.agent import ProviderType
 from tarsy.domain.session import MAX_ALERT_BYTES, NewSession
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.kit.text import in_thread_if_long
+from tarsy.session.runbook import RunbookSource
 
 log = structlog.get_logger(__name__)
 
@@ -155,11 +157,12 @@ def same_alert(one: str, other: str) -> bool:
 class Intake:
     chains: ChainSource
     store: SessionStore
-    mask_alert: Callable[[str], str]
+    mask: Mask
     default_alert_type: str
     # The alert that the models of a chain were recorded on; None: they take any.
     recorded_alert: Callable[[ResolvedChain], str | None] = takes_any
     max_queue_size: int | None = None
+    runbooks: RunbookSource = field(default_factory=RunbookSource)
     clock: Clock = field(default_factory=SystemClock)
 
     async def submit(self, submission: Submission) -> str:
@@ -174,7 +177,7 @@ class Intake:
         check_text(submission)
         alert_type = submission.alert_type or self.default_alert_type
         chain = self.chains.resolve(alert_type, submission.selection)
-        masked = await in_thread_if_long(self.mask_alert, submission.data)
+        masked = await in_thread_if_long(self.mask, submission.data)
         await self._check_recorded(chain, masked, alert_type)
         session = NewSession(
             id=str(uuid4()),
@@ -184,7 +187,8 @@ class Intake:
             chain_snapshot=chain.model_dump(mode="json"),
             author=submission.author,
             nonce=secrets.token_hex(16),
-            runbook_url=submission.runbook_url,
+            runbook_url=self.mask(submission.runbook_url) if submission.runbook_url else None,
+            runbook=await self._secret_runbook(submission.runbook_url),
             mcp_selection=submission.selection.model_dump(mode="json", exclude_none=True) if submission.selection else None,
             created_at=self.clock.now(),
         )
@@ -194,8 +198,15 @@ class Intake:
 
     async def _check_recorded(self, chain: ResolvedChain, masked: str, alert_type: str) -> None:
         recorded = await to_thread.run_sync(self.recorded_alert, chain) if _is_recorded(chain) else None
-        if recorded is not None and not same_alert(masked, await in_thread_if_long(self.mask_alert, recorded)):
+        if recorded is not None and not same_alert(masked, await in_thread_if_long(self.mask, recorded)):
             raise AlertNotRecordedError(alert_type)
+
+    async def _secret_runbook(self, url: str | None) -> str | None:
+        """The runbook behind an address that holds a token. It is fetched now: stored without its token, the address leads nowhere."""
+        if not url or self.mask(url) == url:
+            return None
+        fetched = await self.runbooks.fetch(url, default="")
+        return await in_thread_if_long(self.mask, fetched.text) if fetched.source else None
 
 
 def check_text(submission: Submission) -> None:

@@ -34,6 +34,7 @@ from tarsy.tools.failures import (
     explain,
 )
 from tarsy.tools.http import failures, http_client
+from tarsy.tools.masking import Masker
 from tarsy.tools.stdio import Observer, child_environment, stdio_streams
 from tarsy.tools.transport import WatchedStream, http_streams, sse_streams
 
@@ -57,14 +58,13 @@ ERROR_LINE = re.compile(rf"(?!.*\bwarn).*({_ERRORS})", re.IGNORECASE)
 LINE_EXCERPT = 300
 MASKED_EXCERPT = 16 * 1024
 
-Mask = Callable[[str], str]
 OnOutput = Callable[[str], None]
 
 
 class Connection:
     """One session with one server, from connecting to the end."""
 
-    def __init__(self, server: str, endpoint: Endpoint, *, ours: Mapping[str, str], mask_line: Mask, shared: bool = False) -> None:
+    def __init__(self, server: str, endpoint: Endpoint, *, ours: Mapping[str, str], masker: Masker, shared: bool = False) -> None:
         self.server = server
         self.ready = anyio.Event()
         self.ended = anyio.Event()
@@ -72,7 +72,9 @@ class Connection:
         self.tool_changes = 0
         self._endpoint = endpoint
         self._ours = ours
-        self._mask_line = mask_line
+        self._masker = masker
+        # A secret may have several lines, also outside the protocol.
+        self._stderr, self._noise = masker.stream(by_words=False), masker.stream(by_words=False)
         self._shared = shared
         self._session: ClientSession | None = None
         self._failure: ToolServerError | None = None
@@ -114,6 +116,7 @@ class Connection:
             self._failure = self._unreachable(explain(error), seen)
         finally:
             self._session = None
+            self._hear_out()
             self.ready.set()
             self.ended.set()
         await self._clean_up()
@@ -222,6 +225,7 @@ class Connection:
         return Unreachable(self.server, self._with_last_words(text))
 
     def _with_last_words(self, text: str) -> str:
+        self._hear_out()
         words = list(self._last_words)
         if self._first_error is not None and self._first_error not in words:
             words = [self._first_error, "…", *words]
@@ -258,19 +262,32 @@ class Connection:
             listener(f"{params.level}: {text}\n")
 
     def _on_stderr(self, line: str) -> None:
-        log.info("tool_server.stderr", server=self.server, line=self._last_said(line))
+        # A line can be as long as a message may be: masking all of it would hold up the other sessions.
+        self._said_on_stderr(self._stderr.feed(f"{line[:MASKED_EXCERPT]}\n"))
 
     def _on_noise(self, line: str) -> None:
-        log.warning("tool_server.noise", server=self.server, line=self._last_said(line))
+        self._said_as_noise(self._noise.feed(f"{line[:MASKED_EXCERPT]}\n"))
 
-    def _last_said(self, line: str) -> str:
-        # A line can be as long as a message may be: masking all of it would hold up all sessions of this process.
-        shown = clip(self._mask_line(line[:MASKED_EXCERPT]), LINE_EXCERPT)
-        self._last_words.append(shown)
+    def _said_on_stderr(self, text: str) -> None:
+        for line in self._last_said(text):
+            log.info("tool_server.stderr", server=self.server, line=line)
+
+    def _said_as_noise(self, text: str) -> None:
+        for line in self._last_said(text):
+            log.warning("tool_server.noise", server=self.server, line=line)
+
+    def _last_said(self, text: str) -> list[str]:
+        shown = [clip(line, LINE_EXCERPT) for line in text.splitlines() if line.strip()]
+        self._last_words.extend(shown)
         # An error of a server that has started since is not why it ended later.
-        if self._first_error is None and not self.ready.is_set() and ERROR_LINE.match(shown):
-            self._first_error = shown
+        if self._first_error is None and not self.ready.is_set():
+            self._first_error = next((line for line in shown if ERROR_LINE.match(line)), None)
         return shown
+
+    def _hear_out(self) -> None:
+        """Take the lines that were held back for what might have followed them."""
+        self._said_on_stderr(self._stderr.finish())
+        self._said_as_noise(self._noise.finish())
 
     async def _clean_up(self) -> None:
         """Tell the server that the execution is over, if it wants to know."""
@@ -286,7 +303,7 @@ class Connection:
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 seen.append(HttpFailure(method="DELETE", url=url.partition("?")[0], status=None, detail=str(error)))
         if seen or patience.cancelled_caught:
-            problem = self._mask_line(str(seen[-1]) if seen else f"no answer within {CLEANUP_SECONDS:.0f} s")
+            problem = self._masker.mask(str(seen[-1]) if seen else f"no answer within {CLEANUP_SECONDS:.0f} s")
             log.warning("tool_server.cleanup_failed", server=self.server, problem=problem)
 
 

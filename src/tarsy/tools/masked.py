@@ -7,7 +7,7 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolName, ToolResult
 from tarsy.kit.text import in_thread_if_long
 from tarsy.tools.executor import McpToolExecutor
-from tarsy.tools.masking import LineMasker, Masker
+from tarsy.tools.masking import Masker
 
 
 class MaskedTools:
@@ -25,8 +25,16 @@ class MaskedTools:
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
         name = ToolName.parse(call.name)
         masker = self._maskers.get(name.server, self._strict) if name else self._strict
-        lines = LineMasker(masker)
-        result = await self._inner.execute(call, lambda output: on_output(lines.mask(output)))
+        said = masker.stream(by_words=False)
+
+        def pass_on(masked: str) -> None:
+            if masked:
+                on_output(masked)
+
+        try:
+            result = await self._inner.execute(call, lambda output: pass_on(said.feed(output)))
+        finally:
+            pass_on(said.finish())
         arguments = await in_thread_if_long(masker.mask, call.arguments)
         return replace(
             result,

@@ -14,7 +14,7 @@ from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName
 from tarsy.kit.clock import Clock, milliseconds_since
 from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
-from tarsy.tools.masking import LineMasker, Masker
+from tarsy.tools.masking import Masker
 from tarsy.tools.pool import ConnectionPool, may_share
 
 if TYPE_CHECKING:
@@ -195,13 +195,12 @@ class ToolServer:
     async def _new_connection(self, endpoint: Endpoint) -> "Connection":
         from tarsy.tools.connection import Connection  # noqa: PLC0415 - heavy, imported on first use
 
-        mask_line = LineMasker(self.masker).mask
         if self._pool is not None:
             return await self._pool.connection(
-                self._config, lambda: Connection(self.name, endpoint, ours=self._env, mask_line=mask_line, shared=True)
+                self._config, lambda: Connection(self.name, endpoint, ours=self._env, masker=self.masker, shared=True)
             )
         # Known before it is waited for: an owner that gives up meanwhile must be able to end it.
-        connection = self._connection = Connection(self.name, endpoint, ours=self._env, mask_line=mask_line)
+        connection = self._connection = Connection(self.name, endpoint, ours=self._env, masker=self.masker)
         self._tasks.start_soon(connection.run, name=f"tool server {self.name}")
         await connection.ready.wait()
         return connection

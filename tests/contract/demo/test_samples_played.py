@@ -40,6 +40,7 @@ from tarsy.tools.masking import Masker
 from tarsy.tools.servers import McpToolServers
 
 NOT_RECORDED = "And what did you have for lunch?"
+MASK = Masker.for_group("security")
 
 
 class Unwatched:
@@ -66,7 +67,7 @@ async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
             live=unwatched,
             progress=unwatched,
             runbooks=RunbookSource(),
-            mask=Masker.for_group("security").mask,
+            mask=MASK,
             clock=clock,
             cancellations=Cancellations(),
         )
@@ -87,7 +88,7 @@ async def play(engine: AsyncEngine, sample: Sample) -> str:
     session_id = str(uuid4())
     session = NewSession(
         id=session_id,
-        alert_data=Masker.for_group("security").mask(sample.alert_data),
+        alert_data=MASK(sample.alert_data),
         alert_type=sample.alert_type,
         chain_id=sample.chain.chain_id,
         chain_snapshot=sample.chain.model_dump(mode="json"),

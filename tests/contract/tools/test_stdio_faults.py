@@ -201,7 +201,14 @@ async def test_what_a_server_says_on_the_side_goes_to_the_log_and_to_the_watcher
             await tools.call("fault.log_and_progress")
         assert tools.output == ["info: looking, password=[MASKED_PASSWORD]\n", "[1/2] halfway\n"]
         lines = [entry["line"] for entry in logs if entry["event"] == "tool_server.stderr"]
-        assert lines == ["connecting with password=[MASKED_PASSWORD]"]
+        assert lines == [
+            "connecting with password=[MASKED_PASSWORD]",
+            "[MASKED_PRIVATE_KEY]",
+            "db:",
+            "  password:",
+            "    [MASKED_PASSWORD]",
+            "ready",
+        ]
 
 
 async def test_a_server_that_does_not_start_is_a_warning_and_the_others_work() -> None:

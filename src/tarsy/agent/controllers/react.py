@@ -68,6 +68,9 @@ class ReActSpeech:
             case ReActFinalAnswer(thought, text):
                 return GivesAnswer(text, thought)
             case ReActAction(thought, tool, tool_input):
+                # The tool gets what the model wrote, as with function calling; stored and shown is what was masked.
+                written = parse(answer.unmasked)
+                tool_input = written.tool_input if isinstance(written, ReActAction) and written.tool == tool else tool_input
                 return WantsTools((ToolCall(_call_id(sequence_number), tool, tool_input),), thought)
             case ReActMalformed(thought, problem, feedback):
                 return MakesNoSense(feedback, f"the model's answer was not in the expected form: {problem.value}", thought)

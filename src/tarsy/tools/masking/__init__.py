@@ -1,5 +1,6 @@
 """Secrets out of texts: named patterns, vendor token formats, Kubernetes Secrets. Pure, linear in the size of the text, and idempotent."""
 
-from tarsy.tools.masking.masker import LineMasker, Masker
+from tarsy.tools.masking.masker import Masker, Unmasked
+from tarsy.tools.masking.stream import StreamMasker
 
-__all__ = ["LineMasker", "Masker"]
+__all__ = ["Masker", "StreamMasker", "Unmasked"]

@@ -86,17 +86,30 @@ class AssignmentMasker:
         lowered = text.replace("İ", "I").lower()
         done = 0
         for end in self._stem_ends(lowered):
-            if end <= done or (lowered[end : end + 1] not in _LEAD_CHARS and lowered[end : end + 2] not in _LEAD_PAIRS):
+            name = self._name(lowered, end) if end > done else None
+            if name is None:
                 continue
-            name_at = _name_start(lowered, end)
-            known = self._table.classify(lowered[name_at:end])
-            # A label is no name, though it ends like one.
-            if known is None or (lowered[end] == "]" and lowered.startswith(_LABEL, name_at - 1)):
-                continue
+            name_at, known = name
             for start, stop in _secrets_after(text, lowered, (name_at, end), known):
                 if start >= done:
                     yield start, stop, label(known.pattern)
                     done = stop
+
+    def announces(self, text: str) -> bool:
+        """Whether a name in `text` may be followed by its value, wherever that stands."""
+        lowered = PlainView.of(text).text.lower()
+        return any(self._name(lowered, end) for end in self._stem_ends(lowered))
+
+    def _name(self, lowered: str, end: int) -> tuple[int, Known] | None:
+        """Where the name begins that ends here, and what it says; None if it says nothing."""
+        if lowered[end : end + 1] not in _LEAD_CHARS and lowered[end : end + 2] not in _LEAD_PAIRS:
+            return None
+        name_at = _name_start(lowered, end)
+        known = self._table.classify(lowered[name_at:end])
+        # A label is no name, though it ends like one.
+        if known is None or (lowered[end] == "]" and lowered.startswith(_LABEL, name_at - 1)):
+            return None
+        return name_at, known
 
     def _stem_ends(self, lowered: str) -> list[int]:
         """Where a name may end, in order."""

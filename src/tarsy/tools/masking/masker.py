@@ -17,6 +17,7 @@ from tarsy.tools.masking.blocks import (
 )
 from tarsy.tools.masking.connection_strings import mask_connection_strings
 from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
+from tarsy.tools.masking.stream import StreamMasker
 from tarsy.tools.masking.token_formats import mask_known_formats
 from tarsy.tools.masking.values import label
 
@@ -30,9 +31,6 @@ _RULES: dict[str, Rule] = {
     "ssh_key": mask_ssh_keys,
     "token": mask_bearer,
 }
-
-_OPEN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY")
-_CLOSED_KEY = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY")
 
 
 class Masker:
@@ -64,24 +62,27 @@ class Masker:
             text = rule(text)
         return text
 
+    __call__ = mask
 
-class LineMasker:
-    """Masks a text that comes in pieces: it remembers that it is inside a key whose lines look harmless one by one."""
+    def stream(self, *, by_words: bool = True) -> StreamMasker:
+        """Masks a text that comes in pieces."""
+        return StreamMasker(self.mask, by_words=by_words)
 
-    def __init__(self, masker: Masker) -> None:
-        self._masker = masker
-        self._in_key = False
 
-    def mask(self, piece: str) -> str:
-        was_in_key = self._in_key
-        opened, closed = _OPEN_KEY.search(piece), _CLOSED_KEY.search(piece)
-        if closed is not None:
-            self._in_key = opened is not None and opened.start() > closed.start()
-        elif opened is not None:
-            self._in_key = True
-        if was_in_key:
-            return label("private_key") + ("\n" if piece.endswith("\n") else "")
-        return self._masker.mask(piece)
+class Unmasked:
+    """Hides nothing, for those who said so."""
+
+    def __call__(self, text: str) -> str:
+        return text
+
+    def stream(self) -> "Unmasked":
+        return self
+
+    def feed(self, piece: str) -> str:
+        return piece
+
+    def finish(self) -> str:
+        return ""
 
 
 def _group(name: str) -> tuple[str, ...]:

@@ -199,15 +199,16 @@ def _masked_lines(lines: list[str], payloads: Iterator[Span]) -> list[str]:
 
 
 def _deeper(lines: list[str], start: int, column: int) -> int:
-    """Where the lines end that stand deeper than `column`."""
-    number = start
+    """Where the lines end that stand deeper than `column`; blank ones after the last of them are not theirs."""
+    number = end = start
     while number < len(lines):
         line = lines[number]
         bare = line.lstrip(" ")
         if bare and len(line) - len(bare) <= column and not bare.isspace():
             break
         number += 1
-    return number
+        end = number if bare and not bare.isspace() else end
+    return end
 
 
 def _masked_entries(lines: list[str]) -> Iterator[str]:
