@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tarsy.tools.masking.names import Known, NameTable
-from tarsy.tools.masking.plain_view import PlainView
-from tarsy.tools.masking.runs import Alphabet
 from tarsy.tools.masking.spans import Span, listed_spans, spans_below, value_span
+from tarsy.tools.masking.text_views import Alphabet, PlainView
 from tarsy.tools.masking.values import MASK_PREFIX, Sort, is_secret, is_told_secret, label
 
 _QUOTES = r"""\\{0,3}["'`]"""

@@ -6,8 +6,7 @@ giving up is not an option here.
 
 import re
 
-from tarsy.tools.masking.secret_json import mask_whole, mask_within
-from tarsy.tools.masking.secret_kind import MASK, mentions_secret
+from tarsy.tools.masking.secret_json import MASK, mask_whole, mask_within, mentions_secret
 from tarsy.tools.masking.secret_yaml import mask_yaml
 from tarsy.tools.masking.values import MASK_PREFIX
 

@@ -1,4 +1,4 @@
-"""Secrets in JSON that parses: found as objects, written back the way they were indented. Pure module."""
+"""How a Kubernetes Secret is recognised in whichever notation, and Secrets in JSON that parses: masked as objects, written back as indented. Pure module."""
 
 import json
 import re
@@ -7,7 +7,27 @@ from typing import Any, cast
 
 import orjson
 
-from tarsy.tools.masking.secret_kind import LAST_APPLIED, MASK, PAYLOADS, SECRET_TYPE
+from tarsy.tools.masking.values import label
+
+MASK = label("kubernetes_secret")
+
+PAYLOADS = ("data", "stringData")
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+# The types a Secret has; an object without a kind but with one of these is a Secret whose kind was left out.
+SECRET_TYPE = re.compile(
+    r"Opaque|kubernetes\.io/(?:tls|basic-auth|ssh-auth|dockercfg|dockerconfigjson|service-account-token)|helm\.sh/release\.v1|bootstrap\.kubernetes\.io/token"
+)
+
+_MENTIONS = (
+    "Secret",
+    "Opaque",
+    "kubernetes.io/tls",
+    "kubernetes.io/docker",
+    "kubernetes.io/basic-auth",
+    "kubernetes.io/ssh-auth",
+    "kubernetes.io/service-account-token",
+    "helm.sh/release",
+)
 
 _START = re.compile(r"[{\[]")
 _INDENTED = re.compile(r"[{\[]\r?\n([ \t]+)")
@@ -18,6 +38,11 @@ _STEP = "  "
 
 # Masks a text that stands in a JSON string.
 MaskNested = Callable[[str], str]
+
+
+def mentions_secret(text: str) -> bool:
+    """Whether a Secret may be in `text` at all."""
+    return any(word in text for word in _MENTIONS)
 
 
 def mask_whole(text: str, nested: MaskNested) -> str | None:

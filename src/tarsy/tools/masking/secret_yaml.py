@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from tarsy.tools.masking.secret_kind import LAST_APPLIED, MASK, PAYLOADS, SECRET_TYPE
+from tarsy.tools.masking.secret_json import LAST_APPLIED, MASK, PAYLOADS, SECRET_TYPE
 
 # Each expression begins with a newline, so that the matcher leaps from line to line.
 _TELLING = re.compile(
@@ -16,7 +16,7 @@ _TELLING = re.compile(
     re.VERBOSE,
 )
 _ANY_LINE = re.compile(r"\n(?P<indent> *+)[^\n:]*+:")
-# Deeper than this nobody indents, except to make us compile expressions.
+# No author indents deeper than this, except to make us compile expressions.
 _MAX_COLUMN = 200
 
 Span = tuple[int, int]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
-from tarsy.tools.masking.runs import Alphabet
+from tarsy.tools.masking.text_views import Alphabet
 from tarsy.tools.masking.values import label
 
 

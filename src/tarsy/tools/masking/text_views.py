@@ -1,7 +1,4 @@
-"""A text as a person reads it: without zero-width characters, with lines where an escaped line break stands. Pure module.
-
-Names are looked for in this view, and what is found is hidden in the text itself.
-"""
+"""What rules look at instead of a text: the text as a person reads it, and its distinct runs of certain characters. Pure module."""
 
 import re
 from bisect import bisect_right
@@ -15,7 +12,10 @@ _ESCAPED = re.compile(rf"\\{{1,8}}(?:r\\{{1,8}}n|n|u(?:200[bcd]|2060|feff|00ad))
 
 @dataclass(frozen=True, slots=True)
 class PlainView:
-    """The text to look at, and where each of its parts begins in it and in the original."""
+    """A text without zero-width characters, with lines where an escaped line break stands, and where its parts are in the original.
+
+    Names are looked for in this view, and what is found is hidden in the text itself.
+    """
 
     text: str
     _here: tuple[int, ...] = (0,)
@@ -41,3 +41,20 @@ class PlainView:
         """Where in the original the character at `at` of the view stands."""
         part = bisect_right(self._here, at) - 1
         return self._there[part] + at - self._here[part]
+
+
+class Alphabet:
+    """Characters a run may consist of; ASCII, because names and tokens are.
+
+    A megabyte of output says the same few words again and again: what is asked of each of them once need not be asked of each place.
+    """
+
+    def __init__(self, characters: str) -> None:
+        allowed = frozenset(characters.encode("ascii"))
+        self._others_blank = bytes(code if code in allowed else 0x20 for code in range(256))
+
+    def runs(self, text: str, *, at_least: int = 1) -> list[str]:
+        """Each run of at least so many characters, once, in no particular order."""
+        # Bytes, because translating and splitting them costs a few milliseconds a megabyte and an expression costs tens.
+        runs = set(text.encode(errors="replace").translate(self._others_blank).split())
+        return [run.decode("ascii") for run in runs if len(run) >= at_least]
