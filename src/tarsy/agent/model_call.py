@@ -135,14 +135,18 @@ class ModelCall:
         """Call the model and follow its answer to the end, an error, the time limit, or until it says only the same."""
         clock = self._context.clock
         started_at, started = clock.now(), clock.monotonic()
-        with anyio.move_on_after(within) as scope:
-            async with aclosing(self._context.llm.generate(request)) as stream:
-                async for chunk in stream:
-                    if self._first_chunk_ms is None:
-                        self._first_chunk_ms = milliseconds_since(started, clock)
-                    await self._take(chunk)
-                    if self._answer.error or self._answer.looping:
-                        break
+        try:
+            with anyio.move_on_after(within) as scope:
+                async with aclosing(self._context.llm.generate(request)) as stream:
+                    async for chunk in stream:
+                        if self._first_chunk_ms is None:
+                            self._first_chunk_ms = milliseconds_since(started, clock)
+                        await self._take(chunk)
+                        if self._answer.error or self._answer.looping:
+                            break
+        except anyio.get_cancelled_exc_class():
+            self._break_off()
+            raise
         if scope.cancelled_caught:
             await self._take(ErrorChunk(f"the model did not finish within {within:g} s", ErrorCode.TIMEOUT, retryable=True))
         await self._keep(self._masker.finish())
@@ -184,6 +188,28 @@ class ModelCall:
     async def _take(self, chunk: Chunk) -> None:
         self._hear(chunk)
         await self._keep(self._masker.feed(chunk))
+        # That the model speaks is shown at once, though its first words may still be held back.
+        match chunk:
+            case ThinkingChunk(content) if content:
+                await self._open(TimelineEventType.LLM_THINKING, NATIVE)
+            case TextChunk(content) if content:
+                await self._show_text(self._router.route(""))
+            case _:
+                pass
+
+    def _break_off(self) -> None:
+        """The call is cancelled: what the mask held back belongs to the event that was streaming."""
+        for chunk in self._masker.finish():
+            match chunk:
+                case TextChunk(content):
+                    pieces = [*self._router.route(content), *self._router.finish()]
+                case ThinkingChunk(content):
+                    pieces = [(TimelineEventType.LLM_THINKING, content)]
+                case _:
+                    pieces = []
+            for event_type, text in pieces:
+                if self._current and self._current.event_type is event_type:
+                    self._recorder.append(self._current.id, text)
 
     def _hear(self, chunk: Chunk) -> None:
         """What must be known of a chunk as it was said: whether it goes in circles, and what its tools are to get."""
@@ -235,9 +261,11 @@ class ModelCall:
             self._shown.add(event_type)
 
     async def _show(self, event_type: TimelineEventType, delta: str, source: str | None = None) -> None:
-        """Stream `delta` to the open event of its kind; a new kind closes the one before and opens its own."""
-        if not delta:
-            return
+        """Stream `delta` to the open event of its kind."""
+        self._recorder.append(await self._open(event_type, source), delta)
+
+    async def _open(self, event_type: TimelineEventType, source: str | None = None) -> str:
+        """The open event of a kind; a new kind closes the one before and opens its own."""
         current = self._current
         if current is None or (current.event_type, current.source) != (event_type, source):
             if current:
@@ -246,7 +274,7 @@ class ModelCall:
             event = self._recorder.open(event_type, {"source": source} if source else None)
             self._current = current = OpenEvent(event.id, event_type, source)
             await self._recorder.commit(opened=(event,))
-        self._recorder.append(current.id, delta)
+        return current.id
 
     def _grounding(self, chunk: GroundingChunk) -> TimelineEvent:
         sources = [{"uri": source.uri, "title": source.title} for source in chunk.sources]

@@ -46,7 +46,30 @@ _DOMAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24})(
 _LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
 # What stands after an `@` in names that are no addresses: units, hosts inside the cluster, files.
 _NO_ADDRESS = frozenset(
-    ["service", "socket", "slice", "mount", "timer", "target", "scope", "local", "internal", "localdomain", "svc", "lan", "yaml", "yml", "json", "js", "ts", "py", "go", "sh", "txt", "log"]
+    [
+        "service",
+        "socket",
+        "slice",
+        "mount",
+        "timer",
+        "target",
+        "scope",
+        "local",
+        "internal",
+        "localdomain",
+        "svc",
+        "lan",
+        "yaml",
+        "yml",
+        "json",
+        "js",
+        "ts",
+        "py",
+        "go",
+        "sh",
+        "txt",
+        "log",
+    ]
 )
 _BASE64_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "+/")
 _SHORTEST_RUN = 16
