@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from tarsy.agent.ports import Mask
-from tarsy.domain.llm import Chunk, CodeExecutionChunk, ErrorChunk, GroundingChunk, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.llm import Chunk, CodeExecutionChunk, ErrorChunk, FinishChunk, GroundingChunk, TextChunk, ThinkingChunk, ToolCallChunk
 from tarsy.domain.usage import TokenUsage
 
 
@@ -40,8 +40,8 @@ class ChunkMasker:
                 yield CodeExecutionChunk(mask(code), mask(result))
             case GroundingChunk():
                 yield _grounding(chunk, mask)
-            case TokenUsage():
-                # Some vendors send it along with every piece of text, so it ends nothing.
+            case TokenUsage() | FinishChunk():
+                # Some vendors send usage along with every piece of text, so it ends nothing.
                 yield chunk
             case _:
                 assert_never(chunk)

@@ -12,7 +12,7 @@ from support.opening import fault, opened, stdio
 from tarsy.domain.tool import ToolResult
 from tarsy.tools.connection import MASKED_EXCERPT
 from tarsy.tools.executor import MAX_OUTPUT
-from tarsy.tools.masking import LineMasker
+from tarsy.tools.masking import StreamMasker
 
 
 async def test_a_server_gets_only_the_environment_its_configuration_names() -> None:
@@ -141,18 +141,18 @@ async def test_a_tool_that_babbles_is_watched_for_a_while_only() -> None:
 async def test_megabytes_outside_the_protocol_hold_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Masking all of them would: only their beginning is masked, and shown."""
     masked: list[int] = []
-    mask = LineMasker.mask
+    feed = StreamMasker.feed
 
-    def noted(masker: LineMasker, line: str) -> str:
-        masked.append(len(line))
-        return mask(masker, line)
+    def noted(masker: StreamMasker, piece: str) -> str:
+        masked.append(len(piece))
+        return feed(masker, piece)
 
-    monkeypatch.setattr(LineMasker, "mask", noted)
+    monkeypatch.setattr(StreamMasker, "feed", noted)
     async with opened(fault()) as tools:
         await tools.list()
         with capture_logs() as logs:
             assert (await tools.call("fault.mumble")).content == "done"
-        assert masked == [MASKED_EXCERPT]
+        assert masked == [MASKED_EXCERPT + len("\n")]
         (noise,) = [entry["line"] for entry in logs if entry["event"] == "tool_server.noise"]
         assert "hunter2" not in noise
 

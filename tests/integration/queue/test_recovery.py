@@ -39,6 +39,7 @@ from tarsy.session.executor import SessionExecutor
 
 TABLES = {INVESTIGATION: "alert_sessions", CHAT_ANSWER: "chat_user_messages", SCORING: "session_scores"}
 STAGE_TYPES = {INVESTIGATION: StageType.INVESTIGATION, CHAT_ANSWER: StageType.CHAT, SCORING: StageType.SCORING}
+from tarsy.tools.masking import Unmasked
 
 
 def nobody(_events: object) -> None: ...
@@ -279,7 +280,7 @@ def investigations(engine: AsyncEngine) -> SessionExecutor:
             live=unused,
             progress=unused,
             runbooks=unused,
-            mask=str,
+            mask=Unmasked(),
         )
     )
 

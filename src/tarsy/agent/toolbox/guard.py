@@ -1,8 +1,10 @@
 """The outermost wrapper: whatever a model asks for, and whatever breaks on the way, it gets an answer."""
 
+from collections.abc import Callable
+
 import structlog
 
-from tarsy.agent.ports import Mask, ToolExecutor
+from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.react.feedback import format_unknown_tool
 from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
 from tarsy.domain.conversation import ToolCall
@@ -15,7 +17,7 @@ log = structlog.get_logger(__name__)
 class GuardedTools(ToolWrapper):
     """Refuses tools that do not exist; a bug in a wrapper or an adapter ends the call, not the investigation."""
 
-    def __init__(self, inner: ToolExecutor, *, mask: Mask, clock: Clock) -> None:
+    def __init__(self, inner: ToolExecutor, *, mask: Callable[[str], str], clock: Clock) -> None:
         super().__init__(inner)
         self._mask = mask
         self._clock = clock

@@ -1,15 +1,15 @@
 """The toolbox of an execution, put together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tarsy.agent.ports import Mask, ToolExecutor
+from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.toolbox.built_in import BuiltInTool, BuiltInTools
 from tarsy.agent.toolbox.guard import GuardedTools
 from tarsy.agent.toolbox.limits import LimitedTools
 from tarsy.kit.clock import Clock
 
 
-def toolbox(servers: ToolExecutor, built_in: Sequence[BuiltInTool], *, mask: Mask, clock: Clock) -> ToolExecutor:
+def toolbox(servers: ToolExecutor, built_in: Sequence[BuiltInTool], *, mask: Callable[[str], str], clock: Clock) -> ToolExecutor:
     """Wrap the tool servers, which come with their own masking.
 
     Outermost first: guard → built-in tools → limits → masking → MCP. What asks before a call is made, or counts it (approval, budget),
