@@ -59,6 +59,7 @@ from tarsy.settings import Role, Settings
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.masking import Masker, Unmasked
 from tarsy.tools.pool import connection_pool
+from tarsy.tools.server_process import kept_supervisor
 from tarsy.tools.servers import McpToolServers
 
 log = structlog.get_logger(__name__)
@@ -93,6 +94,7 @@ async def application(
         await upgrade(engine)
         model = llm or llm_client(settings, loaded)
         stack.push_async_callback(model.aclose)
+        await stack.enter_async_context(kept_supervisor())
         listener, sender = NotificationListener(url), NotificationSender(url)
         parts = _Parts(
             settings=settings,

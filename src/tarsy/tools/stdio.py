@@ -5,23 +5,18 @@ cannot parse, and leaves processes behind when we are killed; hence this one. Im
 """
 
 import json
-import os
-import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import anyio
-from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
 from tarsy.kit.characters import whole_characters
+from tarsy.tools.server_process import END_SECONDS, Pipe, ServerProcess, server_process
 
 # What every program may expect to find; all else is the configuration's to name.
 INHERITED = ("PATH", "HOME", "LANG")
@@ -32,10 +27,6 @@ MAX_STDERR_LINE = 64 * 1024
 
 # A server that is told to end by the end of its input gets this long before its process tree is ended.
 LEAVE_SECONDS = 1.0
-# The supervisor's own grace (2 s), and then some for a busy machine.
-END_SECONDS = 6.0
-
-SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,33 +42,6 @@ def child_environment(named: Mapping[str, str], ours: Mapping[str, str]) -> dict
     return {name: ours[name] for name in INHERITED if name in ours} | dict(named)
 
 
-class Lifeline:
-    """A pipe whose far end the supervisor watches: closing ours, or dying, ends the server's process tree."""
-
-    def __init__(self) -> None:
-        self.far_end, self._near_end = os.pipe()
-        self._open = {self.far_end, self._near_end}
-
-    def hand_over(self) -> None:
-        """The far end has been inherited; our copy of it goes."""
-        self._close(self.far_end)
-
-    def cut(self) -> None:
-        self._close(self._near_end)
-
-    def _close(self, end: int) -> None:
-        if end in self._open:
-            self._open.remove(end)
-            os.close(end)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.hand_over()
-        self.cut()
-
-
 @asynccontextmanager
 async def stdio_streams(command: str, args: Sequence[str], env: Mapping[str, str], observer: Observer) -> AsyncGenerator[TransportStreams]:
     """Start the server, exchange messages with it, and leave no process behind.
@@ -85,54 +49,32 @@ async def stdio_streams(command: str, args: Sequence[str], env: Mapping[str, str
     Raises:
         OSError: the process could not be started.
     """
-    with Lifeline() as lifeline:
-        process = await anyio.open_process(
-            [sys.executable, "-I", "-S", str(SUPERVISOR), str(lifeline.far_end), command, *args],
-            env=dict(env),
-            pass_fds=(lifeline.far_end,),
-            start_new_session=True,
-        )
-        lifeline.hand_over()
-        stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
-        if stdin is None or stdout is None or stderr is None:
-            raise OSError(f"{command}: started without pipes")
+    async with server_process(command, args, env) as process:
         incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_receive_messages, stdout, incoming, observer, name=f"{command} stdout")
-            tasks.start_soon(_send_messages, stdin, outgoing, incoming, name=f"{command} stdin")
-            tasks.start_soon(_receive_stderr, stderr, observer, name=f"{command} stderr")
+            tasks.start_soon(_receive_messages, process.stdout, incoming, observer, name=f"{command} stdout")
+            tasks.start_soon(_send_messages, process.stdin, outgoing, incoming, name=f"{command} stdin")
+            tasks.start_soon(_receive_stderr, process.stderr, observer, name=f"{command} stderr")
             try:
                 yield read_stream, write_stream
             finally:
                 with anyio.CancelScope(shield=True):
                     read_stream.close()
                     write_stream.close()
-                    await _leave(process, lifeline)
+                    await _leave(process)
                 tasks.cancel_scope.cancel()
 
 
-async def _leave(process: Process, lifeline: Lifeline) -> None:
-    """End the server: by the end of its input, then through its supervisor, then the supervisor itself."""
-    if process.stdin is not None:
-        with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await process.stdin.aclose()
-    if not await _ended(process, LEAVE_SECONDS):
-        lifeline.cut()
-        if not await _ended(process, END_SECONDS):
-            process.kill()
-            await _ended(process, LEAVE_SECONDS)
-    with anyio.move_on_after(LEAVE_SECONDS):
-        await process.aclose()
+async def _leave(process: ServerProcess) -> None:
+    """End the server: by the end of its input, then through the supervisor."""
+    process.stdin.close()
+    if not await process.ended(LEAVE_SECONDS):
+        process.end()
+        await process.ended(END_SECONDS)
 
 
-async def _ended(process: Process, seconds: float) -> bool:
-    with anyio.move_on_after(seconds):
-        await process.wait()
-    return process.returncode is not None
-
-
-async def _lines(stream: ByteReceiveStream, limit: int) -> AsyncGenerator[bytes]:
+async def _lines(stream: Pipe, limit: int) -> AsyncGenerator[bytes]:
     """Cut a byte stream into lines without copying what came before.
 
     Raises:
@@ -164,9 +106,7 @@ def _message(line: bytes) -> JSONRPCMessage | None:
     return None
 
 
-async def _receive_messages(
-    stdout: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception], observer: Observer
-) -> None:
+async def _receive_messages(stdout: Pipe, incoming: MemoryObjectSendStream[SessionMessage | Exception], observer: Observer) -> None:
     async with incoming:
         try:
             async for line in _lines(stdout, MAX_MESSAGE_BYTES):
@@ -186,7 +126,7 @@ async def _receive_messages(
 
 
 async def _send_messages(
-    stdin: ByteSendStream, outgoing: MemoryObjectReceiveStream[SessionMessage], incoming: MemoryObjectSendStream[SessionMessage | Exception]
+    stdin: Pipe, outgoing: MemoryObjectReceiveStream[SessionMessage], incoming: MemoryObjectSendStream[SessionMessage | Exception]
 ) -> None:
     try:
         async with outgoing:
@@ -197,7 +137,7 @@ async def _send_messages(
         await incoming.aclose()
 
 
-async def _receive_stderr(stderr: ByteReceiveStream, observer: Observer) -> None:
+async def _receive_stderr(stderr: Pipe, observer: Observer) -> None:
     try:
         async for line in _lines(stderr, MAX_STDERR_LINE):
             if line.strip():

@@ -1,190 +1,343 @@
-"""Runs one stdio tool server and does not outlive its owner: when that goes, the server's whole process tree goes.
+"""Runs the stdio tool servers of one owner and outlives it only to clean up: when the owner goes, every server's whole process tree goes.
 
-Started as a script, in a process of its own, with nothing but the standard library: `supervisor.py LIFELINE COMMAND ARG…`.
-LIFELINE is the read end of a pipe whose other end only the owner holds. It reaches its end when the owner closes it or dies, however it dies.
+Started as a script, in a process of its own, with nothing but the standard library: `supervisor.py CONTROL`.
+CONTROL is a socket over which the owner hands over, for each server, its three pipes and one end of a line. The line brings the command; the owner
+closes its end when the server shall end, or by dying, however it dies; we close ours when nothing of the server is left.
 
-There are two of us, parent and child, and the server is below the child: whichever is killed, the other ends the server's tree.
+There are two of us, parent and child, and the servers are below the child: whichever is killed, the other ends the servers' trees.
+
+A server adopts what its descendants leave behind, as if it were the first process of a container: while it runs, all that it started is below it.
+What we adopt ourselves is therefore left over from a server that has ended, and is ended too.
 """
 
 import ctypes
+import json
 import os
-import select
+import selectors
 import signal
+import socket
 import sys
 import time
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+LINUX = sys.platform == "linux"
 
 PARENT_DIED = signal.SIGUSR1
+# Only the owner decides when to end: a signal must not separate us from the servers.
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 # Between the polite signal and the other one.
 GRACE_SECONDS = 2.0
+# How often to look while a server is being ended: the end of what is not our own child is not told to us.
 POLL_SECONDS = 0.02
+# A server's standard input, output and error.
+PIPES = 3
+
+
+# Loaded once: the way from fork to exec is short.
+LIBC = ctypes.CDLL(None)
 
 
 def prctl(option: int, value: int) -> None:
     """Ask the kernel, where it is Linux; elsewhere the process group is all we can hold on to."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    if LINUX:
+        LIBC.prctl(option, value, 0, 0, 0)
 
 
-def start(command: list[str]) -> int:
-    """Start the server as the leader of its own session; it dies with us even if we are killed."""
-    supervisor = os.getpid()
-    pid = os.fork()
-    if pid:
-        return pid
+def listed_children(pid: int) -> list[int]:
+    """The children of a process, as the kernel lists them for each of its threads."""
+    found: list[int] = []
+    try:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, thread.joinpath("children").read_bytes().split())
+    except OSError:
+        # It ended meanwhile; its children are somewhere above, where the next look finds them.
+        return found
+    return found
+
+
+def walked_children() -> dict[int, list[int]]:
+    """The children of every process, found by walking /proc."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name in parentheses may hold anything, so fields are counted from its end.
+            parent = int(stat.read_bytes().rpartition(b")")[2].split()[1])
+        except (OSError, IndexError, ValueError):
+            continue
+        children.setdefault(parent, []).append(int(stat.parent.name))
+    return children
+
+
+def kinship() -> Callable[[int], Iterable[int]]:
+    """Who is whose child, as of now: from the kernel's lists where it was built with them, which saves looking at strangers."""
+    if Path(f"/proc/self/task/{os.getpid()}/children").exists():
+        return listed_children
+    children = walked_children()
+    return lambda pid: children.get(pid, ())
+
+
+def tree(root: int, children_of: Callable[[int], Iterable[int]]) -> set[int]:
+    """A process and all below it: also those that left its process group."""
+    found: set[int] = set()
+    ahead = [root]
+    while ahead:
+        pid = ahead.pop()
+        if pid not in found:
+            found.add(pid)
+            ahead.extend(children_of(pid))
+    return found
+
+
+def send(pid: int, number: int) -> bool:
+    """Send a signal to a process, or to a group if the number is negative; whether it was there."""
+    try:
+        os.kill(pid, number)
+    except OSError:
+        return False
+    return True
+
+
+def reap() -> list[int]:
+    """Collect every child that has ended, adopted ones too."""
+    ended: list[int] = []
+    try:
+        while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+            ended.append(pid)
+    except ChildProcessError:
+        return ended
+    return ended
+
+
+class Ending:
+    """The processes that were told to end, and when each has to."""
+
+    def __init__(self) -> None:
+        self._deadlines: dict[int, float] = {}
+
+    def press(self, pids: Iterable[int], deadline: float) -> None:
+        """Ask politely once, and insist after the deadline that was set then."""
+        for pid in pids:
+            if pid not in self._deadlines:
+                self._deadlines[pid] = deadline
+                send(pid, signal.SIGTERM)
+            if time.monotonic() >= self._deadlines[pid]:
+                send(pid, signal.SIGKILL)
+
+    def forget_all_but(self, pids: set[int]) -> None:
+        """Numbers of processes are used again."""
+        self._deadlines = {pid: deadline for pid, deadline in self._deadlines.items() if pid in pids}
+
+
+class Server:
+    """One tool server: asked for, running under its leader, or ending."""
+
+    def __init__(self, line: socket.socket, pipes: list[int]) -> None:
+        self.line = line
+        self.request = b""
+        self.leader: int | None = None
+        self.group: int | None = None
+        # By when it has to be gone, once it is being ended.
+        self.deadline: float | None = None
+        # What we adopted when its leader had ended.
+        self.remains: set[int] = set()
+        self._pipes = pipes
+
+    def start(self) -> None:
+        """Start the server as the leader of its own session; it dies with us even if we are killed."""
+        request = json.loads(self.request)
+        supervisor = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            complain(self._pipes[2], request["command"][0], error)
+            pid = None
+        if pid == 0:
+            become(request, self._pipes, supervisor)
+        self.leader = self.group = pid
+        self.release_pipes()
+
+    def release_pipes(self) -> None:
+        """Let go of the server's pipes, so that the owner sees their ends as soon as the server is gone."""
+        for pipe in self._pipes:
+            os.close(pipe)
+        self._pipes = []
+
+
+def become(request: dict[str, Any], pipes: list[int], supervisor: int) -> None:
+    """Turn the process that was just forked into the server. Does not return."""
+    command = [word.encode("latin-1") for word in request["command"]]
     try:
         os.setsid()
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
         if os.getppid() != supervisor:
             os._exit(1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        os.execvp(command[0], command)  # noqa: S606 - the operator's configuration names the command, no shell is involved
+        for number in (*IGNORED, PARENT_DIED, signal.SIGCHLD, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+        for number, pipe in enumerate(pipes):
+            os.dup2(pipe, number)
+        os.chdir(request["directory"].encode("latin-1"))
+        environment = {name.encode("latin-1"): value.encode("latin-1") for name, value in request["environment"].items()}
+        os.execvpe(command[0], command, environment)  # noqa: S606 - the operator's configuration names the command, no shell is involved
     except OSError as error:
-        os.write(2, f"cannot start {command[0]}: {error.strerror}\n".encode())
+        complain(2, request["command"][0], error)
     finally:
         os._exit(127)
 
 
-def release_pipes() -> None:
-    """Let go of the server's pipes, so that their ends are seen by the owner as soon as the server is gone."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1):
-        os.dup2(nowhere, fd)
-    os.close(nowhere)
+def complain(stderr: int, command: str, error: OSError) -> None:
+    os.write(stderr, f"cannot start {command}: {error.strerror}\n".encode("latin-1", "replace"))
+
+
+class Supervisor:
+    """All servers of one owner."""
+
+    def __init__(self, control: socket.socket, parent: int) -> None:
+        self._parent = parent
+        self._control: socket.socket | None = control
+        self._servers: list[Server] = []
+        self._adopted: set[int] = set()
+        self._ending = Ending()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(control, selectors.EVENT_READ, partial(self._hear_owner, control))
+        wakeup = wake_up_pipe()
+        self._selector.register(wakeup, selectors.EVENT_READ, partial(os.read, wakeup, 512))
+
+    def run(self) -> None:
+        """Start what the owner asks for and end what it lets go, until the owner itself has gone and nothing is left."""
+        while self._control is not None or self._servers:
+            for key, _ in self._selector.select(POLL_SECONDS if self._any_ending else None):
+                key.data()
+            if os.getppid() != self._parent:
+                self._end_all()
+            ended = reap()
+            for server in self._servers:
+                if server.leader in ended:
+                    server.leader = None
+                    self._end(server)
+            if self._any_ending:
+                self._end_what_is_left()
+
+    @property
+    def _any_ending(self) -> bool:
+        return any(server.deadline is not None for server in self._servers)
+
+    def _hear_owner(self, control: socket.socket) -> None:
+        said, fds, _, _ = socket.recv_fds(control, 1, PIPES + 1)
+        for fd in fds:
+            os.set_inheritable(fd, False)
+        if not said:
+            self._end_all()
+            return
+        line = socket.socket(fileno=fds[0])
+        line.setblocking(False)
+        server = Server(line, fds[1:])
+        self._servers.append(server)
+        self._selector.register(line, selectors.EVENT_READ, partial(self._hear_line, server))
+
+    def _hear_line(self, server: Server) -> None:
+        said = server.line.recv(1 << 16)
+        if not said:
+            self._end(server)
+            return
+        server.request += said
+        if said.endswith(b"\n"):
+            server.start()
+            if server.leader is None:
+                self._end(server)
+
+    def _end_all(self) -> None:
+        """The owner or the one who stands by has gone: a new owner's servers are a new supervisor's."""
+        if self._control is not None:
+            self._selector.unregister(self._control)
+            self._control.close()
+            self._control = None
+        for server in self._servers:
+            self._end(server)
+
+    def _end(self, server: Server) -> None:
+        """From now on the server has to go; what is left of it is looked for until nothing is."""
+        if server.deadline is None:
+            server.deadline = time.monotonic() + GRACE_SECONDS
+            self._selector.unregister(server.line)
+
+    def _end_what_is_left(self) -> None:
+        children_of = kinship()
+        ending = [server for server in self._servers if server.deadline is not None]
+        latest = max(server.deadline or 0.0 for server in ending)
+        adopted = set(children_of(os.getpid())) - {server.leader for server in self._servers} | left_groups(ending)
+        roots = dict.fromkeys(adopted, latest) | {server.leader: server.deadline or 0.0 for server in ending if server.leader is not None}
+        trees = {root: tree(root, children_of) for root in roots}
+        for root, deadline in roots.items():
+            self._ending.press(trees[root], deadline)
+        self._ending.forget_all_but({pid for pids in trees.values() for pid in pids})
+        for server in ending:
+            if server.leader is None:
+                server.remains |= adopted - self._adopted
+                if server.remains.isdisjoint(adopted):
+                    self._forget(server)
+        self._adopted = adopted
+
+    def _forget(self, server: Server) -> None:
+        server.release_pipes()
+        server.line.close()
+        self._servers.remove(server)
+
+
+def left_groups(ending: list[Server]) -> set[int]:
+    """Where nothing is adopted, the process group of a server is all that can be found of it."""
+    if LINUX:
+        return set()
+    return {-server.group for server in ending if server.leader is None and server.group is not None and send(-server.group, 0)}
 
 
 def wake(_number: int, _frame: FrameType | None) -> None:
     """Nothing to do: the signal has already been written to the wake-up pipe."""
 
 
-def wait(leader: int, lifeline: int, parent: int) -> int | None:
-    """Wait for the server to end (its exit status) or the owner to let go or the parent to die (None)."""
+def wake_up_pipe() -> int:
+    """A pipe that can be read when a child has ended or the parent has died."""
     wakeup, signalled = os.pipe()
     os.set_blocking(signalled, False)
     signal.set_wakeup_fd(signalled)
     for number in (signal.SIGCHLD, PARENT_DIED):
         signal.signal(number, wake)
     prctl(PR_SET_PDEATHSIG, PARENT_DIED)
-    while True:
-        status = reap(leader)
-        if status is not None:
-            return status
-        if os.getppid() != parent:
-            return None
-        ready, _, _ = select.select([wakeup, lifeline], [], [])
-        if lifeline in ready:
-            return None
-        os.read(wakeup, 512)
+    return wakeup
 
 
-def reap(leader: int) -> int | None:
-    """Collect every child that has ended, adopted ones too; the leader's exit status if it is among them."""
-    found: int | None = None
-    while True:
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return found
-        if pid == 0:
-            return found
-        if pid == leader:
-            found = os.waitstatus_to_exitcode(status)
-
-
-def descendants() -> set[int]:
-    """All processes below us, found by walking /proc: also those that left the server's process group."""
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            # The name in parentheses may hold anything, so fields are counted from its end.
-            parent = int(stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
-        except (OSError, IndexError, ValueError):
-            continue
-        children.setdefault(parent, []).append(int(stat.parent.name))
-    found: set[int] = set()
-    ahead = [os.getpid()]
-    while ahead:
-        below = children.get(ahead.pop(), [])
-        found.update(below)
-        ahead.extend(below)
-    return found
-
-
-def signal_all(group: int | None, number: int) -> bool:
-    """Send a signal to the server's group, if it is known, and to every descendant; whether a process was there."""
-    alive = False
-    if group is not None:
-        try:
-            os.killpg(group, number)
-            alive = True
-        except OSError:
-            alive = False
-    for pid in descendants():
-        try:
-            os.kill(pid, number)
-            alive = True
-        except OSError:
-            continue
-    return alive
-
-
-def end(group: int | None) -> None:
-    """End the whole tree, politely first, and collect what is left of it."""
-    deadline = time.monotonic() + GRACE_SECONDS
-    alive = signal_all(group, signal.SIGTERM)
-    while alive and time.monotonic() < deadline:
-        time.sleep(POLL_SECONDS)
-        reap(0)
-        alive = signal_all(group, 0)
-    while alive:
-        alive = signal_all(group, signal.SIGKILL)
-        time.sleep(POLL_SECONDS)
-        reap(0)
-
-
-def stay_calm() -> None:
-    """Only the lifeline decides when to end: a signal must not separate us from the server. Not before it is started: it would inherit this."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-
-
-def supervise(parent: int, lifeline: int, command: list[str]) -> int:
-    """Run the server to its end, or to the owner's."""
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
-    leader = start(command)
-    stay_calm()
-    release_pipes()
-    status = wait(leader, lifeline, parent)
-    end(leader)
-    return 0 if status is None else status & 0xFF
-
-
-def stand_by(child: int) -> int:
+def stand_by(child: int) -> None:
     """Wait for the one who supervises; if it was killed, what it had to look after has become ours to end."""
-    stay_calm()
-    release_pipes()
-    status = reap(child)
-    while status is None:
+    while child not in reap():
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-        status = reap(child)
-    end(None)
-    return status & 0xFF
+    ending, deadline = Ending(), time.monotonic() + GRACE_SECONDS
+    while left := tree(os.getpid(), kinship()) - {os.getpid()}:
+        ending.press(left, deadline)
+        time.sleep(POLL_SECONDS)
+        reap()
 
 
-def main(lifeline: int, command: list[str]) -> int:
+def main(control: int) -> None:
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    os.set_inheritable(lifeline, False)
+    os.set_inheritable(control, False)
     parent = os.getpid()
     child = os.fork()
-    return stand_by(child) if child else supervise(parent, lifeline, command)
+    if child:
+        os.close(control)
+        stand_by(child)
+    else:
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        Supervisor(socket.socket(fileno=control), parent).run()
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))
+    main(int(sys.argv[1]))

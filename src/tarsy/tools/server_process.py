@@ -1,0 +1,206 @@
+"""A tool server's process and its pipes. All servers of this process are started by one supervisor, which ends them when we die."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio.to_thread import run_sync
+
+SCRIPT = Path(__file__).with_name("supervisor.py")
+# The supervisor's own grace (2 s), and then some for a busy machine.
+END_SECONDS = 6.0
+# As much as a pipe holds.
+PIPE_BYTES = 64 * 1024
+
+
+class _Supervisor:
+    """The supervisor's process: started with the first server, replaced if it was killed, ended when no user is left."""
+
+    def __init__(self) -> None:
+        # Used by worker threads: starting a process would hold up the event loop.
+        self._lock = threading.Lock()
+        self._users = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    def hold(self) -> None:
+        with self._lock:
+            self._users += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._stop()
+
+    def hand_over(self, line: socket.socket, pipes: Sequence[int]) -> None:
+        """Give a server's ends to the supervisor that runs, or to a new one.
+
+        Raises:
+            OSError: there is none and none could be started.
+        """
+        with self._lock:
+            try:
+                self._send(line, pipes)
+            except (BrokenPipeError, ConnectionError):
+                self._stop()
+                self._send(line, pipes)
+
+    def _send(self, line: socket.socket, pipes: Sequence[int]) -> None:
+        control = self._control or self._start()
+        socket.send_fds(control, [b"s"], [line.fileno(), *pipes])
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # Nothing of our environment: a server gets what the request names.
+            command = [sys.executable, "-I", "-S", str(SCRIPT), str(theirs.fileno())]
+            self._process = subprocess.Popen(  # noqa: S603 - our own script
+                command, env={}, pass_fds=(theirs.fileno(),), start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
+        self._control = ours
+        return ours
+
+    def _stop(self) -> None:
+        if self._control is not None and self._process is not None:
+            self._control.close()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_SECONDS)
+        self._control = self._process = None
+
+
+_supervisor = _Supervisor()
+
+
+@asynccontextmanager
+async def kept_supervisor() -> AsyncGenerator[None]:
+    """Between the first server and the end of the block, servers find the supervisor running."""
+    _supervisor.hold()
+    try:
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            await run_sync(_supervisor.release)
+
+
+class Pipe:
+    """Our end of one of the server's pipes."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self._fd: int | None = fd
+
+    async def receive(self) -> bytes:
+        """What the server has written.
+
+        Raises:
+            EndOfStream: it has closed its end.
+        """
+        await anyio.wait_readable(self._open)
+        data = os.read(self._open, PIPE_BYTES)
+        if not data:
+            raise anyio.EndOfStream
+        return data
+
+    async def send(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[os.write(self._open, rest) :]
+            except BlockingIOError:
+                await anyio.wait_writable(self._open)
+
+    def close(self) -> None:
+        if self._fd is not None:
+            fd, self._fd = self._fd, None
+            anyio.notify_closing(fd)
+            os.close(fd)
+
+    @property
+    def _open(self) -> int:
+        if self._fd is None:
+            raise anyio.ClosedResourceError
+        return self._fd
+
+
+@dataclass(frozen=True, slots=True)
+class ServerProcess:
+    """A running server."""
+
+    stdin: Pipe
+    stdout: Pipe
+    stderr: Pipe
+    _line: socket.socket
+
+    async def ended(self, seconds: float) -> bool:
+        """Wait until nothing of the server's process tree is left, but not for ever."""
+        with anyio.move_on_after(seconds):
+            # The supervisor says nothing on the line: it only closes it.
+            await anyio.wait_readable(self._line)
+            return True
+        return False
+
+    def end(self) -> None:
+        """Have the whole process tree ended."""
+        with suppress(OSError):
+            self._line.shutdown(socket.SHUT_WR)
+
+
+@asynccontextmanager
+async def server_process(command: str, args: Sequence[str], env: Mapping[str, str]) -> AsyncGenerator[ServerProcess]:
+    """A server in a process of its own, whose tree is ended with the block at the latest.
+
+    Raises:
+        OSError: the process could not be started.
+    """
+    async with kept_supervisor():
+        with ExitStack() as ours:
+            yield await run_sync(_started, ours, _request(command, args, env))
+
+
+def _request(command: str, args: Sequence[str], env: Mapping[str, str]) -> bytes:
+    """What to run, byte for byte: our encoding need not be the supervisor's."""
+
+    def as_bytes(text: str) -> str:
+        return os.fsencode(text).decode("latin-1")
+
+    return (
+        b"%b\n"
+        % json.dumps(
+            {
+                "command": [as_bytes(word) for word in (command, *args)],
+                "environment": {as_bytes(name): as_bytes(value) for name, value in env.items()},
+                "directory": as_bytes(str(Path.cwd())),
+            }
+        ).encode()
+    )
+
+
+def _started(ours: ExitStack, request: bytes) -> ServerProcess:
+    """Start a server; `ours` gets what is ours to close."""
+    line, far_line = socket.socketpair()
+    ours.enter_context(line)
+    near: list[Pipe] = []
+    with far_line, ExitStack() as theirs:
+        far: list[int] = []
+        for server_reads in (True, False, False):
+            reading, writing = os.pipe()
+            far.append(reading if server_reads else writing)
+            theirs.callback(os.close, far[-1])
+            near.append(Pipe(writing if server_reads else reading))
+            ours.callback(near[-1].close)
+        _supervisor.hand_over(far_line, far)
+    # A supervisor that is killed at this moment ends the server before it began, which its pipes tell.
+    with suppress(ConnectionError):
+        line.sendall(request)
+    line.setblocking(False)
+    stdin, stdout, stderr = near
+    return ServerProcess(stdin, stdout, stderr, line)
