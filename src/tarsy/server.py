@@ -1,12 +1,17 @@
-"""A server process: takes its address first, serves people while its workers finish, stops without losing anything."""
+"""A server process: takes its address first, loads the rest while it answers, serves people while its workers finish, loses nothing.
+
+What is imported here is what it takes to listen and to say that we are well; the application comes after it (see docs/adr).
+"""
 
 import secrets
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio
 import structlog
@@ -15,12 +20,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarsy.api.auth import ANONYMOUS, AuthSettings, check_bind
 from tarsy.api.connection_limits import KEEP_ALIVE_SECONDS, LimitedHttp, prepare_listener
-from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
 from tarsy.api.streams import Streams
 from tarsy.api.tokens import ApiTokens, read_tokens
 from tarsy.config.load.loader import load_config
+from tarsy.db.schema_revision import is_current
+from tarsy.kit.groups import single_errors
+from tarsy.kit.imports import load
 from tarsy.settings import CannotServeError, Role, Settings
-from tarsy.wiring import Application, application
+from tarsy.startup import FrontDoor, settle_collector
+
+if TYPE_CHECKING:
+    from tarsy.wiring import Application
 
 # What a process without the API still answers: its probes and its numbers.
 WORKER_PATHS = frozenset({"/health", "/metrics"})
@@ -35,12 +45,21 @@ log = structlog.get_logger(__name__)
 class _Http(uvicorn.Server):
     """Leaves signals to us: the workers must hear of them first. Ends its streams before it counts who is still there."""
 
-    def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
+    def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._streams = streams
+        # The application's, once there is one.
+        self.streams: Streams | None = None
+        self.ended = anyio.Event()
+
+    async def answer(self, listening: socket.socket) -> None:
+        try:
+            await self.serve(sockets=[listening])
+        finally:
+            self.ended.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._streams.end()
+        if self.streams is not None:
+            self.streams.end()
         await super().shutdown(sockets)
 
     @contextmanager
@@ -55,9 +74,11 @@ class _ProbesOnly:
         self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or scope.get("path") in WORKER_PATHS:
+        if scope.get("path") in WORKER_PATHS:
             await self._api(scope, receive, send)
         elif scope["type"] == "http":
+            from tarsy.api.problems import ProblemKind, RequestRefusedError, respond  # noqa: PLC0415 - the application has imported it
+
             detail = "This process only works on sessions; it answers /health and /metrics."
             await respond(RequestRefusedError(ProblemKind.NOT_FOUND, detail))(scope, receive, send)
         else:
@@ -70,41 +91,37 @@ async def run_server(settings: Settings) -> None:
     Raises:
         CannotServeError: the address is taken, or must not be listened on without a login.
     """
-    listening = _listen(settings)
-    try:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async with application(settings) as running, anyio.create_task_group() as tasks:
-                http = _http(running, settings)
-                for warning in running.services.system.warnings():
-                    log.warning("server.remark", remark=warning.message)
-
-                async def obey() -> None:
-                    """First signal: finish what runs. Second: hand it back at once."""
-                    first = True
-                    async for number in signals:
-                        log.info("server.stopping", signal=signal.Signals(number).name)
-                        if running.pool is None:
-                            http.should_exit = True
-                        elif first:
-                            running.pool.drain()
-                        else:
-                            running.pool.stop_now()
-                        first = False
-
-                async def work() -> None:
-                    if running.pool:
-                        await running.pool.run()
-                        http.should_exit = True
-
-                tasks.start_soon(obey, name="signals")
-                tasks.start_soon(work, name="workers")
-                # Listening already when the address is told: an early client waits in the queue.
-                listening.listen()
+    with closing(_listen(settings)) as listening, anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with _served(listening, settings) as (http, running):
+            for warning in running.services.system.warnings():
+                log.warning("server.remark", remark=warning.message)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_obey, signals, http, running, name="signals")
+                tasks.start_soon(_work, http, running, name="workers")
+                settle_collector()
                 _announce(listening, settings)
-                await http.serve(sockets=[listening])
+                await http.ended.wait()
                 tasks.cancel_scope.cancel()
-    finally:
-        listening.close()
+
+
+async def _obey(signals: AsyncIterator[signal.Signals], http: "_Http", running: "Application") -> None:
+    """First signal: finish what runs. Second: hand it back at once."""
+    first = True
+    async for number in signals:
+        log.info("server.stopping", signal=signal.Signals(number).name)
+        if running.pool is None:
+            http.should_exit = True
+        elif first:
+            running.pool.drain()
+        else:
+            running.pool.stop_now()
+        first = False
+
+
+async def _work(http: "_Http", running: "Application") -> None:
+    if running.pool:
+        await running.pool.run()
+        http.should_exit = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +136,11 @@ class LocalServer:
 async def local_server(settings: Settings) -> AsyncGenerator[LocalServer]:
     """A server on a free loopback port for as long as the caller needs it; what is still running then is handed back."""
     own, token = replace(settings, host="127.0.0.1", port=0), secrets.token_urlsafe()
-    listening = _listen(own)
-    try:
-        async with application(own) as running, anyio.create_task_group() as tasks:
-            # The installation's tokens and proxies are for people who come from elsewhere; other users of this machine are not let in at all.
-            auth = AuthSettings(tokens=ApiTokens({ANONYMOUS: token}), login_required=True)
-            running.api.state.services = replace(running.services, auth=auth)
-            http, ended = _http(running, own), anyio.Event()
-            # Listening already: a client that is early waits in the queue.
-            listening.listen()
-            tasks.start_soon(_serve_and_work, http, listening, running, ended, name="server")
+    # The installation's tokens and proxies are for people who come from elsewhere; other users of this machine are not let in at all.
+    auth = AuthSettings(tokens=ApiTokens({ANONYMOUS: token}), login_required=True)
+    with closing(_listen(own)) as listening:
+        async with _served(listening, own, auth) as (http, running), anyio.create_task_group() as tasks:
+            tasks.start_soon(_work, http, running, name="workers")
             try:
                 yield LocalServer(f"http://127.0.0.1:{listening.getsockname()[1]}", token)
             finally:
@@ -137,23 +149,38 @@ async def local_server(settings: Settings) -> AsyncGenerator[LocalServer]:
                     running.pool.stop_now()
                 http.should_exit = True
                 with anyio.move_on_after(STOP_SECONDS, shield=True):
-                    await ended.wait()
-    finally:
-        listening.close()
+                    await http.ended.wait()
 
 
-async def _serve_and_work(http: _Http, listening: socket.socket, running: Application, ended: anyio.Event) -> None:
-    try:
+@asynccontextmanager
+async def _served(
+    listening: socket.socket, settings: Settings, auth: AuthSettings | None = None
+) -> AsyncGenerator[tuple["_Http", "Application"]]:
+    """The application behind its address, which answers from the first moment: requests wait until all is loaded and put together.
+
+    `auth` takes the place of what the settings say.
+    """
+    door = FrontDoor(partial(_database_is_ready, settings))
+    http = _http(door)
+    with single_errors():
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_serve_on, http, listening, name="http")
-            if running.pool:
-                tasks.start_soon(running.pool.run, name="workers")
-    finally:
-        ended.set()
+            listening.listen()
+            tasks.start_soon(http.answer, listening, name="http")
+            await load("tarsy.wiring")
+            from tarsy.wiring import application  # noqa: PLC0415 - just loaded, off the event loop
+
+            async with application(settings) as running:
+                http.streams = running.services.streams
+                if auth is not None:
+                    running.api.state.services = replace(running.services, auth=auth)
+                door.open(_ProbesOnly(running.api) if settings.role is Role.WORKER else running.api)
+                yield http, running
+            tasks.cancel_scope.cancel()
 
 
-async def _serve_on(http: _Http, listening: socket.socket) -> None:
-    await http.serve(sockets=[listening])
+async def _database_is_ready(settings: Settings) -> bool:
+    """An embedded database is not there before the application has started it."""
+    return settings.database_url is not None and await is_current(settings.database_url)
 
 
 def _listen(settings: Settings) -> socket.socket:
@@ -176,11 +203,10 @@ def _listen(settings: Settings) -> socket.socket:
     return listening
 
 
-def _http(running: Application, settings: Settings) -> _Http:
-    api: ASGIApp = _ProbesOnly(running.api) if settings.role is Role.WORKER else running.api
+def _http(app: ASGIApp) -> _Http:
     return _Http(
         uvicorn.Config(
-            api,
+            app,
             http=LimitedHttp,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             log_config=None,
@@ -188,12 +214,13 @@ def _http(running: Application, settings: Settings) -> _Http:
             server_header=False,
             # Identity headers are judged by our own rules, against the real peer.
             proxy_headers=False,
+            # The application is put together by us, before and after it serves.
+            lifespan="off",
             timeout_graceful_shutdown=CONNECTION_GRACE_SECONDS,
             ws_max_size=64 * 1024,
             # Small JSON messages many times a second: compressing them costs more than sending them.
             ws_per_message_deflate=False,
-        ),
-        running.services.streams,
+        )
     )
 
 

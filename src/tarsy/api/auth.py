@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import cast
 from urllib.parse import urlsplit
 
-from fastapi import WebSocket
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
+from starlette.websockets import WebSocket
 
 from tarsy.api.tokens import COOKIE_NAME, ApiTokens
 

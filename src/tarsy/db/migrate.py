@@ -1,6 +1,5 @@
 """Bringing a database to the schema this version of TARSy speaks."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
@@ -9,13 +8,13 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.connection import REFUSALS, DatabaseUnavailableError, transaction_limit, unavailable
+from tarsy.db.schema_revision import MIGRATIONS, head
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
 log = structlog.get_logger(__name__)
 
-MIGRATIONS = Path(__file__).parent / "migrations"
 # Any fixed number will do, as long as every replica uses the same one.
 LOCK_KEY = 7_276_817_001
 # How long a replica waits for another one that is migrating.
@@ -24,11 +23,6 @@ LOCK_SECONDS = 300
 
 class SchemaTooNewError(DatabaseUnavailableError):
     """The database has been migrated by a later version of TARSy."""
-
-
-def head() -> str:
-    """The newest revision we bring: the highest number among the files, so that a warm start needs no Alembic."""
-    return max(path.name[1:5] for path in (MIGRATIONS / "versions").glob("v[0-9][0-9][0-9][0-9]_*.py"))
 
 
 async def current(engine: AsyncEngine) -> str | None:

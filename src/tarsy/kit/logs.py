@@ -3,8 +3,16 @@
 import logging
 import os
 import sys
+from types import ModuleType
+from typing import cast
 
-import structlog
+# structlog imports Rich wherever it is installed, to draw tracebacks; ours are plain, and Rich is a tenth of what a command loads.
+_absent = {} if "rich" in sys.modules else {"rich": None}
+sys.modules.update(cast("dict[str, ModuleType]", _absent))
+import structlog  # noqa: E402 - see above
+
+for _name in _absent:
+    del sys.modules[_name]
 
 
 def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO) -> None:

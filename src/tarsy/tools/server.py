@@ -12,6 +12,7 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName
 from tarsy.kit.clock import Clock, milliseconds_since
+from tarsy.kit.imports import load
 from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
 from tarsy.tools.masking import Masker
@@ -193,7 +194,8 @@ class ToolServer:
         return self._connection
 
     async def _new_connection(self, endpoint: Endpoint) -> "Connection":
-        from tarsy.tools.connection import Connection  # noqa: PLC0415 - heavy, imported on first use
+        await load("tarsy.tools.connection")
+        from tarsy.tools.connection import Connection  # noqa: PLC0415 - just loaded, off the event loop
 
         if self._pool is not None:
             return await self._pool.connection(

@@ -327,6 +327,8 @@ def stand_by(child: int) -> None:
 def main(control: int) -> None:
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
+    # An owner that ignores it would have us inherit that, and children that are not waited for.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     os.set_inheritable(control, False)
     parent = os.getpid()
