@@ -24,8 +24,12 @@ from tarsy.events.relay_wire import (
 )
 from tarsy.kit.clock import Clock
 
-# Faster than the eye follows text, slow enough that a token does not cost a transaction.
-INTERVAL_SECONDS = 0.05
+# While text keeps coming, sending it takes at most a fifth of the time: the pause after a send is as many times as long as the send took.
+PAUSE_PER_SEND = 4.0
+# A quiet database takes a send in a millisecond: text is there before the eye notices, and a fast model's tokens still share a transaction.
+SHORTEST_PAUSE_SECONDS = 0.005
+# Under load still faster than the eye follows text.
+LONGEST_PAUSE_SECONDS = 0.05
 # Interest is announced again every REPEAT seconds; two announcements may be lost before it is forgotten.
 REPEAT_SECONDS = 5.0
 EXPIRY_SECONDS = 16.0
@@ -48,6 +52,11 @@ class Interest:
 
     def wanted(self, channel: str, now: float) -> bool:
         return self._until.get(channel, float("-inf")) >= now
+
+
+def pause_after(took: float) -> float:
+    """How long to gather text after a send that took so many seconds."""
+    return min(max(took * PAUSE_PER_SEND, SHORTEST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
 
 
 class Relay:
@@ -102,20 +111,21 @@ class Relay:
                 self._take_progress(fields)
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Send until cancelled: at once after a pause, then at most every INTERVAL."""
+        """Send until cancelled: at once after a quiet time, in larger portions the longer sending takes."""
         task_status.started()
         repeat_at = self._clock.monotonic() + REPEAT_SECONDS
         while True:
             with anyio.move_on_after(repeat_at - self._clock.monotonic()):
                 await self._news.wait()
             self._news = anyio.Event()
-            repeat = self._clock.monotonic() >= repeat_at
+            began = self._clock.monotonic()
+            repeat = began >= repeat_at
             if repeat:
-                repeat_at = self._clock.monotonic() + REPEAT_SECONDS
+                repeat_at = began + REPEAT_SECONDS
             sent = await self._send_watch(repeat=repeat) and await self._send_bulletin()
             if not sent:
                 self._news.set()
-            await anyio.sleep(INTERVAL_SECONDS if sent else RETRY_SECONDS)
+            await anyio.sleep(pause_after(self._clock.monotonic() - began) if sent else RETRY_SECONDS)
 
     async def _send_watch(self, *, repeat: bool) -> bool:
         from_start = [channel for channel in self._from_start if self._hub.is_followed(channel)]
