@@ -8,6 +8,10 @@ import sys
 import time
 from typing import Any
 
+# The first revision of the protocol without a handshake.
+STATELESS = "2026-07-28"
+# It wants these in answers; the earlier ones do not mind.
+CACHING = {"resultType": "complete", "cacheScope": "private", "ttlMs": 0}
 READ_ONLY = {"readOnlyHint": True}
 IDEMPOTENT = {"idempotentHint": True}
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -57,6 +61,7 @@ TOOLS = [
     ),
     tool("twin", NOTHING),
     tool("twin", NOTHING),
+    tool("pid"),
     tool("spawn", {"type": "object", "properties": {"pids": {"type": "string"}}, "required": ["pids"]}),
 ]
 
@@ -84,7 +89,7 @@ def read_environment(pid: int) -> str:
 
 
 def answer(request_id: Any, text: str, **more: Any) -> None:
-    send({"id": request_id, "result": {"content": [{"type": "text", "text": text}], **more}})
+    send({"id": request_id, "result": {"content": [{"type": "text", "text": text}], "resultType": "complete", **more}})
 
 
 def crash_unless_marked(marker: str, request_id: Any) -> None:
@@ -184,11 +189,22 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             # Notifications are delivered by tasks of their own, so that they are seen before the answer ends the call.
             time.sleep(0.1)
             answer(request_id, "done")
+        case "pid":
+            answer(request_id, str(os.getpid()))
         case "spawn":
             spawn(arguments["pids"])
             answer(request_id, "spawned")
         case _:
             answer(request_id, "grown up")
+
+
+def greeting(mode: str, method: str) -> dict[str, Any]:
+    if method == "server/discover":
+        return {"result": {"supportedVersions": [STATELESS], "capabilities": {"tools": {}}, **CACHING}}
+    if mode == "stateless":
+        return {"error": {"code": -32022, "message": "no handshake", "data": {"supported": [STATELESS]}}}
+    capabilities = {"tools": {"listChanged": True}}
+    return {"result": {"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": {"name": "fault", "version": "1"}}}
 
 
 def main(mode: str) -> None:
@@ -200,15 +216,10 @@ def main(mode: str) -> None:
         message = json.loads(line)
         request_id, params = message.get("id"), message.get("params", {})
         match message["method"]:
-            case "initialize":
-                result = {
-                    "protocolVersion": "2025-06-18",
-                    "capabilities": {"tools": {"listChanged": True}},
-                    "serverInfo": {"name": "fault", "version": "1"},
-                }
-                send({"id": request_id, "result": result})
+            case "initialize" | "server/discover" as method:
+                send({"id": request_id, **greeting(mode, method)})
             case "tools/list":
-                send({"id": request_id, "result": {"tools": TOOLS}})
+                send({"id": request_id, "result": {"tools": TOOLS, **CACHING}})
             case "tools/call":
                 call(params["name"], params.get("arguments", {}), request_id, params.get("_meta", {}))
             case "ping":

@@ -19,6 +19,7 @@ from mcp.client._transport import ReadStream, TransportStreams
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from tarsy.kit.text import clip
@@ -88,6 +89,11 @@ class Connection:
     @property
     def is_alive(self) -> bool:
         return self._session is not None and not self._stopping.is_set()
+
+    @property
+    def is_stateless(self) -> bool:
+        """Whether the server speaks a revision of the protocol in which no request depends on an earlier one, nor on the connection."""
+        return self._session is not None and self._session.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
     def failure(self) -> ToolServerError | None:

@@ -1,4 +1,4 @@
-"""Connections that executions share: to servers over HTTP whose configuration asks for it and that cannot tell executions apart."""
+"""Connections that executions share: to servers that are not told which execution asks, if the configuration or the server itself says so."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -18,24 +18,27 @@ if TYPE_CHECKING:
 CLOSE_SECONDS = 10.0
 
 
-def may_share(server: ResolvedMcpServer) -> bool:
-    """A stdio server belongs to its execution, and so does a session the server can tell apart from others, whatever was asked for."""
-    transport = server.transport
-    return transport.shared_connection and transport.type != "stdio" and not uses_session_id(transport)
-
-
 class ConnectionPool:
     """At most one live connection for each server; made on first use, replaced when lost, ended with the pool."""
 
     def __init__(self, tasks: TaskGroup) -> None:
         self._tasks = tasks
+        self._stateless: set[str] = set()
         self._lock = anyio.Lock()
         self._connections: dict[str, Connection] = {}
 
+    def shares(self, server: ResolvedMcpServer) -> bool:
+        """Whether executions share their connection. Not if the server can tell them apart, whatever was asked for."""
+        asked_for = server.transport.shared_connection or _key(server) in self._stateless
+        return asked_for and not uses_session_id(server.transport)
+
+    def note_stateless(self, server: ResolvedMcpServer) -> None:
+        """The server has said that it keeps nothing between two requests."""
+        self._stateless.add(_key(server))
+
     async def connection(self, server: ResolvedMcpServer, make: "Callable[[], Connection]") -> "Connection":
         """The live connection to `server`, or a new one; it may have failed."""
-        # The configuration itself is the key: sessions may run with different snapshots of it.
-        key = f"{server.name} {server.transport.model_dump_json()}"
+        key = _key(server)
         async with self._lock:
             connection = self._connections.get(key)
             if connection is None or connection.ended.is_set() or (connection.ready.is_set() and not connection.is_alive):
@@ -55,6 +58,11 @@ class ConnectionPool:
                     await connection.ended.wait()
             for connection in connections:
                 connection.abort()
+
+
+def _key(server: ResolvedMcpServer) -> str:
+    """The configuration itself: sessions may run with different snapshots of it."""
+    return f"{server.name} {server.transport.model_dump_json()}"
 
 
 @asynccontextmanager

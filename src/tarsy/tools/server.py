@@ -16,7 +16,7 @@ from tarsy.kit.imports import load
 from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
 from tarsy.tools.masking import Masker
-from tarsy.tools.pool import ConnectionPool, may_share
+from tarsy.tools.pool import ConnectionPool
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -61,7 +61,9 @@ class ToolServer:
         self._env = env
         self._tasks = tasks
         self._clock = clock
-        self._pool = pool if may_share(config) else None
+        self._pool = pool
+        # Whether the connection is the pool's, and not ours to end.
+        self._shared = False
         self._lock = anyio.Lock()
         self._connection: Connection | None = None
         # The connection that last told its tools, and how often it had said before that they changed.
@@ -128,12 +130,12 @@ class ToolServer:
 
     async def close(self) -> None:
         """End the connection in an orderly way, unless others use it too."""
-        if self._connection is not None and self._pool is None:
+        if self._connection is not None and not self._shared:
             self._connection.stop()
             await self._connection.ended.wait()
 
     def abort(self) -> None:
-        if self._connection is not None and self._pool is None:
+        if self._connection is not None and not self._shared:
             self._connection.abort()
 
     async def _list(self) -> None:
@@ -197,7 +199,8 @@ class ToolServer:
         await load("tarsy.tools.connection")
         from tarsy.tools.connection import Connection  # noqa: PLC0415 - just loaded, off the event loop
 
-        if self._pool is not None:
+        self._shared = self._pool is not None and self._pool.shares(self._config)
+        if self._pool is not None and self._shared:
             return await self._pool.connection(
                 self._config, lambda: Connection(self.name, endpoint, ours=self._env, masker=self.masker, shared=True)
             )
@@ -205,6 +208,8 @@ class ToolServer:
         connection = self._connection = Connection(self.name, endpoint, ours=self._env, masker=self.masker)
         self._tasks.start_soon(connection.run, name=f"tool server {self.name}")
         await connection.ready.wait()
+        if self._pool is not None and connection.is_stateless:
+            self._pool.note_stateless(self._config)
         return connection
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from support.http_fault_server import HttpFault, http_fault_server
 from support.opening import fault, opened, server
+from support.own_processes import children
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
-from tarsy.tools.pool import ConnectionPool, connection_pool, may_share
+from tarsy.tools.pool import ConnectionPool, connection_pool
 
 
 def handshakes(remote: HttpFault) -> int:
@@ -92,9 +93,44 @@ async def test_what_the_owner_of_a_pool_raises_reaches_it_as_itself() -> None:
             raise KeyError("mine")
 
 
-def test_processes_and_sessions_that_can_be_told_apart_are_not_shared() -> None:
-    assert not may_share(fault())
+def shared_fault() -> ResolvedMcpServer:
+    return server("fault", fault().transport.model_copy(update={"shared_connection": True}))
+
+
+async def pid_of(config: ResolvedMcpServer, pool: ConnectionPool) -> str:
+    async with opened(config, pool=pool) as tools:
+        return (await tools.call("fault.pid")).content
+
+
+async def test_a_stdio_server_has_a_process_for_each_execution_unless_the_configuration_asks_for_one() -> None:
+    async with connection_pool() as pool:
+        assert await pid_of(fault(), pool) != await pid_of(fault(), pool)
+        assert await pid_of(shared_fault(), pool) == await pid_of(shared_fault(), pool)
+    assert children() == []
+
+
+async def test_a_shared_stdio_server_that_crashes_is_started_again_for_the_next_execution() -> None:
+    config = shared_fault()
+    async with connection_pool() as pool:
+        first = await pid_of(config, pool)
+        async with opened(config, pool=pool) as tools:
+            assert (await tools.call("fault.crash")).is_error
+        assert await pid_of(config, pool) != first
+
+
+async def test_a_server_that_says_it_keeps_no_state_is_shared_from_then_on() -> None:
+    async with connection_pool() as pool:
+        first = await pid_of(fault("stateless"), pool)
+        second = await pid_of(fault("stateless"), pool)
+        assert first != second
+        assert await pid_of(fault("stateless"), pool) == second
+    assert children() == []
+
+
+async def test_executions_that_a_server_can_tell_apart_share_nothing() -> None:
     marked = ResolvedTransport(type="http", url="http://x", custom_headers={"X-Execution": "{{.SESSION_ID}}"}, shared_connection=True)
-    assert not may_share(server("remote", marked))
-    assert not may_share(server("remote", ResolvedTransport(type="sse", url="http://x")))
-    assert may_share(server("remote", ResolvedTransport(type="sse", url="http://x", shared_connection=True)))
+    async with connection_pool() as pool:
+        pool.note_stateless(server("remote", marked))
+        assert not pool.shares(server("remote", marked))
+        assert not pool.shares(server("remote", ResolvedTransport(type="sse", url="http://x")))
+        assert pool.shares(server("remote", ResolvedTransport(type="sse", url="http://x", shared_connection=True)))

@@ -16,6 +16,7 @@ from support.opening import Tools, fault, npm_program, opened, server, stdio
 from support.own_processes import children
 from support.paths import TESTS
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
+from tarsy.tools.server_process import kept_supervisor
 
 # An execution in a process of its own, so that it can be killed.
 VICTIM = """
@@ -86,6 +87,30 @@ async def test_killing_a_supervisor_ends_its_server_with_all_its_descendants(whi
         await gone(below)
         assert (await tools.call("fault.echo", "a new one")).content == "a new one"
     assert children() == []
+
+
+async def test_all_servers_have_one_supervisor_which_stays_while_it_is_kept() -> None:
+    async with kept_supervisor():
+        async with opened(fault(name="one"), fault(name="two")) as tools, opened(fault(name="three")) as others:
+            await tools.list()
+            await others.list()
+            (supervisor,) = children()
+            assert len(supervisor.children(recursive=True)) == 4
+        async with opened(fault()) as tools:
+            await tools.list()
+            assert children() == [supervisor]
+    assert children() == []
+
+
+async def test_what_a_crashed_server_leaves_behind_goes_and_the_others_stay(tmp_path: Path) -> None:
+    pids_file = tmp_path / "pids"
+    async with opened(fault(name="one"), fault(name="two")) as tools:
+        await tools.call("one.spawn", str(pids_file))
+        crashed, *orphans = [int(pid) for pid in pids_file.read_text().split()]
+        other = (await tools.call("two.pid")).content
+        os.kill(crashed, signal.SIGKILL)
+        await gone(orphans)
+        assert (await tools.call("two.pid")).content == other
 
 
 async def test_a_clean_end_leaves_no_process_and_no_zombie_even_of_a_stubborn_server(tmp_path: Path) -> None:

@@ -105,11 +105,6 @@ def test_a_file_with_many_different_mistakes_yields_a_line_for_each(directory: C
             "remove session_cleanup_url, or remove shared_connection",
         ),
         (
-            "mcp_servers: {m: {transport: {type: stdio, command: c, shared_connection: true}}}",
-            "shared_connection has no meaning for type stdio",
-            "write type: http, or remove it",
-        ),
-        (
             "defaults: {runbook: 'see {{.SESSION_ID}}'}",
             "{{.SESSION_ID}} is known only while a session runs",
             "use it in an MCP server's custom_headers or session_cleanup_url",

@@ -59,6 +59,12 @@ def test_nothing_comes_from_an_unpinned_place() -> None:
     assert not values("ADD")
 
 
+def test_the_image_brings_its_bytecode_because_it_cannot_write_any() -> None:
+    (installation,) = [command for command in values("RUN") if "/opt/tarsy/bin/python" in command]
+    assert "--compile-bytecode" in installation
+    assert "PYTHONDONTWRITEBYTECODE=1" in values("ENV")[-1]
+
+
 def test_what_is_copied_into_the_build_exists_and_is_not_ignored() -> None:
     kept = {line[1:].rstrip("/") for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     for copied in values("COPY"):

@@ -59,7 +59,7 @@ class TransportConfig(Section):
     )
     shared_connection: Switch = Field(
         default=False,
-        description="http, sse: all agents of a process use one connection, instead of each its own; "
+        description="All agents of a process use one connection, or one stdio process, instead of each its own; "
         "not together with `{{.SESSION_ID}}` or `session_cleanup_url`.",
     )
 
@@ -86,7 +86,7 @@ class TransportConfig(Section):
             raise refuse(f"{info.field_name} has no meaning for type {kind}", "write type: stdio, or remove it")
         return value
 
-    @field_validator("url", "bearer_token", "custom_headers", "session_cleanup_url", "timeout", "shared_connection")
+    @field_validator("url", "bearer_token", "custom_headers", "session_cleanup_url", "timeout")
     @classmethod
     def _only_for_remote(cls, value: Any, info: ValidationInfo) -> Any:
         if value and info.data.get("type") is TransportType.STDIO:

@@ -1,0 +1,31 @@
+"""Modules are imported beside the event loop, not on it."""
+
+import sys
+import threading
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tarsy.kit.imports import load
+
+# Importing it ends only when the event loop, meanwhile, does something.
+SLOW = """
+import threading
+(waits,) = [thread for thread in [threading.main_thread()] if hasattr(thread, "slow_import")]
+assert waits.slow_import.wait(30)
+"""
+
+
+async def test_the_event_loop_goes_on_while_a_module_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("slow_module.py").write_text(SLOW)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    event = threading.Event()
+    monkeypatch.setattr(threading.main_thread(), "slow_import", event, raising=False)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(load, "slow_module")
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(load, "slow_module")
+        event.set()
+    assert "slow_module" in sys.modules
+    monkeypatch.delitem(sys.modules, "slow_module")
