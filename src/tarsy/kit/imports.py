@@ -13,6 +13,14 @@ async def load(name: str) -> None:
     # A module that another task is importing is there already, but unfinished.
     if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):
         return
-    await run_sync(import_module, name)
-    # What was imported stays for ever: a collector that looked through it again and again would stop everything for a tenth of a second.
-    gc.freeze()
+    await run_sync(_import, name)
+
+
+def _import(name: str) -> None:
+    # What is imported stays for ever: a collector that looked through it, now or later, would stop everything for a tenth of a second.
+    gc.disable()
+    try:
+        import_module(name)
+        gc.freeze()
+    finally:
+        gc.enable()
