@@ -1,6 +1,6 @@
 """A server process: takes its address first, loads the rest while it answers, serves people while its workers finish, loses nothing.
 
-What is imported here is what it takes to listen and to say that we are well; the application comes after it (see docs/adr).
+What is imported here is what it takes to listen and to say that we are well; the application is loaded after that, beside the event loop.
 """
 
 import secrets

@@ -25,11 +25,12 @@ class _Supervisor:
     """The supervisor's process: started with the first server, replaced if it was killed, ended when no user is left."""
 
     def __init__(self) -> None:
-        # Used by worker threads: starting a process would hold up the event loop.
+        # Used by worker threads only: starting and ending a process would hold up the event loop, and so would waiting for this.
         self._lock = threading.Lock()
         self._users = 0
-        self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
+        # The one that runs, and those that were killed and clean up after themselves.
+        self._processes: list[subprocess.Popen[bytes]] = []
 
     def hold(self) -> None:
         with self._lock:
@@ -39,7 +40,8 @@ class _Supervisor:
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                self._stop()
+                self._let_go()
+                self._collect()
 
     def hand_over(self, line: socket.socket, pipes: Sequence[int]) -> None:
         """Give a server's ends to the supervisor that runs, or to a new one.
@@ -50,8 +52,8 @@ class _Supervisor:
         with self._lock:
             try:
                 self._send(line, pipes)
-            except (BrokenPipeError, ConnectionError):
-                self._stop()
+            except ConnectionError:
+                self._let_go()
                 self._send(line, pipes)
 
     def _send(self, line: socket.socket, pipes: Sequence[int]) -> None:
@@ -60,21 +62,27 @@ class _Supervisor:
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
+        self._control = ours
         with theirs:
             # Nothing of our environment: a server gets what the request names.
             command = [sys.executable, "-I", "-S", str(SCRIPT), str(theirs.fileno())]
-            self._process = subprocess.Popen(  # noqa: S603 - our own script
+            process = subprocess.Popen(  # noqa: S603 - our own script
                 command, env={}, pass_fds=(theirs.fileno(),), start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
             )
-        self._control = ours
+        self._processes.append(process)
         return ours
 
-    def _stop(self) -> None:
-        if self._control is not None and self._process is not None:
+    def _let_go(self) -> None:
+        """A supervisor without an owner ends."""
+        if self._control is not None:
             self._control.close()
+            self._control = None
+
+    def _collect(self) -> None:
+        for process in self._processes:
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(END_SECONDS)
-        self._control = self._process = None
+                process.wait(END_SECONDS)
+        self._processes = [process for process in self._processes if process.returncode is None]
 
 
 _supervisor = _Supervisor()
@@ -83,7 +91,8 @@ _supervisor = _Supervisor()
 @asynccontextmanager
 async def kept_supervisor() -> AsyncGenerator[None]:
     """Between the first server and the end of the block, servers find the supervisor running."""
-    _supervisor.hold()
+    with anyio.CancelScope(shield=True):
+        await run_sync(_supervisor.hold)
     try:
         yield
     finally:

@@ -1,8 +1,10 @@
 """The monitor: what it sees, and that it sees it change."""
 
 import os
+from contextlib import suppress
 
 import anyio
+import psutil
 
 from support.http_fault_server import http_fault_server
 from support.opening import fault, server, stdio
@@ -91,7 +93,9 @@ async def test_a_crashed_server_is_started_again() -> None:
         tasks.start_soon(monitor.run)
         await until(monitor, "fault", ServerState.CONNECTED)
         for child in children(recursive=True):
-            child.kill()
+            # The end of a supervisor is the end of what is below it.
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
         with anyio.fail_after(20):
             while not children(recursive=True):  # noqa: ASYNC110 - a process has no event for us
                 await anyio.sleep(0.02)
