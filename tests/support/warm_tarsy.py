@@ -21,6 +21,7 @@ from typing import NoReturn
 
 PRELOADED = (
     "tarsy.server",
+    "tarsy.wiring",
     "tarsy.replay.rerun",
     "tarsy.cli.main",
     "tarsy.cli.live_view",

@@ -5,7 +5,7 @@ from pathlib import Path
 import asyncpg
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-# Whoever asks does not depend on the answer.
+# A start must not wait for an answer that only saves a second.
 PATIENCE_SECONDS = 2.0
 
 
