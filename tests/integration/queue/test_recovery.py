@@ -36,10 +36,10 @@ from tarsy.kit.clock import SystemClock
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import Dependencies
 from tarsy.session.executor import SessionExecutor
+from tarsy.tools.masking import Unmasked
 
 TABLES = {INVESTIGATION: "alert_sessions", CHAT_ANSWER: "chat_user_messages", SCORING: "session_scores"}
 STAGE_TYPES = {INVESTIGATION: StageType.INVESTIGATION, CHAT_ANSWER: StageType.CHAT, SCORING: StageType.SCORING}
-from tarsy.tools.masking import Unmasked
 
 
 def nobody(_events: object) -> None: ...

@@ -1,0 +1,67 @@
+"""Argo CD's notifications by webhook: the application, or the part of it that our recipe sends.
+
+https://argo-cd.readthedocs.io/en/stable/operator-manual/notifications/services/webhook/
+https://argo-cd.readthedocs.io/en/stable/operator-manual/declarative-setup/#applications
+"""
+
+from tarsy.domain.alert import Change, ChangeOutcome
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
+from tarsy.intake.received import Delivery, Received
+
+SOURCE = "argocd"
+_OUTCOMES = {
+    "succeeded": ChangeOutcome.SUCCEEDED,
+    "failed": ChangeOutcome.FAILED,
+    "error": ChangeOutcome.FAILED,
+    "running": ChangeOutcome.STARTED,
+    "terminating": ChangeOutcome.STARTED,
+}
+
+
+def recognises(received: Received) -> bool:
+    application = received.body.at("app")
+    return "name" in application.at("metadata") and "status" in application
+
+
+def read(received: Received) -> Delivery | None:
+    application = received.body.at("app")
+    if not application.at("metadata").text("name"):
+        return None
+    return Delivery(source=SOURCE, changes=(_change(received, application),))
+
+
+def _change(received: Received, application: Fields) -> Change:
+    operation, name = application.at("status", "operationState"), application.at("metadata").text("name", limit=MAX_LABEL)
+    revision = operation.at("syncResult").text("revision", limit=MAX_LABEL) or application.at("status", "sync").text(
+        "revision", limit=MAX_LABEL
+    )
+    phase, health = operation.word("phase"), application.at("status", "health").text("status")
+    destination = application.at("spec", "destination")
+    return Change(
+        source=SOURCE,
+        fingerprint=fingerprint(name, revision, operation.text("startedAt", limit=MAX_LABEL)),
+        title=title(": ".join(part for part in (_deed(name, revision), phase or health.lower()) if part), fallback="Argo CD"),
+        outcome=_OUTCOMES.get(phase, ChangeOutcome.UNKNOWN),
+        labels=labels(
+            [
+                ("application", name),
+                ("project", application.at("spec").text("project")),
+                ("namespace", destination.text("namespace")),
+                ("cluster", destination.text("name", "server")),
+                ("revision", revision),
+                ("repository", application.at("spec", "source").text("repoURL")),
+                ("health", health),
+            ]
+        ),
+        link=received.body.link("url"),
+        at=operation.time("finishedAt", "startedAt"),
+        body=received.text,
+    )
+
+
+def _deed(name: str, revision: str) -> str:
+    return f"Argo CD synchronised {name} to {revision[:12]}" if revision else f"Argo CD, {name}"
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

@@ -1,0 +1,75 @@
+"""Azure Monitor's common alert schema.
+
+https://learn.microsoft.com/en-us/azure/azure-monitor/alerts/alerts-common-schema
+"""
+
+from urllib.parse import quote
+
+from tarsy.domain.alert import Alert, AlertStatus, Links
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, plain_text, title, web_address
+from tarsy.intake.received import Delivery, Received
+from tarsy.intake.severity import severity_of
+
+SOURCE = "azure-monitor"
+_PORTAL = "https://portal.azure.com/#view/Microsoft_Azure_Monitoring_Alerts/AlertDetails.ReactView/alertId/"
+
+
+def recognises(received: Received) -> bool:
+    return received.body.text("schemaId") == "azureMonitorCommonAlertSchema"
+
+
+def read(received: Received) -> Delivery | None:
+    essentials = received.body.at("data", "essentials")
+    if not essentials.text("alertId", "alertRule"):
+        return None
+    return Delivery(source=SOURCE, alerts=(_alert(received, essentials),))
+
+
+def _alert(received: Received, essentials: Fields) -> Alert:
+    resolved = essentials.word("monitorCondition") == "resolved"
+    rule, targets = essentials.text("alertRule", limit=MAX_LABEL), _joined(essentials, "alertTargetIDs")
+    resource = _joined(essentials, "configurationItems") or targets.rpartition("/")[2]
+    # Named by the alert, not by the rule: a rule can fire for several dimensions of one resource.
+    identity = essentials.text("alertId", "originAlertId", limit=MAX_LABEL) or fingerprint(rule, targets)
+    return Alert(
+        source=SOURCE,
+        fingerprint=identity,
+        title=title(located(rule, resource), fallback="Azure Monitor alert"),
+        severity=severity_of(essentials.text("severity")),
+        status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
+        labels=_labels(received, essentials, resource),
+        annotations=labels([("description", essentials.text("description"))], MAX_ANNOTATION),
+        links=Links(source=essentials.link("investigationLink") or _portal(essentials)),
+        starts_at=essentials.time("firedDateTime"),
+        ends_at=essentials.time("resolvedDateTime") if resolved else None,
+        # Each firing of a rule is an alert of its own.
+        group_key=fingerprint(rule, targets),
+        body=received.text,
+    )
+
+
+def _labels(received: Received, essentials: Fields, resource: str) -> dict[str, str]:
+    context = received.body.at("data", "alertContext")
+    dimensions = [
+        (item.text("name"), item.text("value"))
+        for criterion in context.at("condition").each("allOf")
+        for item in criterion.each("dimensions")
+    ]
+    own = essentials.picked(alertname="alertRule", signal="signalType", monitoring_service="monitoringService", severity="severity")
+    target = _joined(essentials, "alertTargetIDs").lower().split("/")
+    group = target[target.index("resourcegroups") + 1] if "resourcegroups" in target[:-1] else ""
+    custom = received.body.at("data").labels("customProperties")
+    return labels([*own.items(), ("resource", resource), ("resource_group", group), *dimensions, *custom.items()])
+
+
+def _joined(fields: Fields, name: str) -> str:
+    return ", ".join(plain_text(item, MAX_LABEL) for item in fields.list(name)[:10])
+
+
+def _portal(essentials: Fields) -> str | None:
+    alert = essentials.text("alertId", limit=MAX_LABEL)
+    return web_address(_PORTAL + quote(alert, safe="")) if alert else None
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

@@ -1,0 +1,48 @@
+"""Changes in our own words, for pipelines and feature flags that can send what they like: `{"kind": "change", "title": …}`."""
+
+from tarsy.domain.alert import Change, ChangeOutcome
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
+from tarsy.intake.received import Delivery, Received
+
+SOURCE = "change"
+_OUTCOMES = {
+    ChangeOutcome.STARTED: "started running pending in_progress",
+    ChangeOutcome.SUCCEEDED: "succeeded success successful finished completed done deployed ok",
+    ChangeOutcome.FAILED: "failed failure error errored aborted cancelled",
+}
+_BY_WORD = {word: outcome for outcome, words in _OUTCOMES.items() for word in words.split()}
+
+
+def recognises(received: Received) -> bool:
+    return received.body.text("kind") == "change"
+
+
+def read(received: Received) -> Delivery | None:
+    body = received.body
+    return Delivery(source=SOURCE, changes=(change_of(body, SOURCE, received.text),)) if body else None
+
+
+def change_of(body: Fields, source: str, text: str) -> Change:
+    """A change from fields under our own names."""
+    told = body.picked(
+        service="service", environment="environment", version="version", cluster="cluster", namespace="namespace", author="author"
+    )
+    headline = body.text("title") or " ".join(
+        ["Deployment of", *(told[name] for name in ("service", "version", "environment") if name in told)]
+    )
+    at = body.time("at", "time", "timestamp")
+    identity = body.text("fingerprint", "id", limit=MAX_LABEL) or fingerprint(headline, told, at.isoformat() if at else "")
+    return Change(
+        source=source,
+        fingerprint=identity,
+        title=title(headline, fallback="Change"),
+        outcome=_BY_WORD.get(body.word("outcome", "status"), ChangeOutcome.UNKNOWN),
+        labels=labels([*body.labels("labels").items(), *told.items()]),
+        link=body.link("link", "url"),
+        at=at,
+        body=text,
+    )
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

@@ -1,0 +1,125 @@
+"""CloudEvents over HTTP, version 1: structured, binary and batched. Deployments (CDEvents) are changes, everything else is an alert.
+
+https://github.com/cloudevents/spec/blob/main/cloudevents/bindings/http-protocol-binding.md
+https://github.com/cdevents/spec/blob/main/continuous-deployment.md
+"""
+
+import base64
+import binascii
+from typing import Any, cast
+
+from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Links
+from tarsy.domain.alert_title import alert_title
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, labels, title
+from tarsy.intake.received import Delivery, Received, receive
+from tarsy.intake.severity import severity_of
+
+SOURCE = "cloudevents"
+_CHANGES = "dev.cdevents."
+_ENDINGS = ("resolved", "recovered", "closed", "cleared", "ok")
+_ATTRIBUTES = {"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "data", "data_base64"}
+
+
+def recognises(received: Received) -> bool:
+    events = _events(received)
+    return bool(events) and all(_is_event(event) for event in events)
+
+
+def _is_event(event: Fields) -> bool:
+    return all(name in event for name in ("specversion", "id", "source", "type"))
+
+
+def _events(received: Received) -> list[Fields]:
+    """The events of a request, each with its attributes and its data together."""
+    headers = received.headers
+    if "ce-specversion" in headers:
+        attributes: dict[str, Any] = {name.removeprefix("ce-"): value for name, value in headers.items() if name.startswith("ce-")}
+        return [Fields({**attributes, "data": received.text if received.value is None else received.value})]
+    value: Any = received.value
+    items = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return [Fields.of(item) for item in items]
+
+
+def read(received: Received) -> Delivery | None:
+    events = _events(received)
+    if not any(event.text("type") or event.text("source") for event in events):
+        return None
+    told = events[:MAX_ALERTS]
+    # An event is the same as another when source and id are.
+    ids = fingerprint(*(event.text(name, limit=MAX_LABEL) for event in events for name in ("source", "id")))
+    return Delivery(
+        source=SOURCE,
+        alerts=tuple(_alert(received, event) for event in told if not _is_change(event)),
+        changes=tuple(_change(received, event) for event in told if _is_change(event)),
+        delivery_id=ids if all(event.text("id") for event in events) else None,
+        truncated=len(events) - len(told),
+    )
+
+
+def _is_change(event: Fields) -> bool:
+    return event.text("type").startswith(_CHANGES)
+
+
+def _alert(received: Received, event: Fields) -> Alert:
+    data, kind, subject = _data(event), event.text("type", limit=MAX_LABEL), event.text("subject", limit=MAX_LABEL)
+    resolved = data.word("status", "state") in _ENDINGS or kind.lower().endswith(_ENDINGS)
+    origin = event.text("source", limit=MAX_LABEL)
+    identity = data.text("fingerprint", limit=MAX_LABEL) or subject or kind
+    at = event.time("time")
+    return Alert(
+        source=SOURCE,
+        fingerprint=fingerprint(origin, identity),
+        title=title(data.text("title", "summary", "message", "name"), _said(event), f"{subject} {kind}", fallback="Event"),
+        severity=severity_of(data.text("severity"), event.text("severity"), data.text("priority", "level")),
+        status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
+        labels=_labels(event, data),
+        annotations=labels([("description", data.text("description", "details"))], MAX_ANNOTATION),
+        links=Links(source=data.link("url", "link", "html_url"), runbook=data.link("runbook_url", "runbook")),
+        starts_at=None if resolved else data.time("starts_at", "startsAt") or at,
+        ends_at=data.time("ends_at", "endsAt") or at if resolved else None,
+        body=as_body(event.values, received.text),
+    )
+
+
+def _labels(event: Fields, data: Fields) -> dict[str, str]:
+    extensions = [(name, value) for name, value in event.values.items() if name not in _ATTRIBUTES]
+    return labels(
+        [*data.labels("labels").items(), *event.picked(event_source="source", event_type="type", subject="subject").items(), *extensions]
+    )
+
+
+def _data(event: Fields) -> Fields:
+    encoded = event.values.get("data_base64")
+    if not isinstance(encoded, str):
+        return event.at("data")
+    try:
+        return receive(base64.b64decode(encoded).decode()).body
+    except (ValueError, binascii.Error):
+        return Fields({})
+
+
+def _said(event: Fields) -> str:
+    data = event.values.get("data")
+    return alert_title(data, "") if isinstance(data, str) else ""
+
+
+def _change(received: Received, event: Fields) -> Change:
+    data, kind = _data(event), event.text("type", limit=MAX_LABEL)
+    subject = data.at("subject")
+    service, word = subject.text("id") or event.text("subject"), kind.removeprefix(_CHANGES).split(".")
+    environment = subject.at("content", "environment").text("id")
+    return Change(
+        source=SOURCE,
+        fingerprint=fingerprint(event.text("source", limit=MAX_LABEL), event.text("id", limit=MAX_LABEL)),
+        title=title(
+            " ".join(part for part in (service, *word[1:2], f"in {environment}" if environment else "") if part), kind, fallback="Change"
+        ),
+        outcome=ChangeOutcome.SUCCEEDED if word[1:2] in (["deployed"], ["upgraded"], ["rolledback"]) else ChangeOutcome.UNKNOWN,
+        labels=labels([("service", service), ("environment", environment), ("artifact", subject.at("content").text("artifactId"))]),
+        at=event.time("time") or data.at("context").time("timestamp"),
+        body=as_body(event.values, received.text),
+    )
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

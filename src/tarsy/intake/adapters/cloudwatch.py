@@ -1,0 +1,155 @@
+"""CloudWatch alarms: over SNS, with or without its envelope, and as EventBridge sends them. What else comes over SNS is an alert in plain words.
+
+https://docs.aws.amazon.com/sns/latest/dg/http-notification-json.html
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch-and-eventbridge.html
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
+from tarsy.domain.alert_title import alert_title
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, title, web_address
+from tarsy.intake.received import Delivery, Received, receive
+from tarsy.intake.severity import severity_of
+from tarsy.intake.sns import is_envelope
+from tarsy.kit.characters import whole_characters
+
+SOURCE = "cloudwatch"
+# Alarms have no severity, but their names often do. "high" and "low" speak of the metric there, not of the trouble.
+_TELLING = re.compile(r"(?<![a-z0-9])(critical|crit|fatal|warning|warn|info|p[1-5]|sev[0-4])(?![a-z0-9])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Alarm:
+    """What all three forms say of an alarm."""
+
+    name: str
+    arn: str
+    region: str
+    state: str
+    reason: str
+    description: str
+    changed: Fields
+    dimensions: Mapping[str, str]
+
+
+def recognises(received: Received) -> bool:
+    return is_envelope(received.body) or _alarm_in(received.body) is not None
+
+
+def read(received: Received) -> Delivery | None:
+    body = received.body
+    if not is_envelope(body):
+        alarm = _alarm_in(body)
+        return Delivery(source=SOURCE, alerts=(_alert(alarm, received.text),)) if alarm else None
+    # SNS repeats the id of the message when it delivers again.
+    delivery_id = body.text("MessageId", limit=MAX_LABEL) or None
+    if body.word("Type") != "notification":
+        return Delivery(source=SOURCE, delivery_id=delivery_id, remark=f"SNS: {body.text('Type')}")
+    message = body.values.get("Message")
+    text = message if isinstance(message, str) else received.text
+    alarm = _alarm_in(receive(text).body)
+    alert = _alert(alarm, text) if alarm else _in_plain_words(body, text)
+    return Delivery(source=SOURCE, alerts=(alert,), delivery_id=delivery_id)
+
+
+def _alarm_in(body: Fields) -> _Alarm | None:
+    if "AlarmName" in body and "NewStateValue" in body:
+        return _from_sns(body)
+    if body.text("detail-type") == "CloudWatch Alarm State Change":
+        return _from_eventbridge(body)
+    return None
+
+
+def _from_sns(body: Fields) -> _Alarm:
+    trigger = body.at("Trigger")
+    dimensions = [(item.text("name"), item.text("value")) for item in trigger.each("Dimensions")]
+    arn = body.text("AlarmArn", limit=MAX_LABEL)
+    return _Alarm(
+        name=body.text("AlarmName", limit=MAX_LABEL),
+        arn=arn,
+        # The field "Region" holds a name for people; the code is in the alarm's own name.
+        region=arn.split(":")[3] if arn.count(":") > 3 else body.text("Region", limit=MAX_LABEL),
+        state=body.word("NewStateValue"),
+        reason=body.text("NewStateReason"),
+        description=body.text("AlarmDescription"),
+        changed=Fields({"at": body.values.get("StateChangeTime")}),
+        dimensions=labels(
+            [*dimensions, *trigger.picked(metric="MetricName", aws_namespace="Namespace").items(), ("account", body.text("AWSAccountId"))]
+        ),
+    )
+
+
+def _from_eventbridge(body: Fields) -> _Alarm:
+    detail = body.at("detail")
+    metrics = [item.at("metricStat", "metric") for item in detail.at("configuration").each("metrics")]
+    pairs = [
+        pair
+        for metric in metrics
+        for pair in [*metric.labels("dimensions").items(), *metric.picked(metric="name", aws_namespace="namespace").items()]
+    ]
+    return _Alarm(
+        name=detail.text("alarmName", limit=MAX_LABEL),
+        arn=Fields({"arn": next(iter(body.list("resources")), "")}).text("arn", limit=MAX_LABEL),
+        region=body.text("region", limit=MAX_LABEL),
+        state=detail.at("state").word("value"),
+        reason=detail.at("state").text("reason"),
+        description=detail.at("configuration").text("description"),
+        changed=Fields({"at": detail.at("state").values.get("timestamp") or body.values.get("time")}),
+        dimensions=labels([*pairs, ("account", body.text("account"))]),
+    )
+
+
+def _alert(alarm: _Alarm, text: str) -> Alert:
+    resolved = alarm.state == "ok"
+    at = alarm.changed.time("at")
+    return Alert(
+        source=SOURCE,
+        fingerprint=alarm.arn or fingerprint(alarm.region, alarm.name, alarm.dimensions.get("account", "")),
+        title=title(alarm.name, fallback="CloudWatch alarm"),
+        severity=_severity(alarm),
+        status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
+        labels=labels([*alarm.dimensions.items(), ("region", alarm.region), ("alertname", alarm.name)]),
+        annotations=labels([("summary", alarm.reason), ("description", alarm.description)], MAX_ANNOTATION),
+        links=Links(source=_console(alarm)),
+        starts_at=None if resolved else at,
+        ends_at=at if resolved else None,
+        body=whole_characters(text).replace("\0", ""),
+    )
+
+
+def _severity(alarm: _Alarm) -> Severity:
+    if alarm.state == "insufficient_data":
+        return Severity.WARNING
+    found = _TELLING.search(alarm.name.lower()) or _TELLING.search(alarm.description.lower())
+    return severity_of(found[1]) if found else Severity.UNKNOWN
+
+
+def _console(alarm: _Alarm) -> str | None:
+    region = alarm.region
+    if not re.fullmatch(r"[a-z]{2}(-[a-z]+)+-\d", region):
+        return None
+    return web_address(f"https://{region}.console.aws.amazon.com/cloudwatch/home?region={region}#alarmsV2:alarm/{quote(alarm.name)}")
+
+
+def _in_plain_words(body: Fields, text: str) -> Alert:
+    headline = title(body.text("Subject"), alert_title(text, ""), fallback="SNS notification")
+    topic = body.text("TopicArn", limit=MAX_LABEL)
+    return Alert(
+        source=SOURCE,
+        fingerprint=fingerprint(topic, headline),
+        title=headline,
+        severity=Severity.UNKNOWN,
+        status=AlertStatus.FIRING,
+        labels=labels([("topic", topic.rpartition(":")[2])]),
+        starts_at=body.time("Timestamp"),
+        body=whole_characters(text).replace("\0", ""),
+    )
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

@@ -1,0 +1,57 @@
+"""Kibana's webhook connector: its body is written by the operator from Kibana's action variables; our recipe keeps their names.
+
+https://www.elastic.co/guide/en/kibana/current/rule-action-variables.html
+"""
+
+from tarsy.domain.alert import Alert, AlertStatus, Links
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, fingerprint, labels, located, tags, title
+from tarsy.intake.received import Delivery, Received
+from tarsy.intake.severity import severity_of
+
+SOURCE = "elastic"
+# Rules without groups give their one alert this name.
+_NAMELESS = {"query matched", "*", ""}
+
+
+def recognises(received: Received) -> bool:
+    return "name" in received.body.at("rule") and "actionGroup" in received.body.at("alert")
+
+
+def read(received: Received) -> Delivery | None:
+    if not received.body.at("rule").text("id", "name"):
+        return None
+    return Delivery(source=SOURCE, alerts=(_alert(received),))
+
+
+def _alert(received: Received) -> Alert:
+    body = received.body
+    rule, alert, context = body.at("rule"), body.at("alert"), body.at("context")
+    resolved = alert.word("actionGroup") == "recovered"
+    name, group = rule.text("name"), alert.text("id", limit=MAX_LABEL)
+    nameless = group.lower() in _NAMELESS
+    labelled = tags(rule.values.get("tags"))
+    at = body.time("date") or context.time("timestamp", "date")
+    return Alert(
+        source=SOURCE,
+        fingerprint=fingerprint(rule.text("id", limit=MAX_LABEL) or name, group),
+        title=title(located(name, "" if nameless else group), fallback="Kibana rule"),
+        severity=severity_of(body.text("severity"), context.text("severity"), labelled.get("severity", ""), alert.text("actionGroupName")),
+        status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
+        labels=labels(
+            [
+                ("alertname", name),
+                *rule.picked(rule_type="type", space="spaceId").items(),
+                ("group", "" if nameless else group),
+                *labelled.items(),
+            ]
+        ),
+        annotations=labels([("summary", context.text("reason", "message", "title"))], MAX_ANNOTATION),
+        links=Links(source=context.link("alertDetailsUrl", "viewInAppUrl", "link") or rule.link("url")),
+        starts_at=None if resolved else at,
+        ends_at=at if resolved else None,
+        body=received.text,
+    )
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

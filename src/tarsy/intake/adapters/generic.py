@@ -1,0 +1,108 @@
+"""Any sender, by a mapping: JMESPath expressions that say where in a body the parts of an alert, or of a change, stand.
+
+https://jmespath.org/specification.html
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, cast
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+from jmespath.functions import Functions
+from jmespath.parser import ParsedResult
+
+from tarsy.domain.alert import Alert, AlertStatus, Links
+from tarsy.intake.adapters.change import change_of
+from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, title
+from tarsy.intake.received import Delivery, Received
+from tarsy.intake.severity import severity_of
+
+_ENDINGS = {"resolved", "recovered", "closed", "cleared", "ok", "up", "normal", "false", "0"}
+
+
+class ExpressionError(ValueError):
+    """An expression of a mapping is not JMESPath; the operator can act."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenericMapping:
+    """Where the parts stand. `each` leads to the list of alerts in a body; the other expressions begin at one of its items."""
+
+    kind: Literal["alert", "change"] = "alert"
+    each: str | None = None
+    # By name, as in an alert: title, fingerprint, severity, status, labels, annotations, starts_at, ends_at, link, dashboard, runbook, group_key.
+    parts: Mapping[str, str]
+
+
+def check_expression(expression: str) -> None:
+    """Refuse what could not be evaluated later.
+
+    Raises:
+        ExpressionError: saying where it goes wrong.
+    """
+    try:
+        compiled = _compiled(expression)
+    except JMESPathError as error:
+        raise ExpressionError(" ".join(str(error).split())) from error
+    # JMESPath itself would notice this only when a body leads there.
+    if unknown := _functions(compiled.parsed) - set(Functions.FUNCTION_TABLE):
+        raise ExpressionError(f"JMESPath has no function {', '.join(sorted(unknown))}")
+
+
+def _functions(node: Mapping[str, Any]) -> set[str]:
+    own: set[str] = {node["value"]} if node["type"] == "function_expression" else set()
+    return own.union(*(_functions(cast("Mapping[str, Any]", child)) for child in node["children"] if isinstance(child, dict)))
+
+
+@lru_cache(maxsize=256)
+def _compiled(expression: str) -> ParsedResult:
+    return jmespath.compile(expression)
+
+
+def read_mapped(received: Received, source: str, mapping: GenericMapping) -> Delivery | None:
+    """The alerts or changes that `mapping` finds in a body; None if it finds none."""
+    found = _evaluated(mapping.each, received.value) if mapping.each else [received.value]
+    items = cast("list[Any]", found) if isinstance(found, list) else []
+    parts = [_parts(mapping, item) for item in items[:MAX_ALERTS]]
+    if not any(parts):
+        return None
+    bodies = [received.text if mapping.each is None else as_body(item, received.text) for item in items]
+    left_out = max(0, len(items) - MAX_ALERTS)
+    told = list(zip(parts, bodies, strict=False))
+    if mapping.kind == "change":
+        return Delivery(source=source, changes=tuple(change_of(fields, source, body) for fields, body in told), truncated=left_out)
+    return Delivery(source=source, alerts=tuple(_alert(fields, source, body) for fields, body in told), truncated=left_out)
+
+
+def _parts(mapping: GenericMapping, item: Any) -> Fields:
+    values = {name: _evaluated(expression, item) for name, expression in mapping.parts.items()}
+    return Fields({name: value for name, value in values.items() if value is not None})
+
+
+def _evaluated(expression: str, value: Any) -> Any:
+    try:
+        return _compiled(expression).search(value)
+    except (JMESPathError, ValueError, TypeError, RecursionError):
+        # A function met a value of another type than it takes: this body does not have the part.
+        return None
+
+
+def _alert(fields: Fields, source: str, body: str) -> Alert:
+    headline, labels = fields.text("title"), fields.labels("labels")
+    resolved = fields.word("status") in _ENDINGS
+    return Alert(
+        source=source,
+        fingerprint=fields.text("fingerprint", limit=MAX_LABEL) or fingerprint(headline, labels),
+        title=title(headline, fallback=f"Alert from {source}"),
+        severity=severity_of(fields.text("severity")),
+        status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
+        labels=labels,
+        annotations=fields.labels("annotations", limit=MAX_ANNOTATION),
+        links=Links(source=fields.link("link"), dashboard=fields.link("dashboard"), runbook=fields.link("runbook")),
+        starts_at=fields.time("starts_at"),
+        ends_at=fields.time("ends_at") if resolved else None,
+        group_key=fields.text("group_key", limit=MAX_LABEL) or None,
+        body=body,
+    )

@@ -1,0 +1,97 @@
+"""GitHub's webhooks, for what changed: deployments, releases, finished workflows, merged pull requests and pushes.
+
+https://docs.github.com/en/webhooks/webhook-events-and-payloads
+"""
+
+from tarsy.domain.alert import Change, ChangeOutcome
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
+from tarsy.intake.received import Delivery, Received
+
+SOURCE = "github"
+# The object that a body is about, most telling first: a deployment's status comes with the deployment.
+_SUBJECTS = ("deployment_status", "deployment", "release", "workflow_run", "pull_request", "head_commit")
+_OUTCOMES = {
+    "success": ChangeOutcome.SUCCEEDED,
+    "published": ChangeOutcome.SUCCEEDED,
+    "failure": ChangeOutcome.FAILED,
+    "error": ChangeOutcome.FAILED,
+    "timed_out": ChangeOutcome.FAILED,
+    "startup_failure": ChangeOutcome.FAILED,
+    "in_progress": ChangeOutcome.STARTED,
+    "queued": ChangeOutcome.STARTED,
+    "pending": ChangeOutcome.STARTED,
+    "created": ChangeOutcome.STARTED,
+}
+
+
+def recognises(received: Received) -> bool:
+    return "full_name" in received.body.at("repository") and "sender" in received.body
+
+
+def read(received: Received) -> Delivery | None:
+    body = received.body
+    if not body.at("repository").text("full_name") and "x-github-event" not in received.headers:
+        return None
+    subject = next((name for name in _SUBJECTS if body.at(name)), "")
+    delivery_id = received.headers.get("x-github-delivery")
+    if not subject or (subject == "pull_request" and not _merged(body)):
+        remark = f"{received.headers.get('x-github-event', 'this event')} changes nothing that runs"
+        return Delivery(source=SOURCE, delivery_id=delivery_id, remark=remark)
+    return Delivery(source=SOURCE, changes=(_change(received, subject),), delivery_id=delivery_id)
+
+
+def _merged(body: Fields) -> bool:
+    return body.word("action") == "closed" and body.at("pull_request").values.get("merged") is True
+
+
+def _change(received: Received, subject: str) -> Change:
+    body, what = received.body, received.body.at(subject)
+    deployment, repository = body.at("deployment"), body.at("repository").text("full_name", limit=MAX_LABEL)
+    environment = what.text("environment") or deployment.text("environment")
+    revision = (what.text("sha", "head_sha", "merge_commit_sha") or deployment.text("sha") or body.text("after"))[:12]
+    return Change(
+        source=SOURCE,
+        fingerprint=fingerprint(repository, subject.removesuffix("_status"), (deployment or what).text("id", limit=MAX_LABEL)),
+        title=title(_headline(body, subject, environment), fallback=f"Change of {repository}"),
+        outcome=_outcome(body, what, subject),
+        labels=labels(
+            [
+                ("repository", repository),
+                ("environment", environment),
+                ("revision", revision),
+                ("ref", what.text("ref", "tag_name", "head_branch") or deployment.text("ref") or body.text("ref")),
+                ("author", body.at("sender").text("login")),
+            ]
+        ),
+        link=what.link("log_url", "target_url", "html_url", "environment_url", "url") or body.at("repository").link("html_url"),
+        at=what.time("updated_at", "merged_at", "published_at", "created_at", "timestamp"),
+        body=received.text,
+    )
+
+
+def _outcome(body: Fields, what: Fields, subject: str) -> ChangeOutcome:
+    if subject in {"pull_request", "head_commit"}:
+        return ChangeOutcome.SUCCEEDED
+    word = what.word("state", "conclusion", "status") or body.word("action")
+    return _OUTCOMES.get(word, ChangeOutcome.UNKNOWN)
+
+
+def _headline(body: Fields, subject: str, environment: str) -> str:
+    repository, what = body.at("repository").text("full_name"), body.at(subject)
+    match subject:
+        case "deployment" | "deployment_status":
+            ref = body.at("deployment").text("ref")
+            state = f": {what.text('state')}" if what.text("state") else ""
+            return f"Deployment of {repository} {ref} to {environment or 'an environment'}{state}"
+        case "release":
+            return f"Release {what.text('name', 'tag_name')} of {repository}"
+        case "workflow_run":
+            return f"Workflow {what.text('name')} of {repository}: {what.text('conclusion', 'status')}"
+        case "pull_request":
+            return f"{repository} #{what.text('number')} merged: {what.text('title')}"
+        case _:
+            return f"Push to {body.text('ref').removeprefix('refs/heads/')} of {repository}: {what.text('message').partition(chr(10))[0]}"
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

@@ -1,0 +1,35 @@
+"""Grafana Alerting's webhook contact point.
+
+https://grafana.com/docs/grafana/latest/alerting/configure-notifications/manage-contact-points/integrations/webhook-notifier/
+"""
+
+from dataclasses import replace
+
+from tarsy.domain.alert import Alert
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.adapters.alertmanager import is_group, problem_title, read_group
+from tarsy.intake.received import Delivery, Received
+
+SOURCE = "grafana"
+# What Grafana calls a rule that it could not evaluate; the rule's own name is in another label then.
+_UNEVALUATED = {"DatasourceNoData": "No data", "DatasourceError": "Rule cannot be evaluated"}
+
+
+def recognises(received: Received) -> bool:
+    return is_group(received.body) and "orgId" in received.body
+
+
+def read(received: Received) -> Delivery | None:
+    delivery = read_group(received, SOURCE)
+    return replace(delivery, alerts=tuple(_named(alert) for alert in delivery.alerts)) if delivery else None
+
+
+def _named(alert: Alert) -> Alert:
+    trouble = _UNEVALUATED.get(alert.labels.get("alertname", ""))
+    if not trouble:
+        return alert
+    rule = alert.labels.get("rulename", "")
+    return replace(alert, title=problem_title({**alert.labels, "alertname": f"{trouble}: {rule}" if rule else trouble}, {}))
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

@@ -1,0 +1,50 @@
+"""Opsgenie's (and Jira Service Management's) outgoing webhook.
+
+https://support.atlassian.com/opsgenie/docs/integrate-opsgenie-with-outgoing-webhooks/
+"""
+
+from tarsy.domain.alert import Alert, AlertStatus
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, labels, tags, title
+from tarsy.intake.received import Delivery, Received
+from tarsy.intake.severity import severity_of
+
+SOURCE = "opsgenie"
+_ENDINGS = {"close", "delete"}
+
+
+def recognises(received: Received) -> bool:
+    return "action" in received.body and "alertId" in received.body.at("alert")
+
+
+def read(received: Received) -> Delivery | None:
+    alert = received.body.at("alert")
+    # The alias is what Opsgenie itself tells problems apart by.
+    identity = alert.text("alias", "alertId", limit=MAX_LABEL)
+    if not identity:
+        return None
+    return Delivery(source=SOURCE, alerts=(_alert(received, alert, identity),))
+
+
+def _alert(received: Received, alert: Fields, identity: str) -> Alert:
+    resolved = received.body.word("action") in _ENDINGS
+    return Alert(
+        source=SOURCE,
+        fingerprint=identity,
+        title=title(alert.text("message"), fallback="Opsgenie alert"),
+        severity=severity_of(alert.text("priority")),
+        status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
+        labels=_labels(alert),
+        annotations=labels([("description", alert.text("description"))], MAX_ANNOTATION),
+        starts_at=alert.time("createdAt"),
+        ends_at=alert.time("updatedAt") if resolved else None,
+        body=received.text,
+    )
+
+
+def _labels(alert: Fields) -> dict[str, str]:
+    own = alert.picked(entity="entity", origin="source", priority="priority", number="tinyId")
+    return labels([*alert.labels("details").items(), *own.items(), *tags(alert.list("tags")).items()])
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

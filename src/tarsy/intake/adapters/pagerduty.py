@@ -1,0 +1,78 @@
+"""PagerDuty's webhooks, version 3.
+
+https://developer.pagerduty.com/docs/webhooks/v3-overview
+"""
+
+from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_LABEL, Fields, labels, title
+from tarsy.intake.received import Delivery, Received
+from tarsy.intake.severity import severity_of
+
+SOURCE = "pagerduty"
+# What changes an incident, or whether it goes on. Notes, responders, updates for the public and services do neither.
+_NEWS = {
+    f"incident.{word}"
+    for word in (
+        "triggered",
+        "acknowledged",
+        "unacknowledged",
+        "escalated",
+        "delegated",
+        "reassigned",
+        "priority_updated",
+        "reopened",
+        "resolved",
+    )
+}
+_URGENCIES = {"high": Severity.HIGH, "low": Severity.WARNING}
+
+
+def recognises(received: Received) -> bool:
+    event = received.body.at("event")
+    return "event_type" in event and "data" in event
+
+
+def read(received: Received) -> Delivery | None:
+    event = received.body.at("event")
+    kind = event.word("event_type")
+    # Repeated with each attempt to deliver the same webhook.
+    delivery_id = received.headers.get("x-webhook-id") or event.text("id", limit=MAX_LABEL) or None
+    incident = event.at("data")
+    if incident.word("type") in {"", "incident"} and incident.text("id"):
+        return Delivery(source=SOURCE, alerts=(_alert(received, event, incident),), delivery_id=delivery_id)
+    if kind in _NEWS or not kind.startswith(("incident.", "service.", "pagey.")):
+        return None
+    return Delivery(source=SOURCE, delivery_id=delivery_id, remark=f"{kind} does not say whether anything is wrong")
+
+
+def _alert(received: Received, event: Fields, incident: Fields) -> Alert:
+    kind = event.word("event_type")
+    resolved = kind == "incident.resolved" or incident.word("status") == "resolved"
+    return Alert(
+        source=SOURCE,
+        fingerprint=incident.text("id", limit=MAX_LABEL),
+        title=title(incident.text("title", "summary"), fallback="PagerDuty incident"),
+        severity=_severity(incident),
+        status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
+        labels=_labels(incident),
+        links=Links(source=incident.link("html_url")),
+        # An incident that is opened again keeps the time of its creation.
+        starts_at=event.time("occurred_at") if kind == "incident.reopened" else incident.time("created_at"),
+        ends_at=event.time("occurred_at") if resolved else None,
+        body=received.text,
+    )
+
+
+def _severity(incident: Fields) -> Severity:
+    told = severity_of(incident.at("priority").text("summary"))
+    return told if told is not Severity.UNKNOWN else _URGENCIES.get(incident.word("urgency"), Severity.UNKNOWN)
+
+
+def _labels(incident: Fields) -> dict[str, str]:
+    teams = ", ".join(team.text("summary") for team in incident.each("teams"))
+    named = {name: incident.at(name).text("summary") for name in ("service", "priority", "escalation_policy")}
+    return labels([*named.items(), ("team", teams), ("urgency", incident.text("urgency")), ("number", incident.text("number"))])
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

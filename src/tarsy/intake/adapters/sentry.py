@@ -1,0 +1,100 @@
+"""Sentry's integration platform: issue alerts, metric alerts, issues and errors.
+
+https://docs.sentry.io/organization/integrations/integration-platform/webhooks/
+"""
+
+import re
+from datetime import datetime
+
+from tarsy.domain.alert import Alert, AlertStatus, Links
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, moment, tags, title
+from tarsy.intake.received import Delivery, Received
+from tarsy.intake.severity import severity_of
+
+SOURCE = "sentry"
+_SUBJECTS = ("metric_alert", "event", "issue", "error")
+_ENDINGS = {"resolved", "archived", "ignored"}
+_STATE = re.compile(r"^(critical|warning|resolved):\s*", re.IGNORECASE)
+
+
+def recognises(received: Received) -> bool:
+    body = received.body
+    spoken_of = (*_SUBJECTS, "comment", "installation")
+    return "action" in body and ("actor" in body or "installation" in body) and any(name in body.at("data") for name in spoken_of)
+
+
+def read(received: Received) -> Delivery | None:
+    data = received.body.at("data")
+    subject = next((name for name in _SUBJECTS if data.at(name)), None)
+    if subject == "metric_alert":
+        alert = _metric(received, data)
+    elif subject:
+        alert = _issue(received, data.at(subject), data)
+    elif "comment" in data or "installation" in data:
+        return Delivery(
+            source=SOURCE, remark=f"{received.headers.get('sentry-hook-resource', 'this')} does not say whether anything is wrong"
+        )
+    else:
+        return None
+    return Delivery(source=SOURCE, alerts=(alert,))
+
+
+def _issue(received: Received, subject: Fields, data: Fields) -> Alert:
+    resolved = received.body.word("action") in _ENDINGS or subject.word("status") in _ENDINGS
+    project = subject.at("project")
+    return Alert(
+        source=SOURCE,
+        # Events are many; the issue that they belong to is one.
+        fingerprint=subject.text("issue_id", "id", limit=MAX_LABEL) or fingerprint(subject.text("title")),
+        title=title(subject.text("title", "message"), fallback="Sentry issue"),
+        severity=severity_of(subject.text("level")),
+        status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
+        labels=labels(
+            [
+                ("project", project.text("slug", "name") or subject.text("project", "project_name")),
+                *subject.picked(
+                    environment="environment", platform="platform", release="release", culprit="culprit", short_id="shortId"
+                ).items(),
+                ("rule", data.text("triggered_rule")),
+                *tags(subject.list("tags")).items(),
+            ]
+        ),
+        annotations=labels([("description", subject.at("metadata").text("value"))], MAX_ANNOTATION),
+        links=Links(source=subject.link("web_url", "permalink")),
+        starts_at=None if resolved else subject.time("datetime", "lastSeen", "firstSeen"),
+        ends_at=_sent_at(received) if resolved else None,
+        body=received.text,
+    )
+
+
+def _metric(received: Received, data: Fields) -> Alert:
+    alert, action = data.at("metric_alert"), received.body.word("action")
+    rule = alert.at("alert_rule")
+    headline = _STATE.sub("", data.text("description_title")) or rule.text("name") or alert.text("title")
+    return Alert(
+        source=SOURCE,
+        fingerprint="rule-" + (rule.text("id", limit=MAX_LABEL) or fingerprint(headline)),
+        title=title(headline, fallback="Sentry metric alert"),
+        severity=severity_of(action),
+        status=AlertStatus.RESOLVED if action == "resolved" else AlertStatus.FIRING,
+        labels=labels(
+            [
+                ("rule", rule.text("name")),
+                ("project", ", ".join(str(project) for project in alert.list("projects")[:10])),
+                *rule.picked(environment="environment", aggregate="aggregate", query="query").items(),
+            ]
+        ),
+        annotations=labels([("description", data.text("description_text"))], MAX_ANNOTATION),
+        links=Links(source=data.link("web_url")),
+        starts_at=alert.time("date_started", "date_detected"),
+        ends_at=(alert.time("date_closed") or _sent_at(received)) if action == "resolved" else None,
+        body=received.text,
+    )
+
+
+def _sent_at(received: Received) -> datetime | None:
+    return moment(received.headers.get("sentry-hook-timestamp"))
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

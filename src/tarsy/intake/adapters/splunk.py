@@ -1,0 +1,49 @@
+"""Splunk's webhook alert action. It sends the first row of the search's results, and never says that the trouble is over.
+
+https://help.splunk.com/en/splunk-enterprise/alert-and-respond/alerting-manual/10.0/configure-alert-actions/use-a-webhook-alert-action
+"""
+
+from tarsy.domain.alert import Alert, AlertStatus, Links
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, located, title
+from tarsy.intake.received import Delivery, Received
+from tarsy.intake.severity import severity_of
+
+SOURCE = "splunk"
+
+
+def recognises(received: Received) -> bool:
+    return "sid" in received.body and "results_link" in received.body and "search_name" in received.body
+
+
+def read(received: Received) -> Delivery | None:
+    if not received.body.text("sid", "search_name"):
+        return None
+    return Delivery(source=SOURCE, alerts=(_alert(received),))
+
+
+def _alert(received: Received) -> Alert:
+    body, row = received.body, received.body.at("result")
+    search, app = body.text("search_name", limit=MAX_LABEL), body.text("app", limit=MAX_LABEL)
+    host = row.text("host", "dest", "service", limit=MAX_LABEL)
+    name = search or (f"Splunk search in {app}" if app else "")
+    return Alert(
+        source=SOURCE,
+        # The id of the search (sid) is another one each time it runs.
+        fingerprint=fingerprint(app, name, host),
+        title=title(located(name, host), fallback="Splunk alert"),
+        severity=severity_of(row.text("severity"), row.text("urgency"), row.text("priority")),
+        status=AlertStatus.FIRING,
+        labels=labels([("alertname", search), ("app", app), ("owner", body.text("owner")), *_row(row)]),
+        links=Links(source=body.link("results_link")),
+        starts_at=row.time("_time"),
+        body=received.text,
+    )
+
+
+def _row(row: Fields) -> list[tuple[str, object]]:
+    # Names with an underscore are Splunk's own, such as the raw event.
+    return [(name, value) for name, value in row.values.items() if not name.startswith("_")]
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

@@ -1,0 +1,72 @@
+"""Zabbix: a webhook media type whose parameters have the names that Zabbix's own media types give them, sent as JSON.
+
+https://www.zabbix.com/documentation/current/en/manual/config/notifications/media/webhook
+https://www.zabbix.com/documentation/current/en/manual/appendix/macros/supported_by_location
+"""
+
+import json
+
+from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
+from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, tags, title, web_address
+from tarsy.intake.received import Delivery, Received
+from tarsy.intake.severity import severity_of
+
+SOURCE = "zabbix"
+_SEVERITIES = {"5": Severity.CRITICAL, "4": Severity.HIGH, "3": Severity.WARNING, "2": Severity.WARNING, "1": Severity.INFO}
+
+
+def recognises(received: Received) -> bool:
+    return "event_id" in received.body and "event_value" in received.body
+
+
+def read(received: Received) -> Delivery | None:
+    # A macro that has no value here stays as it was written.
+    known = Fields({name: value for name, value in received.body.values.items() if not _is_macro(value)})
+    if not known.text("event_id", "event_name", "alert_subject"):
+        return None
+    return Delivery(source=SOURCE, alerts=(_alert(received, known),))
+
+
+def _is_macro(value: object) -> bool:
+    return isinstance(value, str) and (
+        value == "*UNKNOWN*" or (value.startswith("{") and value.endswith("}") and value[1:-1].replace(".", "").isupper())
+    )
+
+
+def _alert(received: Received, body: Fields) -> Alert:
+    resolved = body.word("event_value") == "0"
+    name, host = body.text("event_name", "alert_subject"), body.text("host_name", "host_host")
+    return Alert(
+        source=SOURCE,
+        # The trigger stands for the problem; each of its firings has an event of its own.
+        fingerprint=body.text("trigger_id", "event_id", limit=MAX_LABEL) or fingerprint(name, host),
+        title=title(located(name, host), fallback="Zabbix problem"),
+        severity=_SEVERITIES.get(body.text("event_nseverity")) or severity_of(body.text("event_severity")),
+        status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
+        labels=labels([*body.picked(host="host_name", ip="host_ip", trigger="trigger_id").items(), *_tags(body).items()]),
+        annotations=labels(
+            [("description", body.text("trigger_description", "alert_message")), ("value", body.text("event_opdata"))], MAX_ANNOTATION
+        ),
+        links=Links(source=_event_page(body), runbook=body.link("trigger_url")),
+        starts_at=body.time("event_timestamp"),
+        ends_at=body.time("event_recovery_timestamp") if resolved else None,
+        body=received.text,
+    )
+
+
+def _tags(body: Fields) -> dict[str, str]:
+    """{EVENT.TAGSJSON}, which arrives as text, or {EVENT.TAGS}."""
+    value = body.values.get("event_tags")
+    try:
+        return tags(json.loads(value)) if isinstance(value, str) else tags(value)
+    except (ValueError, RecursionError):
+        return tags(value)
+
+
+def _event_page(body: Fields) -> str | None:
+    site, trigger, event = body.link("zabbix_url"), body.text("trigger_id"), body.text("event_id")
+    return web_address(f"{site.rstrip('/')}/tr_events.php?triggerid={trigger}&eventid={event}") if site and trigger and event else None
+
+
+ADAPTER = Adapter(SOURCE, recognises, read)

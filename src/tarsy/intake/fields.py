@@ -1,0 +1,195 @@
+"""Pure module: fields of a body from outside, read without trusting their types, their sizes or their characters."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, Self, cast
+from urllib.parse import urlsplit
+
+from tarsy.kit.characters import whole_characters
+from tarsy.kit.text import clip
+
+# A line of a list; what is longer is read on the alert's own page.
+MAX_TITLE = 200
+# Prometheus' own servers commonly allow some 30 labels; senders with tags have a few more.
+MAX_LABELS = 64
+MAX_LABEL_NAME = 128
+# Matchers look at labels: short enough that no regular expression takes long.
+MAX_LABEL = 1024
+# Annotations are prose.
+MAX_ANNOTATION = 8_192
+# Longer than any address that a browser or a proxy takes.
+MAX_LINK = 2_048
+# A body has at most 1 MiB, and a real alert some 300 bytes.
+MAX_ALERTS = 4_000
+# Senders that mean "no time" write the first moment of the calendar, or of the epoch.
+_EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
+# Epochs in milliseconds and in nanoseconds are told from those in seconds by their size: in seconds, this is the year 5138.
+_SECONDS_AT_MOST = 1e11
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A JSON object, or nothing where something else stood."""
+
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        return cls(cast("Mapping[str, Any]", value) if isinstance(value, dict) else {})
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+    def at(self, *path: str) -> "Fields":
+        """The object under `path`; an empty one if there is none."""
+        found = self
+        for name in path:
+            found = Fields.of(found.values.get(name))
+        return found
+
+    def each(self, name: str) -> tuple["Fields", ...]:
+        """The objects of the list `name`; an item of another kind counts as an empty object, so that none is lost."""
+        return tuple(Fields.of(item) for item in self.list(name))
+
+    def list(self, name: str) -> list[Any]:
+        value = self.values.get(name)
+        return cast("list[Any]", value) if isinstance(value, list) else []
+
+    def text(self, *names: str, limit: int = MAX_ANNOTATION) -> str:
+        """The first of `names` that holds text or a number, cleaned; empty if none does."""
+        return next((found for name in names if (found := plain_text(self.values.get(name), limit))), "")
+
+    def word(self, *names: str) -> str:
+        """As `text`, for words that are compared."""
+        return self.text(*names, limit=MAX_LABEL_NAME).lower()
+
+    def time(self, *names: str) -> datetime | None:
+        return next((found for name in names if (found := moment(self.values.get(name)))), None)
+
+    def link(self, *names: str) -> str | None:
+        return next((found for name in names if (found := web_address(self.values.get(name)))), None)
+
+    def labels(self, *names: str, limit: int = MAX_LABEL) -> dict[str, str]:
+        """The texts of the objects `names`, the first of them counting where a name occurs twice."""
+        return labels((pair for name in names for pair in self.at(name).values.items()), limit)
+
+    def picked(self, **names: str) -> dict[str, str]:
+        """Labels from single fields, as `label="field"`."""
+        return labels((label, self.values.get(name)) for label, name in names.items())
+
+
+def labels(pairs: Iterable[tuple[str, Any]], limit: int = MAX_LABEL) -> dict[str, str]:
+    """Names and texts, without those that are empty, and never too many."""
+    found: dict[str, str] = {}
+    # Looking at some more than are kept: those without text do not count, but a million of them must not cost anything either.
+    for name, value in islice(pairs, 4 * MAX_LABELS):
+        label, content = plain_text(name, MAX_LABEL_NAME), plain_text(value, limit)
+        if label and content and len(found) < MAX_LABELS:
+            found.setdefault(label, content)
+    return found
+
+
+def tags(value: Any) -> dict[str, str]:
+    """Tags as labels: a list or a text with commas, of `name:value`, `name=value` or single words."""
+    items: Iterable[Any] = cast("list[Any]", value) if isinstance(value, list) else plain_text(value, MAX_ANNOTATION).split(",")
+    return labels(_pair(item) for item in items)
+
+
+def _pair(tag: Any) -> tuple[str, Any]:
+    if isinstance(tag, dict):
+        fields = Fields.of(cast("Any", tag))
+        return fields.text("name", "tag", "key", limit=MAX_LABEL_NAME), fields.text("value") or "true"
+    if isinstance(tag, list):
+        first, *rest = [*cast("list[Any]", tag), ""]
+        return plain_text(first, MAX_LABEL_NAME), rest[0]
+    text = plain_text(tag, MAX_LABEL)
+    name, _, value = text.partition(":") if ":" in text else text.partition("=")
+    return name, value or ("true" if name else "")
+
+
+def plain_text(value: Any, limit: int) -> str:
+    """Text as it can be stored, a number or a switch as it is written; empty for anything else."""
+    if isinstance(value, str):
+        # Cut before it is cleaned, so that cleaning costs no more than what is kept; spaces at the ends may go.
+        return clip(whole_characters(value[: limit + 1]).replace("\0", "").strip(), limit, notice="…")
+    if isinstance(value, bool):
+        return str(value).lower()
+    # An integer of thousands of digits cannot even be printed.
+    return str(value) if isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**18) else ""
+
+
+def title(*parts: str, fallback: str) -> str:
+    """One line of the first part that has words."""
+    lines = (" ".join(part[: MAX_TITLE * 4].split()) for part in parts)
+    return clip(next((line for line in lines if line), fallback), MAX_TITLE - 1, notice="…")
+
+
+def located(name: str, place: str) -> str:
+    """What is wrong, and where unless the name says so already."""
+    return f"{name} ({place})" if name and place and place not in name else name
+
+
+def moment(value: Any) -> datetime | None:
+    """A time as senders write it: ISO 8601, or an epoch in seconds, milliseconds or nanoseconds; None where they mean none."""
+    if isinstance(value, str) and value[:40].strip():
+        found = _iso(value[:40].strip())
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        found = _epoch(float(value)) if abs(value) < 10**20 else None
+    else:
+        found = None
+    return found if found and found > _EARLIEST else None
+
+
+def _iso(text: str) -> datetime | None:
+    try:
+        return _epoch(float(text))
+    except ValueError:
+        pass
+    try:
+        found = datetime.fromisoformat(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _epoch(number: float) -> datetime | None:
+    while math.isfinite(number) and number > _SECONDS_AT_MOST:
+        number /= 1000
+    try:
+        return datetime.fromtimestamp(number, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def web_address(value: Any) -> str | None:
+    """An http or https address that can be shown as a link."""
+    if not isinstance(value, str) or len(value) > MAX_LINK or any(character.isspace() or ord(character) < 32 for character in value):
+        return None
+    try:
+        parts = urlsplit(value)
+        complete = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        return None
+    return whole_characters(value) if complete else None
+
+
+def fingerprint(*parts: str | Mapping[str, str]) -> str:
+    """A short name for what is told apart by `parts`, the same in every process."""
+    told = json.dumps([sorted(part.items()) if isinstance(part, Mapping) else part for part in parts])
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def as_body(value: Any, otherwise: str) -> str:
+    """A part of a body as text: on one line, since indenting what is deeply nested would multiply its size."""
+    try:
+        return whole_characters(json.dumps(value, ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return otherwise

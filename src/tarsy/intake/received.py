@@ -1,0 +1,48 @@
+"""Pure module: a request of a sender, and what an adapter makes of it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tarsy.domain.alert import Alert, Change
+from tarsy.intake.fields import Fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """What a sender sent. Header names are in lower case."""
+
+    text: str
+    # None when the text is not JSON.
+    value: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def body(self) -> Fields:
+        """The fields of the body; none if it is not a JSON object."""
+        return Fields.of(self.value)
+
+
+def receive(text: str, headers: Mapping[str, str] | None = None) -> Received:
+    """Read a request. What cannot be read as JSON, also because it is nested too deeply, is text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    return Received(text=text, value=value, headers={name.lower(): content for name, content in (headers or {}).items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """What a request says. At least one of its parts says something: no request is without meaning."""
+
+    source: str
+    alerts: tuple[Alert, ...] = ()
+    changes: tuple[Change, ...] = ()
+    # The same again when the sender repeats this very request; None if the sender has no such thing.
+    delivery_id: str | None = None
+    # How many further alerts the sender, or our limit, left out.
+    truncated: int = 0
+    # Why there is neither an alert nor a change in it: a ping, a comment, a handshake.
+    remark: str | None = None

@@ -1,0 +1,67 @@
+"""Examples of what senders send, each in a file with what becomes of it. `python tests/support/sender_examples.py` writes the results anew, to be read."""
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+from tarsy.intake.adapters.registry import deliver
+from tarsy.intake.received import Delivery, Received, receive
+
+EXAMPLES = Path(__file__).parents[1] / "unit" / "intake" / "examples"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    sender: str
+    name: str
+    body: Any
+    headers: dict[str, str]
+    # What was read and found right; None when it was not written yet.
+    becomes: Any
+
+    @property
+    def received(self) -> Received:
+        return receive(json.dumps(self.body), self.headers)
+
+    @property
+    def label(self) -> str:
+        return f"{self.sender}-{self.name}"
+
+
+def load_examples() -> list[Example]:
+    paths = sorted(EXAMPLES.glob("*/*.json"))
+    return [_example(path) for path in paths]
+
+
+def _example(path: Path) -> Example:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return Example(path.parent.name, path.stem, content["body"], content["headers"], content.get("becomes"))
+
+
+def as_read(delivery: Delivery) -> Any:
+    """A delivery as plain JSON: without what is empty, and without the bodies."""
+    return json.loads(json.dumps(_told(asdict(delivery)), default=_text))
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {name: _told(item) for name, item in cast("dict[str, Any]", value).items() if name != "body"}
+        return {name: item for name, item in kept.items() if item not in (None, {}, [], 0)}
+    return [_told(item) for item in cast("list[Any]", value)] if isinstance(value, list | tuple) else value
+
+
+def _text(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _write_anew() -> None:
+    for path in sorted(EXAMPLES.glob("*/*.json")):
+        example = _example(path)
+        content = {"headers": example.headers, "body": example.body, "becomes": as_read(deliver(example.received))}
+        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _write_anew()

@@ -1,0 +1,260 @@
+"""What each sender says, in our words; by which shape it is known; and that nothing it could send is lost."""
+
+import json
+import string
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.sender_examples import Example, as_read, load_examples
+from tarsy.domain.alert import AlertStatus, Severity
+from tarsy.intake.adapters.registry import ADAPTERS, deliver, recognise
+from tarsy.intake.fields import MAX_ALERTS, MAX_LABEL, MAX_LABELS, MAX_TITLE
+from tarsy.intake.received import Delivery, receive
+
+EXAMPLES = load_examples()
+EVERY = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: cast("Example", example).label)
+SENDERS = [
+    "alertmanager",
+    "grafana",
+    "pagerduty",
+    "opsgenie",
+    "datadog",
+    "newrelic",
+    "cloudwatch",
+    "azure-monitor",
+    "google-monitoring",
+    "sentry",
+    "zabbix",
+    "elastic",
+    "splunk",
+    "dynatrace",
+    "cloudevents",
+]
+
+
+def test_every_sender_of_the_manual_is_known_and_has_examples_of_firing_resolved_and_odd_bodies() -> None:
+    assert set(ADAPTERS) == {*SENDERS, "github", "argocd", "change"}
+    for sender in SENDERS:
+        statuses = [alert["status"] for example in EXAMPLES if example.sender == sender for alert in example.becomes.get("alerts", [])]
+        # Splunk never says that the trouble is over.
+        assert {"firing", "resolved"} - ({"resolved"} if sender == "splunk" else set()) <= set(statuses)
+        assert sum(example.sender == sender for example in EXAMPLES) >= 3
+
+
+@EVERY
+def test_a_body_becomes_what_was_read_and_found_right(example: Example) -> None:
+    assert as_read(deliver(example.received)) == example.becomes
+
+
+@EVERY
+def test_a_body_is_recognised_by_its_own_sender_and_by_no_other(example: Example) -> None:
+    assert [source for source, adapter in ADAPTERS.items() if adapter.recognises(example.received)] == [example.sender]
+
+
+@EVERY
+def test_a_body_whose_sender_is_told_says_the_same(example: Example) -> None:
+    assert deliver(example.received, example.sender) == deliver(example.received)
+
+
+@EVERY
+def test_a_title_reads_like_a_problem(example: Example) -> None:
+    delivery = deliver(example.received)
+    for title in [said.title for said in (*delivery.alerts, *delivery.changes)]:
+        assert title[0] not in "{[\"'"
+        assert len(title.split()) > 1 or "-" in title or title.isalnum()
+
+
+def _of(sender: str, name: str) -> Example:
+    return next(example for example in EXAMPLES if (example.sender, example.name) == (sender, name))
+
+
+@pytest.mark.parametrize("sender", [sender for sender in SENDERS if sender != "splunk"])
+def test_what_ends_is_known_by_the_name_of_what_began(sender: str) -> None:
+    began, ended = (deliver(_of(sender, name).received).alerts[0] for name in ("firing", "resolved"))
+    assert began.status is AlertStatus.FIRING
+    assert ended.status is AlertStatus.RESOLVED
+    assert (began.fingerprint, began.title) == (ended.fingerprint, ended.title)
+    assert began.starts_at
+    assert ended.ends_at
+    assert began.starts_at < ended.ends_at
+
+
+def test_a_repeat_of_splunk_is_the_same_alert_although_its_search_has_another_id() -> None:
+    first, again = (deliver(_of("splunk", name).received).alerts[0] for name in ("firing", "again_with_another_sid"))
+    assert first.fingerprint == again.fingerprint
+
+
+def test_a_datadog_monitor_speaks_for_each_host_apart_even_with_the_default_payload() -> None:
+    body = _of("datadog", "default_payload").body
+    other = {**body, "title": body["title"].replace("web-1", "web-2")}
+    one, two = (deliver(receive(json.dumps(each))).alerts[0] for each in (body, other))
+    assert one.fingerprint != two.fingerprint
+    assert (one.title, two.title) == ("Disk is almost full (web-1)", "Disk is almost full (web-2)")
+
+
+def test_alerts_that_alertmanager_left_out_are_told() -> None:
+    assert deliver(_of("alertmanager", "truncated_and_bare").received).truncated == 38
+
+
+def test_a_sender_that_puts_everything_into_one_group_has_not_grouped() -> None:
+    body = _of("alertmanager", "truncated_and_bare").body
+    other = {**body["alerts"][0], "labels": {"alertname": "DiskFull"}}
+    keys = [alert.group_key for alert in deliver(receive(json.dumps({**body, "alerts": [body["alerts"][0], other]}))).alerts]
+    assert len(set(keys)) == 2
+
+
+def test_a_repeated_delivery_has_the_same_id_and_another_one_another() -> None:
+    event = _of("cloudevents", "firing").body
+    again, other = (deliver(receive(json.dumps(each))).delivery_id for each in (event, {**event, "id": "another"}))
+    assert again == deliver(_of("cloudevents", "firing").received).delivery_id
+    assert again != other
+    webhook = _of("pagerduty", "firing")
+    assert deliver(webhook.received).delivery_id == webhook.headers["X-Webhook-Id"]
+
+
+def test_a_metric_alert_without_severity_label_is_unknown_not_harmless() -> None:
+    assert deliver(_of("alertmanager", "truncated_and_bare").received).alerts[0].severity is Severity.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Disk almost full on worker-b1\nmore", "Disk almost full on worker-b1"),
+        ('{"whatever": {"title": "Backup failed"}}', "Backup failed"),
+        ("[1, 2]", "Alert from webhook"),
+        ("null", "null"),
+        ("12", "12"),
+        ('{"a": ' + "[" * 100_000, "Alert from webhook"),
+        ("9" * 5_000, "9" * 139 + "…"),
+        ("nul\0 inside", "nul inside"),
+        ("", "Alert from webhook"),
+    ],
+)
+def test_a_body_of_no_known_shape_is_one_alert_in_its_own_words(text: str, title: str) -> None:
+    [alert] = deliver(receive(text)).alerts
+    assert alert.title == title
+    assert alert.body == text.replace("\0", "")
+    assert (alert.severity, alert.status) == (Severity.UNKNOWN, AlertStatus.FIRING)
+    assert alert.fingerprint == deliver(receive(text)).alerts[0].fingerprint
+
+
+def test_a_body_that_is_not_its_senders_is_a_plain_alert_of_that_sender() -> None:
+    [alert] = deliver(receive("free words"), "datadog").alerts
+    assert (alert.source, alert.title) == ("datadog", "free words")
+
+
+def test_more_alerts_than_a_body_can_hold_are_counted() -> None:
+    body: dict[str, Any] = {**_of("alertmanager", "firing").body, "alerts": [{}] * (MAX_ALERTS + 7)}
+    delivery = deliver(receive(json.dumps(body)))
+    assert len(delivery.alerts) == MAX_ALERTS
+    assert delivery.truncated == 7
+
+
+def test_an_item_that_is_no_alert_is_still_one() -> None:
+    body = {**_of("alertmanager", "firing").body, "alerts": ["disk full", None, 7]}
+    assert [alert.body for alert in deliver(receive(json.dumps(body))).alerts] == ['"disk full"', "null", "7"]
+
+
+def test_labels_that_stand_for_every_alert_are_not_multiplied() -> None:
+    common = {f"l{number}": "x" * 2_000 for number in range(300)}
+    body: dict[str, Any] = {**_of("alertmanager", "firing").body, "commonLabels": common, "alerts": [{}] * MAX_ALERTS}
+    alerts = deliver(receive(json.dumps(body))).alerts
+    assert all(alert.labels is alerts[0].labels for alert in alerts)
+
+
+# ---- whatever else could be sent ------------------------------------------------------------------------------------------
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(min_value=-(10**40), max_value=10**40),
+    st.floats(),
+    st.text(max_size=30),
+    st.sampled_from(
+        ["\ud800", "\0", "x" * 10_000, "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "http://[", "{EVENT.ID}", "resolved", "1e999"]
+    ),
+)
+KEYS = st.one_of(st.text(max_size=5), st.sampled_from(["alerts", "labels", "event", "data", "status", "Message", "id", "type"]))
+VALUES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=4)), max_leaves=8)
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> tuple[Example, Any]:
+    """An example in which some values were replaced, dropped or doubled."""
+    example = draw(st.sampled_from(EXAMPLES))
+    body = json.loads(json.dumps(example.body))
+    for _ in range(draw(st.integers(1, 4))):
+        body = _mutation(draw, body)
+    return example, body
+
+
+def _mutation(draw: st.DrawFn, value: Any) -> Any:
+    children = _children(value)
+    if not children or draw(st.integers(0, 9)) == 0:
+        return draw(VALUES)
+    child, kind = draw(st.sampled_from(children)), draw(st.sampled_from(["deeper", "deeper", "deeper", "drop", "replace"]))
+    if kind == "drop":
+        del value[child]
+    else:
+        value[child] = draw(VALUES) if kind == "replace" else _mutation(draw, value[child])
+    return value
+
+
+def _children(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return list(range(len(cast("list[Any]", value))))
+    return list(cast("dict[str, Any]", value)) if isinstance(value, dict) else []
+
+
+def _holds(delivery: Delivery) -> None:
+    """Something was said, and all of it can be stored and shown."""
+    assert delivery.alerts or delivery.changes or delivery.remark
+    for said in (*delivery.alerts, *delivery.changes):
+        assert said.title.strip()
+        assert len(said.title) <= MAX_TITLE
+        assert said.fingerprint
+        assert len(said.fingerprint) <= MAX_LABEL + 8
+        assert len(said.labels) <= MAX_LABELS
+        texts = [said.title, said.fingerprint, said.body, *said.labels, *said.labels.values()]
+        assert all("\0" not in text and text.encode() for text in texts if text)
+    for alert in delivery.alerts:
+        assert all(_is_utc(at) for at in (alert.starts_at, alert.ends_at))
+
+
+def _is_utc(at: datetime | None) -> bool:
+    return at is None or at.utcoffset() is not None
+
+
+@given(mutated(), st.sampled_from([None, *ADAPTERS]))
+@settings(max_examples=600, deadline=None)
+def test_no_mutated_body_fails_or_is_lost(mutation: tuple[Example, Any], told: str | None) -> None:
+    example, body = mutation
+    headers: Mapping[str, str] = example.headers
+    _holds(deliver(receive(json.dumps(body), headers), told))
+
+
+@given(VALUES, st.dictionaries(st.sampled_from(["ce-specversion", "ce-id", "x-github-event", "x-webhook-id"]), st.text(max_size=8)))
+@settings(max_examples=300, deadline=None)
+def test_no_body_at_all_fails_or_is_lost(body: Any, headers: dict[str, str]) -> None:
+    _holds(deliver(receive(json.dumps(body), headers)))
+
+
+@given(st.text(alphabet=string.printable), st.sampled_from([None, *ADAPTERS]))
+@settings(deadline=None)
+def test_no_text_fails_or_is_lost(text: str, told: str | None) -> None:
+    _holds(deliver(receive(text), told))
+
+
+@given(mutated())
+@settings(max_examples=200, deadline=None)
+def test_a_batch_keeps_its_number_of_alerts_whatever_stands_in_it(mutation: tuple[Example, Any]) -> None:
+    _, body = mutation
+    group: dict[str, Any] = {**_of("alertmanager", "firing").body, "alerts": [body, body, {}]}
+    assert len(deliver(receive(json.dumps(group))).alerts) == 3
+    assert recognise(receive(json.dumps(group))) is ADAPTERS["alertmanager"]
