@@ -13,3 +13,5 @@ class Adapter:
     recognises: Callable[[Received], bool]
     # None when the body holds nothing of what this sender says; it is a plain text then.
     read: Callable[[Received], Delivery | None]
+    # Whether it tells when something is over. What others said is over after a long silence.
+    says_resolved: bool = True

@@ -52,6 +52,13 @@ _MODULES = (
 ADAPTERS: Mapping[str, Adapter] = MappingProxyType({module.ADAPTER.source: module.ADAPTER for module in _MODULES})
 
 
+def says_resolved(source: str, mappings: Mapping[str, GenericMapping] = MappingProxyType({})) -> bool:
+    """Whether a sender tells when something is over."""
+    if source in mappings:
+        return "status" in mappings[source].parts
+    return source in ADAPTERS and ADAPTERS[source].says_resolved
+
+
 def recognise(received: Received) -> Adapter | None:
     """The sender of a body, by its shape."""
     return next((adapter for adapter in ADAPTERS.values() if adapter.recognises(received)), None)

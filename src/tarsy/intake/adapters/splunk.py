@@ -46,4 +46,4 @@ def _row(row: Fields) -> list[tuple[str, object]]:
     return [(name, value) for name, value in row.values.items() if not name.startswith("_")]
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, recognises, read, says_resolved=False)

@@ -1,0 +1,283 @@
+"""Pure module: what follows from an alert that comes in, given its route, what is known of it, and its incident. One function decides; applying is the door's."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import assert_never
+
+from tarsy.domain.alert import Alert, AlertStatus, Severity
+from tarsy.intake.routes import AUTO_RESOLVE_AFTER, LOOKS_AGAIN_AT_MOST, Mute, OnResolved, Route, RouteAction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownAlert:
+    """What is known of an alert. `status` counts; it differs from what was said only where silence ended what nobody ended."""
+
+    status: AlertStatus
+    # What the sender said last, going by the time of which it spoke.
+    said: AlertStatus
+    # None: it did not say of which time it spoke.
+    said_at: datetime | None
+    # How often the sender spoke of it.
+    count: int
+    severity: Severity
+    incident_id: str | None = None
+
+
+class Investigation(StrEnum):
+    """Where the last investigation of an incident stands."""
+
+    # There was none, or it was cancelled because the trouble was over before it began.
+    NONE = "none"
+    PENDING = "pending"
+    RUNNING = "running"
+    # However it ended; also when a person cancelled it.
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentView:
+    """The incident that an alert belongs to: the open one it is a member of, else the latest one of its key."""
+
+    id: str
+    # None: open.
+    resolved_at: datetime | None = None
+    severity: Severity
+    # How many of its alerts fire.
+    firing: int
+    investigation: Investigation
+    finished_at: datetime | None = None
+    # How many further investigations there were since its members or its severity last changed.
+    looked_again: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """An investigation to be started, not before `at`. `again` counts those that repeat an earlier one without anything new."""
+
+    at: datetime
+    priority: int
+    again: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Keep the alert, without an incident."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountRepeat:
+    """Nothing new, but that it was said again; or older than what is known."""
+
+    incident_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIncident:
+    look: Look
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """The alert becomes part of an open incident, or fires again within it. `note`: a running investigation is told."""
+
+    incident_id: str
+    note: bool
+    look: Look | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reopen:
+    """The incident was over, and is not."""
+
+    incident_id: str
+    note: bool
+    look: Look | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Escalate:
+    """A member has become worse: `severity` is the incident's from now on."""
+
+    incident_id: str
+    severity: Severity
+    note: bool
+    look: Look | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InvestigateAgain:
+    """It still fires, and the last investigation is long ago."""
+
+    incident_id: str
+    look: Look
+
+
+@dataclass(frozen=True, slots=True)
+class Resolve:
+    """The alert is over; `last`: and with it the incident."""
+
+    incident_id: str
+    last: bool
+    cancel_pending: bool
+    note: bool
+
+
+Action = Drop | Record | CountRepeat | OpenIncident | Join | Reopen | Escalate | InvestigateAgain | Resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Applied in one transaction. Where an alert joins, reopens or escalates an incident, the worse of their severities counts, also for what waits."""
+
+    # As it is known from now on. The incident that it belongs to is the action's.
+    alert: KnownAlert
+    action: Action
+
+
+def decide(
+    event: Alert, *, route: Route, incident: IncidentView | None, known: KnownAlert | None, now: datetime, mute: Mute | None = None
+) -> Decision:
+    """What follows from `event`. Equal events in any order leave an alert in the same status, as long as they say of which time they speak."""
+    after = hear(event, known, now)
+    return Decision(after, _action(event, after, _Case(route, incident, known, now, mute)))
+
+
+def hear(event: Alert, known: KnownAlert | None, now: datetime) -> KnownAlert:
+    """What is known after `event`: an older one counts, and changes nothing else."""
+    at = spoken_of(event, now)
+    fresh = KnownAlert(status=event.status, said=event.status, said_at=at, count=1, severity=event.severity)
+    if known is None:
+        return fresh
+    if _is_older(at, event.status, known):
+        return replace(known, count=known.count + 1)
+    # Senders often leave the severity out when it is over.
+    severity = event.severity if event.status is AlertStatus.FIRING else known.severity
+    return replace(fresh, count=known.count + 1, severity=severity, incident_id=known.incident_id)
+
+
+def spoken_of(event: Alert, now: datetime) -> datetime | None:
+    """The time of which an event speaks: when it began, or when it was over. Never a time to come, which would outlast everything said after it."""
+    at = event.starts_at if event.status is AlertStatus.FIRING else event.ends_at
+    return min(at, now) if at else None
+
+
+def _is_older(at: datetime | None, status: AlertStatus, known: KnownAlert) -> bool:
+    # Without times, the order of arrival is all there is.
+    if at is None or known.said_at is None:
+        return False
+    # At one moment, the end comes after the beginning.
+    return (at, status is AlertStatus.RESOLVED) < (known.said_at, known.said is AlertStatus.RESOLVED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a decision looks at besides the event."""
+
+    route: Route
+    incident: IncidentView | None
+    known: KnownAlert | None
+    now: datetime
+    mute: Mute | None
+
+    @property
+    def open(self) -> IncidentView | None:
+        return self.incident if self.incident and self.incident.resolved_at is None else None
+
+    @property
+    def is_member(self) -> bool:
+        return self.known is not None and self.incident is not None and self.known.incident_id == self.incident.id
+
+    @property
+    def was_firing(self) -> bool:
+        return self.known is not None and self.known.status is AlertStatus.FIRING
+
+
+def _action(event: Alert, after: KnownAlert, case: _Case) -> Action:
+    if case.route.action is RouteAction.DROP:
+        return Drop(f"route {case.route.name}")
+    if case.known and _is_older(spoken_of(event, case.now), event.status, case.known):
+        return CountRepeat(case.known.incident_id)
+    if event.status is AlertStatus.RESOLVED:
+        return _over(case)
+    if quiet := _quiet(case):
+        return CountRepeat(case.incident.id) if case.incident and case.open and case.is_member else Record(quiet)
+    return _fires(event, after, case)
+
+
+def _quiet(case: _Case) -> str | None:
+    """Why the alert is only recorded."""
+    if case.route.action is RouteAction.RECORD:
+        return f"route {case.route.name}"
+    return f"muted: {case.mute.reason}" if case.mute else None
+
+
+def _over(case: _Case) -> Action:
+    if case.open and case.is_member and case.was_firing:
+        return resolution(case.route, case.open)
+    return CountRepeat(case.known.incident_id) if case.known else Record("over before it was known to fire")
+
+
+def resolution(route: Route, incident: IncidentView) -> Resolve:
+    """What the end of one firing member means for an open incident."""
+    last = incident.firing <= 1
+    told = incident.investigation is Investigation.RUNNING
+    match route.on_resolved:
+        case OnResolved.CANCEL_PENDING:
+            return Resolve(incident.id, last, last and incident.investigation is Investigation.PENDING, told)
+        case OnResolved.NOTE:
+            return Resolve(incident.id, last, cancel_pending=False, note=told)
+        case OnResolved.IGNORE:
+            return Resolve(incident.id, last, cancel_pending=False, note=False)
+        case _:
+            assert_never(route.on_resolved)
+
+
+def _fires(event: Alert, after: KnownAlert, case: _Case) -> Action:
+    incident, now = case.incident, case.now
+    priority = case.route.priority_of(event)
+    if incident is None or (incident.resolved_at is not None and now - incident.resolved_at > case.route.reopen_after):
+        return OpenIncident(Look(now + case.route.wait_for(event), priority))
+    told = incident.investigation is Investigation.RUNNING
+    if incident.resolved_at is not None:
+        return Reopen(incident.id, told, due_look(case.route, incident, priority, now))
+    if not (case.is_member and case.was_firing):
+        return Join(incident.id, told, due_look(case.route, _changed(incident), priority, now))
+    if after.severity.priority > incident.severity.priority:
+        return Escalate(incident.id, after.severity, told, due_look(case.route, _changed(incident), priority, now))
+    look = due_look(case.route, incident, priority, now)
+    return InvestigateAgain(incident.id, look) if look else CountRepeat(incident.id)
+
+
+def _changed(incident: IncidentView) -> IncidentView:
+    """Members or severity changed: looking again is worth it again."""
+    return replace(incident, looked_again=0)
+
+
+def due_look(route: Route, incident: IncidentView, priority: int, now: datetime) -> Look | None:
+    """The investigation that an incident which fires should have now, if any: at first, and then at intervals that double."""
+    if incident.investigation is Investigation.NONE:
+        return Look(now, priority)
+    if incident.investigation is not Investigation.FINISHED or incident.finished_at is None or incident.looked_again >= LOOKS_AGAIN_AT_MOST:
+        return None
+    due = incident.finished_at + route.repeat_interval * 2**incident.looked_again
+    return Look(now, priority, incident.looked_again + 1) if due <= now else None
+
+
+def ended_by_silence(known: KnownAlert, *, heard_at: datetime, route: Route, says_resolved: bool, now: datetime) -> KnownAlert | None:
+    """The alert as it is known once its sender has been silent for too long; None while it still counts as firing.
+
+    A sender that says when something is over is believed, unless the route sets a time for it as well. What the sender
+    said stays known: when it speaks again, it is heard.
+    """
+    limit: timedelta | None = route.auto_resolve_after or (None if says_resolved else AUTO_RESOLVE_AFTER)
+    if known.status is AlertStatus.RESOLVED or limit is None or now - heard_at < limit:
+        return None
+    return replace(known, status=AlertStatus.RESOLVED)
