@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import chain
 
+from tarsy.kit.characters import whole_characters
+
 # Alerts may be a megabyte; what names them stands near the top, or else a list of many would cost too much to show.
 LOOKED_AT_CHARACTERS = 4_000
 _LONGEST = 140
@@ -51,7 +53,8 @@ def _best(fields: Iterable[tuple[str, str]]) -> str:
 
 def _unescaped(text: str) -> str:
     try:
-        return str(json.loads(f'"{text}"', strict=False))
+        # JSON can spell half a character, and no answer that holds one could be sent.
+        return whole_characters(str(json.loads(f'"{text}"', strict=False)))
     except ValueError:  # cut off in the middle of an escape, or never valid
         return text
 

@@ -108,8 +108,8 @@ def _pair(tag: Any) -> tuple[str, Any]:
         fields = Fields.of(cast("Any", tag))
         return fields.text("name", "tag", "key", limit=MAX_LABEL_NAME), fields.text("value") or "true"
     if isinstance(tag, list):
-        first, *rest = [*cast("list[Any]", tag), ""]
-        return plain_text(first, MAX_LABEL_NAME), rest[0]
+        name, value, *_ = [*cast("list[Any]", tag), "", ""]
+        return plain_text(name, MAX_LABEL_NAME), value
     text = plain_text(tag, MAX_LABEL)
     name, _, value = text.partition(":") if ":" in text else text.partition("=")
     return name, value or ("true" if name else "")
@@ -128,7 +128,7 @@ def plain_text(value: Any, limit: int) -> str:
 
 def title(*parts: str, fallback: str) -> str:
     """One line of the first part that has words."""
-    lines = (" ".join(part[: MAX_TITLE * 4].split()) for part in parts)
+    lines = (" ".join(plain_text(part, MAX_TITLE * 4).split()) for part in parts)
     return clip(next((line for line in lines if line), fallback), MAX_TITLE - 1, notice="…")
 
 

@@ -79,12 +79,8 @@ def parse_matchers(text: str) -> tuple[Matcher, ...]:
     Raises:
         MatcherError: saying what is wrong.
     """
-    inner = text.strip()
-    if inner.startswith("{") != inner.endswith("}") or inner in {"{", "}"}:
-        raise MatcherError(f"{text}: a brace is missing")
-    inner = inner[1:-1].strip() if inner.startswith("{") else inner
-    found: list[Matcher] = []
-    position = 0
+    inner = _without_braces(text)
+    found, position = list[Matcher](), 0
     while position < len(inner):
         matched = _MATCHER.match(inner, position)
         if not matched or (matched.end() < len(inner) and not matched["comma"]):
@@ -92,6 +88,13 @@ def parse_matchers(text: str) -> tuple[Matcher, ...]:
         found.append(_matcher(matched))
         position = matched.end()
     return tuple(found)
+
+
+def _without_braces(text: str) -> str:
+    inner = text.strip()
+    if inner.startswith("{") != inner.endswith("}") or inner in {"{", "}"}:
+        raise MatcherError(f"{text}: a brace is missing")
+    return inner[1:-1].strip() if inner.startswith("{") else inner
 
 
 def _matcher(matched: re.Match[str]) -> Matcher:

@@ -4,9 +4,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs
 
 from tarsy.domain.alert import Alert, Change
 from tarsy.intake.fields import Fields
+
+_FORM = "application/x-www-form-urlencoded"
+# Senders use one.
+_FORM_FIELDS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +31,21 @@ class Received:
 
 def receive(text: str, headers: Mapping[str, str] | None = None) -> Received:
     """Read a request. What cannot be read as JSON, also because it is nested too deeply, is text."""
+    named = {name.lower(): content for name, content in (headers or {}).items()}
+    sent = _payload(text) if named.get("content-type", "").lower().startswith(_FORM) else text
     try:
-        value = json.loads(text)
+        value = json.loads(sent)
     except (ValueError, RecursionError):
         value = None
-    return Received(text=text, value=value, headers={name.lower(): content for name, content in (headers or {}).items()})
+    return Received(text=sent, value=value, headers=named)
+
+
+def _payload(form: str) -> str:
+    """The field in which senders put JSON when they are told to send forms, which GitHub is unless it is told otherwise."""
+    try:
+        return parse_qs(form, max_num_fields=_FORM_FIELDS).get("payload", [form])[0]
+    except ValueError:
+        return form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,17 @@ https://docs.aws.amazon.com/sns/latest/dg/http-subscription-confirmation-json.ht
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from tarsy.intake.fields import Fields
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 _TYPES = ("Notification", "SubscriptionConfirmation", "UnsubscribeConfirmation")
 # sns.REGION.amazonaws.com, in China with .cn. A region's form is held to: "sns.s3-us-west-2.amazonaws.com" would be anybody's bucket called "sns".
@@ -58,26 +61,34 @@ def certificate_address(body: Fields) -> str | None:
 def is_signed(body: Fields, certificate: bytes, *, now: datetime) -> bool:
     """Whether the message was signed with the key of this certificate (PEM), which must be valid now."""
     # Heavy, and needed for this sender alone.
-    from cryptography import x509  # noqa: PLC0415 - see above
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm  # noqa: PLC0415 - see above
     from cryptography.hazmat.primitives import hashes  # noqa: PLC0415 - see above
-    from cryptography.hazmat.primitives.asymmetric import padding, rsa  # noqa: PLC0415 - see above
+    from cryptography.hazmat.primitives.asymmetric import padding  # noqa: PLC0415 - see above
 
     # SNS still signs with SHA-1 unless the topic is set to version 2.
     algorithm = {"1": hashes.SHA1(), "2": hashes.SHA256()}.get(body.text("SignatureVersion"))  # noqa: S303 - SNS's choice
-    signed = string_to_sign(body)
+    signed, key = string_to_sign(body), _key(certificate, now)
+    if algorithm is None or signed is None or key is None:
+        return False
     try:
-        signature = base64.b64decode(_exact(body, "Signature") or "", validate=True)
-        signer = x509.load_pem_x509_certificate(certificate)
-        key = signer.public_key()
-        if algorithm is None or signed is None or not isinstance(key, rsa.RSAPublicKey):
-            return False
-        if not signer.not_valid_before_utc <= now <= signer.not_valid_after_utc:
-            return False
-        key.verify(signature, signed, padding.PKCS1v15(), algorithm)
-    except (InvalidSignature, UnsupportedAlgorithm, ValueError, binascii.Error):
+        key.verify(base64.b64decode(_exact(body, "Signature") or "", validate=True), signed, padding.PKCS1v15(), algorithm)
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError):
         return False
     return True
+
+
+def _key(certificate: bytes, now: datetime) -> "RSAPublicKey | None":
+    from cryptography import x509  # noqa: PLC0415 - see is_signed
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 - see is_signed
+    from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415 - see is_signed
+
+    try:
+        signer = x509.load_pem_x509_certificate(certificate)
+        key = signer.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+    valid = signer.not_valid_before_utc <= now <= signer.not_valid_after_utc
+    return key if valid and isinstance(key, rsa.RSAPublicKey) else None
 
 
 def string_to_sign(body: Fields) -> bytes | None:

@@ -51,6 +51,7 @@ def test_a_sample_is_recognised(name: str) -> None:
         ("[FLAPPING] the shop", "[FLAPPING] the shop"),
         ('{"AlarmName": "api-waiting", "AlarmDescription": "x"}', "api-waiting"),
         ('{"summary": "cut off here', "cut off here"),
+        ('{"title": "half a \\ud83d character"}', "half a \ufffd character"),
     ],
 )
 def test_other_alerts(alert: str, title: str) -> None:

@@ -5,6 +5,7 @@ import string
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, cast
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given, settings
@@ -148,6 +149,19 @@ def test_a_body_that_is_not_its_senders_is_a_plain_alert_of_that_sender() -> Non
     assert (alert.source, alert.title) == ("datadog", "free words")
 
 
+@pytest.mark.parametrize("sender", ["github", "datadog"])
+def test_a_body_that_was_sent_as_a_form_says_the_same(sender: str) -> None:
+    example = next(example for example in EXAMPLES if example.sender == sender)
+    headers = {**example.headers, "Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+    form = receive(urlencode({"payload": json.dumps(example.body)}), headers)
+    assert as_read(deliver(form)) == example.becomes
+
+
+def test_a_form_without_a_payload_is_a_plain_text() -> None:
+    [alert] = deliver(receive("title=Disk+full", {"content-type": "application/x-www-form-urlencoded"})).alerts
+    assert alert.body == "title=Disk+full"
+
+
 def test_more_alerts_than_a_body_can_hold_are_counted() -> None:
     body: dict[str, Any] = {**_of("alertmanager", "firing").body, "alerts": [{}] * (MAX_ALERTS + 7)}
     delivery = deliver(receive(json.dumps(body)))
@@ -258,3 +272,17 @@ def test_a_batch_keeps_its_number_of_alerts_whatever_stands_in_it(mutation: tupl
     group: dict[str, Any] = {**_of("alertmanager", "firing").body, "alerts": [body, body, {}]}
     assert len(deliver(receive(json.dumps(group))).alerts) == 3
     assert recognise(receive(json.dumps(group))) is ADAPTERS["alertmanager"]
+
+
+@EVERY
+def test_a_field_that_is_nested_almost_too_deeply_loses_nothing(example: Example) -> None:
+    nested: Any = []
+    # As deep as the parser lets pass.
+    for _ in range(900):
+        nested = [nested]
+    deep = json.dumps(nested)
+    sent: Any = example.body
+    whole = cast("dict[str, Any]", sent) if isinstance(sent, dict) else {}
+    for name in whole:
+        body = json.dumps({**whole, name: "DEEP"}).replace('"DEEP"', deep)
+        _holds(deliver(receive(body, example.headers), example.sender))

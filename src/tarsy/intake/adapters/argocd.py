@@ -33,31 +33,30 @@ def read(received: Received) -> Delivery | None:
 
 def _change(received: Received, application: Fields) -> Change:
     operation, name = application.at("status", "operationState"), application.at("metadata").text("name", limit=MAX_LABEL)
+    phase, health = operation.word("phase"), application.at("status", "health").word("status")
     revision = operation.at("syncResult").text("revision", limit=MAX_LABEL) or application.at("status", "sync").text(
         "revision", limit=MAX_LABEL
     )
-    phase, health = operation.word("phase"), application.at("status", "health").text("status")
-    destination = application.at("spec", "destination")
     return Change(
         source=SOURCE,
         fingerprint=fingerprint(name, revision, operation.text("startedAt", limit=MAX_LABEL)),
-        title=title(": ".join(part for part in (_deed(name, revision), phase or health.lower()) if part), fallback="Argo CD"),
+        title=title(": ".join(part for part in (_deed(name, revision), phase or health) if part), fallback="Argo CD"),
         outcome=_OUTCOMES.get(phase, ChangeOutcome.UNKNOWN),
-        labels=labels(
-            [
-                ("application", name),
-                ("project", application.at("spec").text("project")),
-                ("namespace", destination.text("namespace")),
-                ("cluster", destination.text("name", "server")),
-                ("revision", revision),
-                ("repository", application.at("spec", "source").text("repoURL")),
-                ("health", health),
-            ]
-        ),
+        labels=labels([("application", name), ("revision", revision), *_places(application), ("health", health)]),
         link=received.body.link("url"),
         at=operation.time("finishedAt", "startedAt"),
         body=received.text,
     )
+
+
+def _places(application: Fields) -> list[tuple[str, str]]:
+    specification, destination = application.at("spec"), application.at("spec", "destination")
+    return [
+        ("project", specification.text("project")),
+        ("namespace", destination.text("namespace")),
+        ("cluster", destination.text("name", "server")),
+        ("repository", specification.at("source").text("repoURL")),
+    ]
 
 
 def _deed(name: str, revision: str) -> str:

@@ -6,6 +6,8 @@ from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
 from tarsy.intake.received import Delivery, Received
 
 SOURCE = "change"
+_DEPLOYED = ("service", "version", "environment")
+_OWN = (*_DEPLOYED, "cluster", "namespace", "author")
 _OUTCOMES = {
     ChangeOutcome.STARTED: "started running pending in_progress",
     ChangeOutcome.SUCCEEDED: "succeeded success successful finished completed done deployed ok",
@@ -25,17 +27,11 @@ def read(received: Received) -> Delivery | None:
 
 def change_of(body: Fields, source: str, text: str) -> Change:
     """A change from fields under our own names."""
-    told = body.picked(
-        service="service", environment="environment", version="version", cluster="cluster", namespace="namespace", author="author"
-    )
-    headline = body.text("title") or " ".join(
-        ["Deployment of", *(told[name] for name in ("service", "version", "environment") if name in told)]
-    )
-    at = body.time("at", "time", "timestamp")
-    identity = body.text("fingerprint", "id", limit=MAX_LABEL) or fingerprint(headline, told, at.isoformat() if at else "")
+    told, at = body.picked(**{name: name for name in _OWN}), body.time("at", "time", "timestamp")
+    headline = body.text("title") or " ".join(["Deployment of", *(told[name] for name in _DEPLOYED if name in told)])
     return Change(
         source=source,
-        fingerprint=identity,
+        fingerprint=body.text("fingerprint", "id", limit=MAX_LABEL) or fingerprint(headline, told, at.isoformat() if at else ""),
         title=title(headline, fallback="Change"),
         outcome=_BY_WORD.get(body.word("outcome", "status"), ChangeOutcome.UNKNOWN),
         labels=labels([*body.labels("labels").items(), *told.items()]),

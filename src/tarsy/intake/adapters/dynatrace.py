@@ -30,19 +30,14 @@ def _alert(received: Received) -> Alert:
     resolved = body.word("State") in _ENDINGS
     name, entity = body.text("ProblemTitle"), _entity(body)
     severity = body.word("ProblemSeverity")
+    own = body.picked(problem="ProblemID", impact="ProblemImpact", category="ProblemSeverity")
     return Alert(
         source=SOURCE,
         fingerprint=body.text("PID", "ProblemID", limit=MAX_LABEL) or fingerprint(name, entity),
         title=title(located(name, entity), fallback="Dynatrace problem"),
         severity=severity_of(_SEVERITIES.get(severity, severity)),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
-        labels=labels(
-            [
-                ("entity", entity),
-                *body.picked(problem="ProblemID", impact="ProblemImpact", category="ProblemSeverity").items(),
-                *tags(body.values.get("Tags")).items(),
-            ]
-        ),
+        labels=labels([("entity", entity), *own.items(), *tags(body.values.get("Tags")).items()]),
         annotations=labels([("description", body.text("ProblemDetailsText"))], MAX_ANNOTATION),
         links=Links(source=body.link("ProblemURL")),
         starts_at=body.time("ProblemStartTime") or details.time("startTime"),

@@ -29,23 +29,16 @@ def _alert(received: Received) -> Alert:
     rule, alert, context = body.at("rule"), body.at("alert"), body.at("context")
     resolved = alert.word("actionGroup") == "recovered"
     name, group = rule.text("name"), alert.text("id", limit=MAX_LABEL)
-    nameless = group.lower() in _NAMELESS
+    group = "" if group.lower() in _NAMELESS else group
     labelled = tags(rule.values.get("tags"))
     at = body.time("date") or context.time("timestamp", "date")
     return Alert(
         source=SOURCE,
         fingerprint=fingerprint(rule.text("id", limit=MAX_LABEL) or name, group),
-        title=title(located(name, "" if nameless else group), fallback="Kibana rule"),
+        title=title(located(name, group), fallback="Kibana rule"),
         severity=severity_of(body.text("severity"), context.text("severity"), labelled.get("severity", ""), alert.text("actionGroupName")),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
-        labels=labels(
-            [
-                ("alertname", name),
-                *rule.picked(rule_type="type", space="spaceId").items(),
-                ("group", "" if nameless else group),
-                *labelled.items(),
-            ]
-        ),
+        labels=labels([*rule.picked(alertname="name", rule_type="type", space="spaceId").items(), ("group", group), *labelled.items()]),
         annotations=labels([("summary", context.text("reason", "message", "title"))], MAX_ANNOTATION),
         links=Links(source=context.link("alertDetailsUrl", "viewInAppUrl", "link") or rule.link("url")),
         starts_at=None if resolved else at,

@@ -47,27 +47,35 @@ def _merged(body: Fields) -> bool:
 
 def _change(received: Received, subject: str) -> Change:
     body, what = received.body, received.body.at(subject)
-    deployment, repository = body.at("deployment"), body.at("repository").text("full_name", limit=MAX_LABEL)
-    environment = what.text("environment") or deployment.text("environment")
-    revision = (what.text("sha", "head_sha", "merge_commit_sha") or deployment.text("sha") or body.text("after"))[:12]
+    repository = body.at("repository").text("full_name", limit=MAX_LABEL)
     return Change(
         source=SOURCE,
-        fingerprint=fingerprint(repository, subject.removesuffix("_status"), (deployment or what).text("id", limit=MAX_LABEL)),
-        title=title(_headline(body, subject, environment), fallback=f"Change of {repository}"),
+        fingerprint=fingerprint(repository, subject.removesuffix("_status"), (body.at("deployment") or what).text("id", limit=MAX_LABEL)),
+        title=title(_headline(body, subject), fallback=f"Change of {repository}"),
         outcome=_outcome(body, what, subject),
-        labels=labels(
-            [
-                ("repository", repository),
-                ("environment", environment),
-                ("revision", revision),
-                ("ref", what.text("ref", "tag_name", "head_branch") or deployment.text("ref") or body.text("ref")),
-                ("author", body.at("sender").text("login")),
-            ]
-        ),
+        labels=_labels(body, what),
         link=what.link("log_url", "target_url", "html_url", "environment_url", "url") or body.at("repository").link("html_url"),
         at=what.time("updated_at", "merged_at", "published_at", "created_at", "timestamp"),
         body=received.text,
     )
+
+
+def _labels(body: Fields, what: Fields) -> dict[str, str]:
+    deployment = body.at("deployment")
+    revision = what.text("sha", "head_sha", "merge_commit_sha") or deployment.text("sha") or body.text("after")
+    return labels(
+        [
+            ("repository", body.at("repository").text("full_name")),
+            ("environment", _environment(body, what)),
+            ("revision", revision[:12]),
+            ("ref", what.text("ref", "tag_name", "head_branch") or deployment.text("ref") or body.text("ref")),
+            ("author", body.at("sender").text("login")),
+        ]
+    )
+
+
+def _environment(body: Fields, what: Fields) -> str:
+    return what.text("environment") or body.at("deployment").text("environment")
 
 
 def _outcome(body: Fields, what: Fields, subject: str) -> ChangeOutcome:
@@ -77,13 +85,13 @@ def _outcome(body: Fields, what: Fields, subject: str) -> ChangeOutcome:
     return _OUTCOMES.get(word, ChangeOutcome.UNKNOWN)
 
 
-def _headline(body: Fields, subject: str, environment: str) -> str:
+def _headline(body: Fields, subject: str) -> str:
     repository, what = body.at("repository").text("full_name"), body.at(subject)
     match subject:
         case "deployment" | "deployment_status":
             ref = body.at("deployment").text("ref")
             state = f": {what.text('state')}" if what.text("state") else ""
-            return f"Deployment of {repository} {ref} to {environment or 'an environment'}{state}"
+            return f"Deployment of {repository} {ref} to {_environment(body, what) or 'an environment'}{state}"
         case "release":
             return f"Release {what.text('name', 'tag_name')} of {repository}"
         case "workflow_run":

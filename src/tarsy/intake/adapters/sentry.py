@@ -8,11 +8,12 @@ from datetime import datetime
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, moment, tags, title
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, moment, plain_text, tags, title
 from tarsy.intake.received import Delivery, Received
 from tarsy.intake.severity import severity_of
 
 SOURCE = "sentry"
+# Events are many; the issue that they belong to is one, and stands for the problem.
 _SUBJECTS = ("metric_alert", "event", "issue", "error")
 _ENDINGS = {"resolved", "archived", "ignored"}
 _STATE = re.compile(r"^(critical|warning|resolved):\s*", re.IGNORECASE)
@@ -42,24 +43,13 @@ def read(received: Received) -> Delivery | None:
 
 def _issue(received: Received, subject: Fields, data: Fields) -> Alert:
     resolved = received.body.word("action") in _ENDINGS or subject.word("status") in _ENDINGS
-    project = subject.at("project")
     return Alert(
         source=SOURCE,
-        # Events are many; the issue that they belong to is one.
         fingerprint=subject.text("issue_id", "id", limit=MAX_LABEL) or fingerprint(subject.text("title")),
         title=title(subject.text("title", "message"), fallback="Sentry issue"),
         severity=severity_of(subject.text("level")),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
-        labels=labels(
-            [
-                ("project", project.text("slug", "name") or subject.text("project", "project_name")),
-                *subject.picked(
-                    environment="environment", platform="platform", release="release", culprit="culprit", short_id="shortId"
-                ).items(),
-                ("rule", data.text("triggered_rule")),
-                *tags(subject.list("tags")).items(),
-            ]
-        ),
+        labels=_labels(subject, data),
         annotations=labels([("description", subject.at("metadata").text("value"))], MAX_ANNOTATION),
         links=Links(source=subject.link("web_url", "permalink")),
         starts_at=None if resolved else subject.time("datetime", "lastSeen", "firstSeen"),
@@ -68,9 +58,15 @@ def _issue(received: Received, subject: Fields, data: Fields) -> Alert:
     )
 
 
+def _labels(subject: Fields, data: Fields) -> dict[str, str]:
+    project = subject.at("project").text("slug", "name") or subject.text("project", "project_name")
+    own = subject.picked(environment="environment", platform="platform", release="release", culprit="culprit", short_id="shortId")
+    return labels([("project", project), *own.items(), ("rule", data.text("triggered_rule")), *tags(subject.list("tags")).items()])
+
+
 def _metric(received: Received, data: Fields) -> Alert:
     alert, action = data.at("metric_alert"), received.body.word("action")
-    rule = alert.at("alert_rule")
+    rule, projects = alert.at("alert_rule"), ", ".join(plain_text(project, MAX_LABEL) for project in alert.list("projects")[:10])
     headline = _STATE.sub("", data.text("description_title")) or rule.text("name") or alert.text("title")
     return Alert(
         source=SOURCE,
@@ -79,11 +75,7 @@ def _metric(received: Received, data: Fields) -> Alert:
         severity=severity_of(action),
         status=AlertStatus.RESOLVED if action == "resolved" else AlertStatus.FIRING,
         labels=labels(
-            [
-                ("rule", rule.text("name")),
-                ("project", ", ".join(str(project) for project in alert.list("projects")[:10])),
-                *rule.picked(environment="environment", aggregate="aggregate", query="query").items(),
-            ]
+            [*rule.picked(rule="name", environment="environment", aggregate="aggregate", query="query").items(), ("project", projects)]
         ),
         annotations=labels([("description", data.text("description_text"))], MAX_ANNOTATION),
         links=Links(source=data.link("web_url")),
