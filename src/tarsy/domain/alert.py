@@ -1,4 +1,4 @@
-"""Alerts and changes: what other systems said, in our words. An alert says that something is wrong or no longer so; a change that somebody acted."""
+"""Alerts and changes: what other systems said, in our words. An alert says that something is wrong, or no longer; a change, that something was made different."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

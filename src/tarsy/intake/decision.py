@@ -11,7 +11,7 @@ from tarsy.intake.routes import AUTO_RESOLVE_AFTER, LOOKS_AGAIN_AT_MOST, Mute, O
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownAlert:
-    """What is known of an alert. `status` counts; it differs from what was said only where silence ended what nobody ended."""
+    """What is known of an alert. `status` counts; it differs from what the sender said only after a long silence."""
 
     status: AlertStatus
     # What the sender said last, going by the time of which it spoke.
@@ -86,18 +86,20 @@ class OpenIncident:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The alert becomes part of an open incident, or fires again within it. `note`: a running investigation is told."""
+    """The alert becomes part of an open incident (`new`), or fires again within it. `note`: a running investigation is told."""
 
     incident_id: str
+    new: bool
     note: bool
     look: Look | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reopen:
-    """The incident was over, and is not."""
+    """The incident was over, and is not: for one of its alerts, or for a `new` one."""
 
     incident_id: str
+    new: bool
     note: bool
     look: Look | None = None
 
@@ -135,7 +137,10 @@ Action = Drop | Record | CountRepeat | OpenIncident | Join | Reopen | Escalate |
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Applied in one transaction. Where an alert joins, reopens or escalates an incident, the worse of their severities counts, also for what waits."""
+    """Applied in one transaction. Where an alert joins, reopens or escalates an incident, the worse of their severities counts, also for what waits.
+
+    New members and a worse severity begin the count of further investigations anew.
+    """
 
     # As it is known from now on. The incident that it belongs to is the action's.
     alert: KnownAlert
@@ -245,20 +250,17 @@ def _fires(event: Alert, after: KnownAlert, case: _Case) -> Action:
     priority = case.route.priority_of(event)
     if incident is None or (incident.resolved_at is not None and now - incident.resolved_at > case.route.reopen_after):
         return OpenIncident(Look(now + case.route.wait_for(event), priority))
-    told = incident.investigation is Investigation.RUNNING
+    told, new = incident.investigation is Investigation.RUNNING, not case.is_member
+    worse = after.severity.priority > incident.severity.priority
+    # With a new member, or worse than before, looking again is worth it again. An alert that comes and goes is nothing new.
+    look = due_look(case.route, replace(incident, looked_again=0) if new or worse else incident, priority, now)
     if incident.resolved_at is not None:
-        return Reopen(incident.id, told, due_look(case.route, incident, priority, now))
-    if not (case.is_member and case.was_firing):
-        return Join(incident.id, told, due_look(case.route, _changed(incident), priority, now))
-    if after.severity.priority > incident.severity.priority:
-        return Escalate(incident.id, after.severity, told, due_look(case.route, _changed(incident), priority, now))
-    look = due_look(case.route, incident, priority, now)
+        return Reopen(incident.id, new, told, look)
+    if new or not case.was_firing:
+        return Join(incident.id, new, told, look)
+    if worse:
+        return Escalate(incident.id, after.severity, told, look)
     return InvestigateAgain(incident.id, look) if look else CountRepeat(incident.id)
-
-
-def _changed(incident: IncidentView) -> IncidentView:
-    """Members or severity changed: looking again is worth it again."""
-    return replace(incident, looked_again=0)
 
 
 def due_look(route: Route, incident: IncidentView, priority: int, now: datetime) -> Look | None:

@@ -12,7 +12,7 @@ from tarsy.intake.matchers import Matcher, all_accept, label_values, parse_match
 
 # What a group's first notification waits for its companions: as long as Alertmanager needs to send the next groups of one outage.
 GROUP_WAIT = timedelta(seconds=15)
-# Alertmanager's own default: by then somebody should have acted, and what was found may no longer be true.
+# Alertmanager's own default: by then an engineer should have acted, and what the agents found may no longer be true.
 REPEAT_INTERVAL = timedelta(hours=4)
 # What was looked at so often without anything new is not understood better by looking again.
 LOOKS_AGAIN_AT_MOST = 3

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 _TYPES = ("Notification", "SubscriptionConfirmation", "UnsubscribeConfirmation")
-# sns.REGION.amazonaws.com, in China with .cn. A region's form is held to: "sns.s3-us-west-2.amazonaws.com" would be anybody's bucket called "sns".
+# sns.REGION.amazonaws.com, in China with .cn. A region's form is held to: "sns.s3-us-west-2.amazonaws.com" is an S3 bucket called "sns".
 _HOST = re.compile(r"sns\.[a-z]{2}(?:-[a-z]+){1,3}-\d{1,2}\.amazonaws\.com(?:\.cn)?")
 _SIGNED_NOTIFICATION = ("Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type")
 _SIGNED_CONFIRMATION = ("Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type")
@@ -110,7 +110,7 @@ def string_to_sign(body: Fields) -> bytes | None:
 def answer_handshake(body: Fields, topics: Collection[str]) -> ConfirmSubscription | LeaveUnconfirmed | None:
     """What to do about a message whose signature has been verified; None if it is no handshake.
 
-    Whoever has an AWS account can subscribe this server to a topic, signed by SNS: only the topics that the operator named are confirmed.
+    Any AWS account can subscribe this server to a topic of its own, signed by SNS: only the topics that the operator named are confirmed.
     """
     if body.text("Type") != "SubscriptionConfirmation":
         return None

@@ -246,7 +246,7 @@ def _is_utc(at: datetime | None) -> bool:
 
 
 @given(mutated(), st.sampled_from([None, *ADAPTERS]))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_no_mutated_body_fails_or_is_lost(mutation: tuple[Example, Any], told: str | None) -> None:
     example, body = mutation
     headers: Mapping[str, str] = example.headers

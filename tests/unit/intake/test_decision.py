@@ -100,14 +100,10 @@ class Ledger:
                     id=incident_id, severity=event.severity, firing=0, investigation=Investigation.NONE
                 )
                 self._look(incident_id, look)
-            case Join(incident_id, note, look) | Escalate(incident_id, _, note, look):
-                self.incidents[incident_id] = replace(self.incidents[incident_id], looked_again=0)
-                self.notes[incident_id] += note
-                self._look(incident_id, look)
-            case Reopen(incident_id, note, look):
-                self.incidents[incident_id] = replace(self.incidents[incident_id], resolved_at=None)
-                self.notes[incident_id] += note
-                self._look(incident_id, look)
+            case Join(incident_id, new, note, look) | Reopen(incident_id, new, note, look):
+                self._changed(incident_id, new=new, note=note, look=look)
+            case Escalate(incident_id, _, note, look):
+                self._changed(incident_id, new=True, note=note, look=look)
             case InvestigateAgain(incident_id, look):
                 self._look(incident_id, look)
             case Resolve(incident_id, last, cancel, note):
@@ -120,6 +116,12 @@ class Ledger:
                 assert_never(action)
         self.alerts[event.fingerprint] = replace(known, incident_id=incident_id)
         self._recount()
+
+    def _changed(self, incident_id: str, *, new: bool, note: bool, look: Look | None) -> None:
+        incident = self.incidents[incident_id]
+        self.incidents[incident_id] = replace(incident, resolved_at=None, looked_again=0 if new else incident.looked_again)
+        self.notes[incident_id] += note
+        self._look(incident_id, look)
 
     def _look(self, incident_id: str, look: Look | None) -> None:
         if look:
@@ -226,9 +228,9 @@ def test_a_repeat_counts_and_does_nothing_else() -> None:
 
 def test_a_new_alert_joins_and_a_running_investigation_is_told() -> None:
     ledger = Ledger().take_all([_event()])
-    assert ledger.take(_event(fingerprint="f2")).action == Join("i0", note=False)
+    assert ledger.take(_event(fingerprint="f2")).action == Join("i0", new=True, note=False)
     ledger.proceed(Investigation.RUNNING)
-    assert ledger.take(_event(fingerprint="f3")).action == Join("i0", note=True)
+    assert ledger.take(_event(fingerprint="f3")).action == Join("i0", new=True, note=True)
 
 
 @pytest.mark.parametrize(
@@ -267,14 +269,14 @@ def _resolved_ledger(investigation: Investigation) -> Ledger:
 def test_what_fires_again_soon_is_the_same_incident_without_another_investigation() -> None:
     ledger = _resolved_ledger(Investigation.FINISHED)
     ledger.now = _at(30)
-    assert ledger.take(_event(start=29)).action == Reopen("i0", note=False)
+    assert ledger.take(_event(start=29)).action == Reopen("i0", new=False, note=False)
 
 
 def test_what_fires_again_soon_is_investigated_if_it_never_was() -> None:
     ledger = _resolved_ledger(Investigation.PENDING)
     assert ledger.cancelled["i0"] == 1
     ledger.now = _at(10)
-    assert ledger.take(_event(start=9)).action == Reopen("i0", note=False, look=Look(_at(10), Severity.WARNING.priority))
+    assert ledger.take(_event(start=9)).action == Reopen("i0", new=False, note=False, look=Look(_at(10), Severity.WARNING.priority))
 
 
 def test_what_fires_again_late_is_a_new_incident() -> None:
@@ -305,7 +307,27 @@ def test_a_new_member_makes_looking_again_worth_it_again() -> None:
     ledger.now = NOW + timedelta(hours=5)
     assert isinstance(ledger.take(_event()).action, CountRepeat)
     joined = ledger.take(_event(fingerprint="f2")).action
-    assert joined == Join("i0", note=False, look=Look(ledger.now, Severity.WARNING.priority, 1))
+    assert joined == Join("i0", new=True, note=False, look=Look(ledger.now, Severity.WARNING.priority, 1))
+
+
+def test_an_alert_that_comes_and_goes_is_not_looked_at_for_ever() -> None:
+    ledger = Ledger().take_all([_event(), _event(fingerprint="f2")])
+    ledger.proceed(Investigation.FINISHED)
+    for hour in range(1, 300):
+        ledger.now = NOW + timedelta(hours=hour)
+        ledger.take(_event(RESOLVED, end=60 * hour - 30, fingerprint="f2"))
+        again = ledger.take(_event(start=60 * hour - 10, fingerprint="f2")).action
+        assert isinstance(again, Join)
+        assert not again.new
+        if again.look:
+            ledger.proceed(Investigation.FINISHED)
+    assert [look.again for _, look in ledger.looks] == [0, 1, 2, 3]
+
+
+def test_a_new_alert_reopens_what_was_over_a_moment_ago() -> None:
+    ledger = _resolved_ledger(Investigation.FINISHED)
+    ledger.now = _at(5)
+    assert ledger.take(_event(start=4, fingerprint="f2")).action == Reopen("i0", new=True, note=False)
 
 
 def test_a_member_that_becomes_worse_raises_the_incident() -> None:
