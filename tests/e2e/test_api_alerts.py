@@ -86,6 +86,15 @@ async def test_a_webhook_body_is_the_alert_itself_whatever_it_is(database_url: s
     assert [answer.status_code for answer in refused] == [400, 400, 413]
 
 
+async def test_a_title_with_half_a_character_does_not_take_the_list_from_the_others(database_url: str) -> None:
+    async with world(database_url) as api:
+        answer = await api.client.post("/api/v1/webhook", content='{"title": "half a \\ud83d character"}')
+        assert answer.status_code == 202, answer.text
+        listed = await api.client.get("/api/v1/sessions")
+    assert listed.status_code == 200, listed.text
+    assert [session["title"] for session in listed.json()["sessions"]] == ["half a \ufffd character"]
+
+
 async def test_secrets_are_masked_before_they_are_stored(database_url: str) -> None:
     async with world(database_url) as api:
         session = await _stored(api, await api.submit("password=hunter2"))
