@@ -62,3 +62,14 @@ def with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | N
                 await engine.dispose()
 
     return anyio.run(run)
+
+
+def with_upgraded_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: Path | None) -> Result:
+    """Run `work` on the database, brought up to date, and let go of it again."""
+    from tarsy.db.migrate import upgrade  # noqa: PLC0415 - heavy, imported on first use
+
+    async def upgraded(engine: "AsyncEngine") -> Result:
+        await upgrade(engine)
+        return await work(engine)
+
+    return with_engine(upgraded, url, data_dir)

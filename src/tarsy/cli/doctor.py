@@ -59,7 +59,8 @@ async def _findings(config: Path | None, host: str, port: int, *, call: bool) ->
     disk = machine.check_disk(settings)
     if disk:
         yield disk
-    yield await machine.check_database(settings)
+    async for finding in machine.check_database(settings):
+        yield finding
     yield await machine.check_port(host, port)
     async for finding in _configured(settings, host, call=call):
         yield finding

@@ -4,6 +4,7 @@ import platform
 import shutil
 import socket
 import sys
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import httpx
@@ -12,6 +13,7 @@ from tarsy.cli.finding import Finding, fail, ok, warn
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError, create_engine
 from tarsy.db.embedded.server import default_data_dir, open_database
+from tarsy.db.pauses import PauseRepository
 from tarsy.settings import Settings
 
 OLDEST_PYTHON = (3, 11)
@@ -41,18 +43,27 @@ def check_disk(settings: Settings) -> Finding | None:
     return warn("disk", told, cure) if free < TIGHT_BYTES else ok("disk", told)
 
 
-async def check_database(settings: Settings) -> Finding:
-    """Start the embedded server, or reach the one that DATABASE_URL names, and look at its schema; nothing is changed."""
+async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
+    """Start the embedded server, or reach the one that DATABASE_URL names, and look at its schema and pauses; nothing is changed."""
     kind = "the one DATABASE_URL names" if settings.database_url else "embedded PostgreSQL"
     try:
         async with open_database(settings.database_url, settings.data_dir) as url:
             engine = create_engine(url)
             try:
                 revision = await migrate.current(engine)
+                paused = await PauseRepository(engine).current() if revision == migrate.head() else []
             finally:
                 await engine.dispose()
     except DatabaseUnavailableError as error:
-        return fail("database", error.problem, error.cure)
+        yield fail("database", error.problem, error.cure)
+        return
+    yield _schema(kind, revision)
+    for one in paused:
+        chain = f" --chain {one.chain_id}" if one.chain_id else ""
+        yield warn("pause", f"{one.chain_id or 'everything'} is {one.told}", f"when it may go on: tarsy resume{chain}")
+
+
+def _schema(kind: str, revision: str | None) -> Finding:
     newest = migrate.head()
     if revision == newest:
         return ok("database", f"{kind}, schema {revision}")

@@ -12,6 +12,7 @@ from tarsy.cli.doctor import doctor
 from tarsy.cli.init import init
 from tarsy.cli.investigate import investigate, watch
 from tarsy.cli.llm_service import llm_service
+from tarsy.cli.pause import pause, resume
 from tarsy.cli.recordings import export, replay
 from tarsy.cli.serve import serve
 
@@ -32,6 +33,8 @@ app.command()(watch)
 app.command()(samples.demo)
 app.command()(init)
 app.command()(doctor)
+app.command()(pause)
+app.command()(resume)
 app.command()(export)
 app.command()(replay)
 app.command("llm-service")(llm_service)

@@ -1,11 +1,10 @@
 """`tarsy sessions`: look at what is stored, and erase it."""
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tarsy.cli.db import DatabaseUrl, DataDir, with_engine
+from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
@@ -18,8 +17,6 @@ app = typer.Typer(no_args_is_help=True, help="Look at stored sessions, and erase
 ACTOR = "command line"
 # A century.
 MAX_DAYS = 36_500
-
-Result = TypeVar("Result")
 
 
 @app.command("list")
@@ -38,10 +35,11 @@ def list_sessions(
         typer.echo(f"There is no status {status!r}; there are: {', '.join(SessionStatus)}.", err=True)
         raise typer.Exit(2)
     where = SessionFilter(statuses=(SessionStatus(status),) if status else ())
-    page = _with_engine(lambda engine: SessionRepository(engine).list(where, limit=limit), database_url, data_dir)
+    page = with_upgraded_engine(lambda engine: SessionRepository(engine).list(where, limit=limit), database_url, data_dir)
     for session in page.sessions:
         when = f"{session.created_at:%Y-%m-%d %H:%MZ}"
-        typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{session.alert_type}  {session.title}"))
+        waits = f"  ({session.standing.waiting_reason})" if session.standing.waiting_reason else ""
+        typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{session.alert_type}  {session.title}{waits}"))
     if not page.sessions:
         typer.echo("There are no sessions.")
 
@@ -67,11 +65,13 @@ def purge(
         _purge_by_id(ids or [], yes=yes, url=database_url, data_dir=data_dir)
         return
     days = older_than
-    count = _with_engine(lambda engine: OldSessions(engine).count(days=days), database_url, data_dir)
+    count = with_upgraded_engine(lambda engine: OldSessions(engine).count(days=days), database_url, data_dir)
     if count and not yes:
         typer.confirm(f"Erase {count} sessions that ended more than {days} days ago? This cannot be undone.", abort=True)
     erase = OldSessions.erase
-    erased = _with_engine(lambda engine: erase(OldSessions(engine), days=days, actor=ACTOR, hidden_only=False), database_url, data_dir)
+    erased = with_upgraded_engine(
+        lambda engine: erase(OldSessions(engine), days=days, actor=ACTOR, hidden_only=False), database_url, data_dir
+    )
     typer.echo(f"Erased {erased} sessions.")
 
 
@@ -99,17 +99,6 @@ def _purge_by_id(ids: list[str], *, yes: bool, url: str | None, data_dir: "Path 
                 typer.echo(str(error), err=True)
         return failures
 
-    failures = _with_engine(erase, url, data_dir)
+    failures = with_upgraded_engine(erase, url, data_dir)
     typer.echo(f"Erased {len(wanted) - failures} sessions.")
     raise typer.Exit(1 if failures else 0)
-
-
-def _with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: "Path | None") -> Result:
-    """Run `work` on the database, brought up to date, and let go of it again."""
-    from tarsy.db.migrate import upgrade  # noqa: PLC0415 - heavy, imported on first use
-
-    async def upgraded(engine: "AsyncEngine") -> Result:
-        await upgrade(engine)
-        return await work(engine)
-
-    return with_engine(upgraded, url, data_dir)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
+import asyncpg
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.audit import AuditAction, note_each
@@ -28,8 +30,12 @@ from tarsy.domain.work import WorkState
 _INTAKE_LOCK = sa.select(sa.func.pg_advisory_xact_lock(0x7A25_0001))
 # A megabyte each at most, and seldom more than a few kilobytes.
 MAX_TOGETHER = 64
-# Longer than any healthy commit; whoever waits for it is told that the database is away.
+# Longer than any healthy commit; a client that waits for it is told that the database is away.
 STORE_SECONDS = 30.0
+# Longer than the indexing of the longest alerts takes, all of them in one statement; what takes longer is ended by the server, and the
+# others of its batch are stored without it.
+STATEMENT_SECONDS = 5
+_TIME_LIMIT = sa.text(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +76,7 @@ class Admission:
         limit = self._waiting[0].max_queue_size
         together = [visitor for visitor in self._waiting if visitor.max_queue_size == limit][:MAX_TOGETHER]
         error = await self._try_to_store(together, limit)
-        if error is not None and is_transient(error):
+        if error is not None and is_transient(error) and not _took_too_long(error):
             for visitor in together:
                 visitor.error = error
         elif error is not None:
@@ -89,6 +95,7 @@ class Admission:
     async def _store(self, visitors: Sequence[_Visitor], limit: int | None) -> None:
         with anyio.fail_after(STORE_SECONDS):
             async with self._engine.begin() as connection:
+                await connection.execute(_TIME_LIMIT)
                 room = len(visitors) if limit is None else await _room(connection, limit, len(visitors))
                 if room:
                     await _insert(connection, [visitor.session for visitor in visitors[:room]])
@@ -96,6 +103,12 @@ class Admission:
             visitor.admitted = True
         for visitor in visitors[room:]:
             visitor.error = QueueFullError(limit or 0)
+
+
+def _took_too_long(error: Exception) -> bool:
+    """Whether the server ended a statement of ours: then the database is there, and one of the batch is to blame."""
+    cause = error.orig.__cause__ if isinstance(error, DBAPIError) and error.orig is not None else None
+    return isinstance(cause, asyncpg.QueryCanceledError)
 
 
 async def _room(connection: AsyncConnection, limit: int, wanted: int) -> int:
@@ -111,7 +124,7 @@ async def _room(connection: AsyncConnection, limit: int, wanted: int) -> int:
 
 
 async def _insert(connection: AsyncConnection, sessions: Sequence[NewSession]) -> None:
-    await connection.execute(sa.insert(alert_sessions), [_row(session) for session in sessions])
+    await connection.execute(sa.insert(alert_sessions), [session_row(session) for session in sessions])
     await note_each(connection, AuditAction.ALERT_SUBMITTED, [(session.author, session.id) for session in sessions])
     await enqueue(connection, *(_investigation(session) for session in sessions))
     # Last: the shared channel is every session's, and kept until the commit.
@@ -121,7 +134,7 @@ async def _insert(connection: AsyncConnection, sessions: Sequence[NewSession]) -
     await publish_for(connection, [*own, *((session_id, drafts[1]) for session_id, drafts in news)])
 
 
-def _row(session: NewSession) -> dict[str, Any]:
+def session_row(session: NewSession) -> dict[str, Any]:
     return {
         "id": session.id,
         "alert_data": session.alert_data,

@@ -4,14 +4,18 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import anyio
+import asyncpg
 import pytest
+import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario, scenario, short
+from tarsy.db import admission
 from tarsy.db.connection import create_engine
 from tarsy.db.sessions import SessionRepository
+from tarsy.db.tables import alert_sessions
 
 TOGETHER = 40
 
@@ -67,6 +71,51 @@ async def test_one_that_cannot_be_stored_does_not_keep_the_others_out(
             tasks.start_soon(submit, f"alert {number}" if number != 6 else "alert \x00")
     assert refused == ["alert \x00"]
     assert (await ground.fetch("SELECT count(*) AS n FROM alert_sessions"))[0]["n"] == 9
+
+
+# What the database does for one of them takes a minute.
+SLOW = """
+    CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN IF NEW.alert_data = 'slow' THEN PERFORM pg_sleep(60); END IF; RETURN NEW; END $$;
+    CREATE TRIGGER dawdle BEFORE INSERT ON alert_sessions FOR EACH ROW EXECUTE FUNCTION dawdle();
+"""
+
+
+async def test_one_that_takes_too_long_does_not_keep_the_others_out(
+    engine: AsyncEngine, database_url: str, made: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "_TIME_LIMIT", sa.text("SET LOCAL statement_timeout = '1s'"))
+    repository, ground = SessionRepository(engine), Ground(database_url, tmp_path)
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(SLOW)
+    await connection.close()
+    refused: list[str] = []
+
+    async def submit(alert: str) -> None:
+        try:
+            await repository.insert(made.session(alert_data=alert))
+        except DBAPIError:
+            refused.append(alert)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(10):
+            tasks.start_soon(submit, f"alert {number}" if number != 6 else "slow")
+    assert refused == ["slow"]
+    assert (await ground.fetch("SELECT count(*) AS n FROM alert_sessions"))[0]["n"] == 9
+
+
+RUNS = ("a_", "a-", "a.", "a/", "a@", "a:", "1e", "-1", "é_", "a?b=", "a-b.c/d@e_", "http://", "<a ", "<!-- ", '<a b="', "&#1", "x")
+
+
+@pytest.mark.parametrize("run", RUNS)
+async def test_no_text_keeps_the_index_busy(engine: AsyncEngine, made: Scenario, run: str) -> None:
+    """Bounded by the server: what took twelve seconds for half of this must be done within the limit of a statement."""
+    session = made.session(alert_data=run * (60_000 // len(run)))
+    async with engine.begin() as connection:
+        await connection.execute(sa.text("SET LOCAL statement_timeout = '5s'"))
+        await connection.execute(sa.insert(alert_sessions).values(admission.session_row(session)))
+        text = {"final_analysis": run * (60_000 // len(run)), "completed_at": session.created_at, "status": "completed"}
+        await connection.execute(sa.update(alert_sessions).values(text))
 
 
 async def test_who_gives_up_waiting_takes_nobody_along(engine: AsyncEngine, database_url: str, made: Scenario, tmp_path: Path) -> None:

@@ -89,6 +89,21 @@ async def test_a_heartbeat_hears_of_cancellation_and_of_loss(engine: AsyncEngine
     assert pulses == {alive.id: Pulse.ALIVE, unwanted.id: Pulse.CANCEL, lost.id: Pulse.LOST}
 
 
+async def test_a_row_that_is_held_by_another_writer_keeps_no_heartbeat_waiting(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
+    await submitted(ground, made, 2)
+    held, other = [claimed for claimed in [await claim(engine) for _ in range(2)] if claimed]
+    await SessionRepository(engine).request_cancel(held.subject_id, actor="somebody")
+    await ground.let_an_hour_pass()
+    async with engine.begin() as slow:
+        await slow.execute(sa.text("SELECT FROM work WHERE id = :id FOR UPDATE"), {"id": held.id})
+        await slow.execute(sa.text("SELECT FROM alert_sessions FOR UPDATE"))
+        with anyio.fail_after(GIVE_UP_SECONDS):
+            pulses = await WorkQueue(engine, pod_id="test").beat([held, other])
+    assert pulses == {held.id: Pulse.CANCEL, other.id: Pulse.ALIVE}
+    beaten = await ground.fetch("SELECT id::text AS id FROM work WHERE heartbeat_at > now() - interval '1 minute'")
+    assert [row["id"] for row in beaten] == [other.id]
+
+
 async def test_a_question_and_a_judgement_of_one_session_begin_one_after_the_other(
     engine: AsyncEngine, ground: Ground, made: Scenario
 ) -> None:

@@ -1,0 +1,46 @@
+"""`tarsy pause` and `tarsy resume`: the stop switch. They write to the database, so that they work also where no server answers."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
+
+if TYPE_CHECKING:
+    from tarsy.domain.pause import Pause
+
+ACTOR = "command line"
+
+Chain = Annotated[str | None, typer.Option(metavar="NAME", help="Only sessions of this chain.", show_default="everything")]
+
+
+def pause(
+    chain: Chain = None,
+    reason: Annotated[str, typer.Option(help="Shown to people who wonder why nothing happens.")] = "",
+    *,
+    now: Annotated[bool, typer.Option("--now", help="Also park what runs; it goes on where it was after `tarsy resume`.")] = False,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Begin no more investigations, answers or scores. What runs finishes; with --now it waits too."""
+    from tarsy.db.pauses import PauseRepository  # noqa: PLC0415 - heavy, imported on first use
+
+    left = with_upgraded_engine(
+        lambda engine: PauseRepository(engine).pause(chain, actor=ACTOR, reason=reason, now=now), database_url, data_dir
+    )
+    _tell(left)
+
+
+def resume(chain: Chain = None, database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
+    """End a pause: what waits is begun, and what was parked goes on."""
+    from tarsy.db.pauses import PauseRepository  # noqa: PLC0415 - heavy, imported on first use
+
+    _tell(with_upgraded_engine(lambda engine: PauseRepository(engine).resume(chain, actor=ACTOR), database_url, data_dir))
+
+
+def _tell(left: "Sequence[Pause]") -> None:
+    for one in left:
+        typer.echo(f"{one.chain_id or 'everything'}: {one.told}, since {one.since:%Y-%m-%d %H:%MZ}")
+    if not left:
+        typer.echo("Nothing is paused.")
