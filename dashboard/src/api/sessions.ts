@@ -13,7 +13,7 @@ export interface SessionFilter {
   from?: string | undefined;
 }
 
-export const ACTIVE: SessionStatus[] = ["pending", "in_progress", "cancelling"];
+export const ACTIVE: SessionStatus[] = ["pending", "in_progress", "waiting", "cancelling"];
 export const ENDED: SessionStatus[] = ["completed", "failed", "timed_out", "cancelled"];
 const PAGE = 50;
 // More than can run at once anywhere; of a longer queue the newest are listed.
@@ -33,7 +33,7 @@ export function activeSessions(filter: SessionFilter) {
       const page = (status: SessionStatus[]) =>
         expectData(api.GET("/api/v1/sessions", { params: { query: { ...filter, status, limit: ACTIVE_LIMIT } }, signal }));
       // Each on its own: the newest come first, and a long queue would leave no room for what is being worked on.
-      const [working, waiting] = await Promise.all([page(["in_progress", "cancelling"]), page(["pending"])]);
+      const [working, waiting] = await Promise.all([page(["in_progress", "waiting", "cancelling"]), page(["pending"])]);
       const begun = new Set(working.sessions.map(({ id }) => id));
       return { sessions: [...working.sessions, ...waiting.sessions.filter(({ id }) => !begun.has(id))], next_cursor: waiting.next_cursor };
     },

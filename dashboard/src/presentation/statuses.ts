@@ -1,5 +1,5 @@
 /** Every status has a face, or this does not compile. Colour is never alone: there is an icon and a word. */
-import { Ban, CircleCheck, CircleX, Clock, LoaderCircle, TimerOff, Unplug } from "lucide-react";
+import { Ban, CircleCheck, CirclePause, CircleX, Clock, LoaderCircle, TimerOff, Unplug } from "lucide-react";
 import type { Face } from "@/components/badge";
 import type { RunStatus, SessionStatus, TimelineStatus } from "@/wire/types";
 
@@ -12,6 +12,7 @@ const RUNNING: Face = { label: "Running", tone: "running", icon: LoaderCircle, b
 export const SESSION_FACES = {
   pending: { label: "Queued", tone: "neutral", icon: Clock },
   in_progress: RUNNING,
+  waiting: { label: "Waiting", tone: "warning", icon: CirclePause },
   cancelling: { label: "Cancelling", tone: "warning", icon: LoaderCircle, busy: true },
   completed: COMPLETED,
   failed: FAILED,
@@ -45,6 +46,7 @@ export function reasonBeside(face: Face, message: string | null): string | null 
 const ENDED = {
   pending: false,
   in_progress: false,
+  waiting: false,
   cancelling: false,
   completed: true,
   failed: true,

@@ -458,6 +458,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/system/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Pauses
+         * @description What is paused: nothing of it is begun.
+         */
+        get: operations["getPauses"];
+        put?: never;
+        /**
+         * Pause
+         * @description Begin nothing more, of one chain or at all; with `now`, also park what runs. What is waiting stays where it is.
+         */
+        post: operations["pause"];
+        /**
+         * Resume
+         * @description End a pause: what waits is begun, and what was parked goes on, ahead of what is new.
+         */
+        delete: operations["resume"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/system/version": {
         parameters: {
             query?: never;
@@ -928,6 +956,47 @@ export interface components {
          * @enum {string}
          */
         ParallelType: "multi_agent" | "replica";
+        /** PauseItem */
+        PauseItem: {
+            /** Chain Id */
+            chain_id: string | null;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Actor */
+            actor: string;
+            /** Reason */
+            reason: string;
+            /** Parks Running */
+            parks_running: boolean;
+        };
+        /** PauseRequest */
+        PauseRequest: {
+            /**
+             * Chain Id
+             * @description Only sessions of this chain; absent: everything.
+             */
+            chain_id?: string | null;
+            /**
+             * Reason
+             * @description Shown to people who wonder why nothing happens.
+             * @default
+             */
+            reason: string;
+            /**
+             * Now
+             * @description Also park what runs.
+             * @default false
+             */
+            now: boolean;
+        };
+        /** Pauses */
+        Pauses: {
+            /** Pauses */
+            pauses: components["schemas"]["PauseItem"][];
+        };
         /**
          * PlannedStage
          * @description A stage as the session's chain plans it, whether it has begun or not.
@@ -951,6 +1020,8 @@ export interface components {
             pending: number;
             /** Running */
             running: number;
+            /** Waiting */
+            waiting: number;
             /** Oldest Pending At */
             oldest_pending_at: string | null;
             /** Running By Pod */
@@ -961,6 +1032,8 @@ export interface components {
             max_concurrent_sessions: number;
             /** Max Queue Size */
             max_queue_size: number | null;
+            /** Pauses */
+            pauses: components["schemas"]["PauseItem"][];
             /** Pod Id */
             pod_id: string;
             /** Worker Count */
@@ -1111,6 +1184,10 @@ export interface components {
             duration_ms: number | null;
             /** Queue Position */
             queue_position: number | null;
+            /** Waiting Reason */
+            waiting_reason: string | null;
+            /** Waiting Until */
+            waiting_until: string | null;
             /** Chat Enabled */
             chat_enabled: boolean;
             /** Scoring Enabled */
@@ -1175,13 +1252,17 @@ export interface components {
             total_tokens: number;
             /** Queue Position */
             queue_position: number | null;
+            /** Waiting Reason */
+            waiting_reason: string | null;
+            /** Waiting Until */
+            waiting_until: string | null;
         };
         /**
          * SessionStatus
          * @description Where an alert session stands.
          * @enum {string}
          */
-        SessionStatus: "pending" | "in_progress" | "cancelling" | "completed" | "failed" | "timed_out" | "cancelled";
+        SessionStatus: "pending" | "in_progress" | "waiting" | "cancelling" | "completed" | "failed" | "timed_out" | "cancelled";
         /**
          * StageType
          * @enum {string}
@@ -2224,6 +2305,100 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueueReport"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getPauses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pauses"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PauseRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pauses"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume: {
+        parameters: {
+            query?: {
+                /** @description The chain; absent: the pause of everything. */
+                chain_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pauses"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
