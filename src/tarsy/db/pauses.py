@@ -10,7 +10,6 @@ from tarsy.db import signals
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.outbox import publish
 from tarsy.db.tables import pauses
-from tarsy.db.work.parking import wake_parked_by
 from tarsy.domain import announce
 from tarsy.domain.pause import Pause
 
@@ -35,14 +34,12 @@ class PauseRepository:
             return await _tell(connection, actor, AuditAction.WORK_PAUSED, details)
 
     async def resume(self, chain_id: str | None, *, actor: str) -> list[Pause]:
-        """End a pause, and wake what it parked."""
+        """End a pause. The workers wake what it parked, because it is gone: nothing depends on this process living on."""
         async with self._engine.begin() as connection:
             ended = await connection.execute(sa.delete(pauses).where(pauses.c.chain_id == (chain_id or "")))
             left = await _pauses(connection)
             if ended.rowcount:
                 left = await _tell(connection, actor, AuditAction.WORK_RESUMED, {"chain_id": chain_id})
-        # Also when it had ended before: its end may have been cut off between the two.
-        await wake_parked_by(self._engine, chain_id or "")
         return left
 
 

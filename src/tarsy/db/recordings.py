@@ -30,6 +30,7 @@ from tarsy.domain.recording import (
     track_of,
 )
 from tarsy.domain.session import AlertSession
+from tarsy.domain.status import TimelineStatus
 from tarsy.domain.tool import ToolName
 
 # Measured anew in every run.
@@ -149,7 +150,7 @@ async def _outcome(connection: AsyncConnection, session: AlertSession, tracks: M
     for row in await _rows(connection, messages, session.id, messages.c.sequence_number):
         conversations.setdefault(tracks[row["execution_id"]], []).append(_message(row))
     events = await _rows(connection, timeline_events, session.id, timeline_events.c.sequence_number)
-    timeline = [_event(row, tracks) for row in events if row["status"] != "interrupted"]
+    timeline = [_event(row, tracks) for row in events if row["status"] != TimelineStatus.INTERRUPTED]
     return RecordedOutcome(
         status=session.status.value,
         final_analysis=session.final_analysis,

@@ -77,9 +77,9 @@ class WorkerPool:
             self._bells[handler.rules.lane].ring()
 
     def on_pause(self, payload: str) -> None:
-        """A notification says that a pause began or ended: the next heartbeat tells what it means for what is in hand."""
-        del payload  # the heartbeat asks about everything
-        self._beat_now.set()
+        """A notification says that a pause began or ended: the heartbeat tells what it means for what is in hand, a claim for the rest."""
+        del payload  # both ask about everything
+        self.on_gap()
 
     def on_cancel(self, payload: str) -> None:
         """A notification says that what has this id should stop."""

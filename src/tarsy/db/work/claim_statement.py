@@ -15,6 +15,12 @@ _READY = f"""
 _NOT_PAUSED = "NOT EXISTS (SELECT FROM pauses p WHERE p.chain_id IN ('', w.chain_id))"
 _RUNNING = f"SELECT count(*) FROM work r WHERE r.state = {sql_list([WorkState.CLAIMED])}"  # noqa: S608 - our own words
 
+# Parked work whose time has come, or whose pause has ended.
+DUE = f"""
+    work.state = {sql_list([WorkState.PARKED])} AND (work.wake_at <= now() OR (
+        work.parked_by_pause IS NOT NULL AND NOT EXISTS (SELECT FROM pauses p WHERE p.chain_id = work.parked_by_pause)
+    ))"""
+
 # The chain of a session says how long its work may take; it was stored with the session.
 _TIME_LIMIT = """
     coalesce(CAST(:time_limit AS double precision), (
@@ -27,7 +33,7 @@ def claimable_statement(rules: WorkRules) -> sa.TextClause:
     """Whether there is anything to claim, and anything parked whose time has come."""
     return sa.text(
         f"SELECT EXISTS (SELECT FROM work w WHERE {_candidate(rules)}) AND {_room(rules)} AS ready,"  # noqa: S608 - our own words
-        f" EXISTS (SELECT FROM work w WHERE w.kind = :kind AND w.state = {sql_list([WorkState.PARKED])} AND w.wake_at <= now()) AS due"
+        f" EXISTS (SELECT FROM work WHERE work.kind = :kind AND {DUE}) AS due"
     )
 
 

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db import signals
 from tarsy.db.outbox import publish
 from tarsy.db.tables import work
+from tarsy.db.work.claim_statement import DUE
 from tarsy.db.work.release import WOKEN_RANK, about, claimed_row, move_noun, release
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.claim import WorkKind
@@ -63,24 +64,15 @@ async def unpark(connection: AsyncConnection, row: sa.RowMapping) -> list[Stored
 
 async def wake_due(engine: AsyncEngine, kind: WorkKind) -> list[StoredLiveEvent]:
     """Wake parked work of a kind whose time has come. Any number of processes may try: each piece is woken once."""
-    due = (work.c.kind == kind) & (work.c.state == WorkState.PARKED) & (work.c.wake_at <= sa.func.now())
+    due = (work.c.kind == kind) & sa.text(DUE)
     async with engine.connect() as connection:
-        ids = (await connection.execute(sa.select(work.c.id).where(due).order_by(work.c.wake_at).limit(DUE_AT_ONCE))).scalars().all()
-    return [event for work_id in ids for event in await _wake_if(engine, due & (work.c.id == work_id))]
-
-
-async def wake_parked_by(engine: AsyncEngine, pause: str) -> list[StoredLiveEvent]:
-    """Wake what a pause parked."""
-    parked = (work.c.state == WorkState.PARKED) & (work.c.parked_by_pause == pause)
-    async with engine.connect() as connection:
-        ids = (await connection.execute(sa.select(work.c.id).where(parked).order_by(work.c.rank, work.c.id))).scalars().all()
-    return [event for work_id in ids for event in await _wake_if(engine, parked & (work.c.id == work_id))]
-
-
-async def _wake_if(engine: AsyncEngine, condition: sa.ColumnElement[bool]) -> list[StoredLiveEvent]:
-    async with engine.begin() as connection:
-        row = await claimed_row(connection, condition, skip_locked=True)
-        return await unpark(connection, row) if row else []
+        ids = (await connection.execute(sa.select(work.c.id).where(due).order_by(work.c.rank).limit(DUE_AT_ONCE))).scalars().all()
+    woken: list[StoredLiveEvent] = []
+    for work_id in ids:
+        async with engine.begin() as connection:
+            row = await claimed_row(connection, due & (work.c.id == work_id), skip_locked=True)
+            woken += await unpark(connection, row) if row else []
+    return woken
 
 
 async def cancel(connection: AsyncConnection, kind: WorkKind, subject_id: str, *, reason: str) -> CancelAnswer:
