@@ -13,6 +13,7 @@ from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
 from tarsy.kit.clock import FixedClock
+from tarsy.tools.masking import Unmasked
 
 LONG = "".join(f"line {number}\n" for number in range(2_000))
 
@@ -39,7 +40,7 @@ class Stored:
 
 
 def reader(servers: ToolExecutor, documents: dict[str, str]) -> ToolExecutor:
-    return toolbox(servers, (ReadResult(Stored(), execution_id="mine", documents=documents),), mask=str, clock=FixedClock())
+    return toolbox(servers, (ReadResult(Stored(), execution_id="mine", documents=documents),), mask=Unmasked(), clock=FixedClock())
 
 
 READER = reader(NoTools(), {ALERT: "an alert", RUNBOOK: "a runbook"})
