@@ -13,6 +13,7 @@ from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import PromptContext
 from tarsy.agent.stopping import Stopping
+from tarsy.agent.toolbox.read_result import ReadResult
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import Message, ToolCall
@@ -153,7 +154,7 @@ class MemoryRun:
             llm=llm,
             tools=toolbox(
                 self.tools or CountingTools(RecordedTools(RecordedToolServers(recording), self.track), self.asked),
-                (),
+                (ReadResult(self.journal, execution_id=EXECUTION, documents={}),),
                 mask=Unmasked(),
                 clock=FixedClock(),
             ),

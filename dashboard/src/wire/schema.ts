@@ -1163,6 +1163,8 @@ export interface components {
             final_analysis: string | null;
             /** Analysis Is Partial */
             analysis_is_partial: boolean;
+            /** Analysis Partial Reason */
+            analysis_partial_reason: string | null;
             /** Executive Summary */
             executive_summary: string | null;
             /** Executive Summary Error */
@@ -1231,6 +1233,8 @@ export interface components {
             error_message: string | null;
             /** Analysis Is Partial */
             analysis_is_partial: boolean;
+            /** Analysis Partial Reason */
+            analysis_partial_reason: string | null;
             /**
              * Created At
              * Format: date-time

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
+from tarsy.agent.model_failure import MAX_CONSECUTIVE_TIMEOUTS
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorCode
 from tarsy.domain.step import StoredCall
-
-# One timeout can be bad luck; the second in a row means that waiting a third time helps nobody.
-MAX_CONSECUTIVE_TIMEOUTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,19 +17,29 @@ class IterationState:
     max_iterations: int
     used: int = 0
     last_error: str | None = None
+    # Calls of the same model that failed in a row; and iterations in a row that got nothing but timeouts, of the model or of tools.
+    consecutive_failures: int = 0
     consecutive_timeouts: int = 0
     # The model goes round in circles: it gets one more chance, without tools.
     stuck: bool = False
 
     def succeeded(self) -> "IterationState":
-        return replace(self, used=self.used + 1, last_error=None, consecutive_timeouts=0)
+        return replace(self.renewed(), used=self.used + 1)
 
     def renewed(self) -> "IterationState":
         """What went wrong was mended: another model was chosen, or room was made in the conversation."""
-        return replace(self, last_error=None, consecutive_timeouts=0)
+        return replace(self, last_error=None, consecutive_failures=0, consecutive_timeouts=0)
 
     def failed(self, error: str, *, timed_out: bool) -> "IterationState":
-        return replace(self, used=self.used + 1, last_error=error, consecutive_timeouts=self.consecutive_timeouts + 1 if timed_out else 0)
+        """The model's call failed."""
+        state = self.starved(error) if timed_out else replace(self, used=self.used + 1, last_error=error, consecutive_timeouts=0)
+        return replace(state, consecutive_failures=self.consecutive_failures + 1)
+
+    def starved(self, error: str) -> "IterationState":
+        """The iteration got nothing but timeouts; what the model itself said was well."""
+        return replace(
+            self, used=self.used + 1, last_error=error, consecutive_failures=0, consecutive_timeouts=self.consecutive_timeouts + 1
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +92,16 @@ def state_after(
     for call, following in zip(iterations, providers[1:], strict=True):
         if call.error_code is None:
             error = next(of_tools, None)
-            state = state.failed(error, timed_out=True) if error else state.succeeded()
+            state = state.starved(error) if error else state.succeeded()
         else:
             state = state.failed(call.error_message or call.error_code, timed_out=ErrorCode(call.error_code).is_timeout)
             # A conversation that was too long was shortened, or else it was not continued.
             if following != call.provider or call.error_code == ErrorCode.CONTEXT_TOO_LONG:
                 state = state.renewed()
     return state
+
+
+def failed_in_a_row(calls: Sequence[StoredCall], provider: str) -> int:
+    """How many of an execution's newest calls `provider` has failed."""
+    newest = takewhile(lambda call: call.error_code is not None and call.provider == provider, reversed(calls))
+    return sum(1 for _ in newest)

@@ -29,8 +29,7 @@ from tarsy.domain.llm import (
 )
 from tarsy.domain.recorded_chunks import chunks_to_recorded
 from tarsy.domain.request_hash import request_hash
-from tarsy.domain.status import TimelineStatus
-from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.characters import storable
 from tarsy.kit.clock import milliseconds_since
@@ -111,9 +110,9 @@ class CompletedCall:
 
 
 class ModelCall:
-    """Makes a call for an execution. Use once."""
+    """Makes a call for an execution. Use once. `continued` is the open event of the answer that this call goes on with."""
 
-    def __init__(self, context: ExecutionContext, recorder: Recorder, router: TextRouter) -> None:
+    def __init__(self, context: ExecutionContext, recorder: Recorder, router: TextRouter, continued: OpenEvent | None = None) -> None:
         self._context = context
         self._recorder = recorder
         self._router = router
@@ -124,7 +123,7 @@ class ModelCall:
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._answer = ModelAnswer()
-        self._current: OpenEvent | None = None
+        self._current = continued
         self._shown: set[TimelineEventType] = set()
         self._watches = (LoopWatch(), LoopWatch())
         self._first_chunk_ms: int | None = None
@@ -288,12 +287,3 @@ def _request_record(request: GenerateInput, iteration: int, *, own_messages: boo
     """What cannot be told from the stored conversation; all of it when the request was not that conversation."""
     record = {"iteration": iteration, "backend": request.backend.value, "tools": [tool.name for tool in request.tools]}
     return record | {"messages": [asdict(message) for message in request.messages]} if own_messages else record
-
-
-def failed_closes(call: CompletedCall, recorder: Recorder) -> tuple[TimelineClose, ...]:
-    """Close what a failed call left streaming, keeping the text it had."""
-    if call.open_event is None:
-        return ()
-    error = call.answer.error
-    timed_out = error is not None and error.code.is_timeout
-    return (recorder.close(call.open_event.id, TimelineStatus.TIMED_OUT if timed_out else TimelineStatus.FAILED),)

@@ -1,6 +1,7 @@
 """The recorder of an execution: numbers its messages and events, keeps the text of open ones, and commits steps in its name."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypedDict, Unpack
 from uuid import uuid4
 
@@ -38,13 +39,13 @@ class Recorder:
         self._open: dict[str, list[str]] = {}
         self._written: dict[str, int] = {}
         # Model call → events that are complete as soon as it is stored.
-        self._awaiting: dict[str, list[str]] = {}
+        self._awaiting: dict[str, list[Callable[[], TimelineClose]]] = {}
         self._writing = anyio.Lock()
 
     async def commit(self, **parts: Unpack[StepParts]) -> None:
         """Write a step. The journal writes it whole, whoever cancels meanwhile."""
-        awaited = [event for call in parts.get("llm_interactions", ()) for event in self._awaiting.pop(call.id, ())]
-        parts["closed"] = (*(self.close(event) for event in awaited), *parts.get("closed", ()))
+        awaited = [close for call in parts.get("llm_interactions", ()) for close in self._awaiting.pop(call.id, ())]
+        parts["closed"] = (*(close() for close in awaited), *parts.get("closed", ()))
         # One after the other: eight results at once would only wait for each other, on eight connections.
         with anyio.CancelScope(shield=True):
             await self._writing.acquire()
@@ -97,11 +98,11 @@ class Recorder:
             completed_at=None if status is TimelineStatus.STREAMING else now,
         )
 
-    def open(self, event_type: TimelineEventType, metadata: Mapping[str, Any] | None = None) -> TimelineEvent:
-        """An event whose text is still to come."""
-        event = self.event(event_type, "", status=TimelineStatus.STREAMING, metadata=metadata)
-        self._open[event.id] = []
-        self._written[event.id] = 0
+    def open(self, event_type: TimelineEventType, metadata: Mapping[str, Any] | None = None, *, content: str = "") -> TimelineEvent:
+        """An event whose text is still to come, or to change."""
+        event = self.event(event_type, content, status=TimelineStatus.STREAMING, metadata=metadata)
+        self._open[event.id] = [content]
+        self._written[event.id] = len(content)
         return event
 
     def append(self, event_id: str, delta: str) -> None:
@@ -138,9 +139,18 @@ class Recorder:
             event_type=event_type,
         )
 
-    def close_with(self, interaction_id: str, event_id: str) -> None:
-        """End an open event in the step that stores the model call it belongs to."""
-        self._awaiting.setdefault(interaction_id, []).append(event_id)
+    def close_with(
+        self,
+        interaction_id: str,
+        event_id: str,
+        status: TimelineStatus = TimelineStatus.COMPLETED,
+        *,
+        content: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        """End an open event in the step that stores this model call."""
+        close = partial(self.close, event_id, status, content=content, metadata=metadata)
+        self._awaiting.setdefault(interaction_id, []).append(close)
 
     def close_all(self, status: TimelineStatus) -> tuple[TimelineClose, ...]:
         self._awaiting.clear()

@@ -1,15 +1,22 @@
 """A run of an agent: its conversation, where its loop stands and which model it speaks to. Beginning and continuing make the same value."""
 
 from dataclasses import replace
+from typing import assert_never
 
 from tarsy.agent.context_window import Pointer, Scales, fit, tokens_of, window_of, without_oldest_turns
-from tarsy.agent.execution import ExecutionContext
+from tarsy.agent.cut_answer import CONTINUE
+from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.failure_log import FailureLog
 from tarsy.agent.iteration import IterationState, state_after
-from tarsy.agent.model_call import CompletedCall, ModelCall, TextRouter
+from tarsy.agent.model_call import CompletedCall, ModelCall, OpenEvent, TextRouter, WholeText
+from tarsy.agent.model_failure import FallBack, Hopeless, Outage, TryAgain, after_failure, told_end
+from tarsy.agent.prompt.builder import CONCLUSION_FORMS, READ_RESULT_TOOL
+from tarsy.agent.prompt.nudges import error_note
 from tarsy.agent.recorder import Recorder
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend
-from tarsy.domain.conversation import ConversationMessage, Message
+from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
+from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, GenerateInput
@@ -29,6 +36,9 @@ class Run:
         self.recorder = recorder
         self.messages: list[Message] = list(stored.messages)
         self.state: IterationState = state_after(stored.calls, config.max_iterations, provider=config.provider.name)
+        self.failures = FailureLog(recorder)
+        # The open event of an answer that was cut, and that the model is asked to continue.
+        self.continued: OpenEvent | None = None
         self._scales = Scales()
         self._learned_window: int | None = None
         self._sent = 0
@@ -43,6 +53,11 @@ class Run:
     @property
     def conversation(self) -> tuple[ConversationMessage, ...]:
         return tuple(message.body for message in self.messages)
+
+    @property
+    def can_read_back(self) -> bool:
+        """Whether the model has the tool that reads shortened results again."""
+        return self.catalog.find(READ_RESULT_TOOL) is not None
 
     @property
     def provider(self) -> ResolvedProvider:
@@ -76,7 +91,10 @@ class Run:
         )
         self._turn += 1
         within = min(config.llm_call_timeout, config.iteration_timeout)
-        return await ModelCall(self.context, self.recorder, router).run(
+        continued, self.continued = self.continued, None
+        # The rest of an answer that was cut is shown where its beginning is.
+        router = WholeText(continued.event_type) if continued else router
+        call = await ModelCall(self.context, self.recorder, router, continued).run(
             request,
             kind,
             within=within,
@@ -84,6 +102,9 @@ class Run:
             # What was left out is not what the stored conversation says: such a request keeps its own messages.
             own_messages=len(messages) != len(self.messages) + len(extra),
         )
+        if call.answer.error is None:
+            self.failures.end_with(call.interaction.id)
+        return call
 
     @property
     def window(self) -> int:
@@ -115,10 +136,42 @@ class Run:
         self.messages = list(compaction.messages)
         return tuple(Compacted(*replaced, self._turn) for replaced in compaction.replaced)
 
-    def fall_back(self, error: ErrorChunk) -> tuple[ExecutionChange, TimelineEvent] | None:
-        """Move on to the next model for good, or None when there is none."""
-        if len(self._models) == 1:
-            return None
+    async def ask_to_continue(self, call: CompletedCall, answer: Message) -> None:
+        """Keep an answer that the model's output limit cut, and ask for the rest of it."""
+        request = self.recorder.message(ConversationMessage(Role.USER, CONTINUE))
+        self.continued = call.open_event
+        await self.recorder.commit(messages=(answer, request), opened=call.answer.native_events, llm_interactions=(call.interaction,))
+        self.messages += [answer, request]
+
+    async def after_failure(self, call: CompletedCall, error: ErrorChunk, failures: int) -> ExecutionResult | None:
+        """Store a failed call, the last of `failures` in a row, and go on as far as that can help; a result when it cannot."""
+        recorder = self.recorder
+        decision = after_failure(error, failures, has_fallback=len(self._models) > 1)
+        match decision:
+            case TryAgain():
+                note = recorder.message(ConversationMessage(Role.USER, error_note(error.message)))
+                await recorder.commit(**self.failures.note(call, error), messages=(note,))
+                self.messages.append(note)
+                return None
+            case FallBack():
+                parts = self.failures.end(call, error)
+                change, event = self._fall_back(error)
+                self.state = self.state.renewed()
+                parts["opened"] = (*parts["opened"], event)
+                await recorder.commit(**parts, execution_changes=(change,))
+                return None
+            # An outage of all models may pass: a session that can be parked waits for that here instead of ending.
+            case Outage() | Hopeless():
+                reason = self.context.mask(told_end(self.provider, error, failures))
+                await recorder.commit(
+                    **self.failures.end(call, error, reason), execution_changes=(recorder.moved(RunStatus.FAILED, reason),)
+                )
+                return ExecutionResult(status=RunStatus.FAILED, error=reason)
+            case _:
+                assert_never(decision)
+
+    def _fall_back(self, error: ErrorChunk) -> tuple[ExecutionChange, TimelineEvent]:
+        """Move on to the next model for good."""
         failed, _ = self._models.pop(0)
         self._learned_window = None
         provider, backend = self._models[0]
@@ -140,3 +193,12 @@ class Run:
 
 def _tokens_of_tools(tools: tuple[ToolDefinition, ...]) -> int:
     return sum(estimate_tokens(f"{tool.name}{tool.description}{tool.parameters_schema}") for tool in tools)
+
+
+def lacks(run: Run, text: str, *, cut: bool) -> dict[str, str]:
+    """What the timeline entry of an analysis says of its shortcomings; a chat answer is measured by no analysis."""
+    if run.context.chat:
+        return {}
+    told = f"{run.messages[0].body.content}\n{run.context.prompts.context.alert_data}\n{CONCLUSION_FORMS}"
+    found = shortcoming_of(text, told, cut=cut)
+    return {SHORTCOMING: found.value} if found else {}

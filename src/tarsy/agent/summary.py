@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from tarsy.agent.context_window import BYTES_PER_TOKEN, window_of
-from tarsy.agent.model_call import ModelCall, WholeText, failed_closes
+from tarsy.agent.failure_log import failed_closes
+from tarsy.agent.model_call import ModelCall, WholeText
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL
 from tarsy.agent.run import Run
 from tarsy.config.resolve.resolved import ResolvedSummarization
@@ -59,8 +60,13 @@ class Summarizer:
         share = self._run.window // 4
         return min(self._run.provider.max_tool_result_tokens or share, share)
 
+    def _whole(self, result: ToolResult) -> str:
+        if not self._run.can_read_back:
+            return ""
+        return f'Read any part of the whole with {READ_RESULT_TOOL}, call_id "{result.call.id}".'
+
     def _clipped(self, result: ToolResult, limit_tokens: int) -> str:
-        return _beginning(result.content, limit_tokens) + f"\n[{_whole(result)}]"
+        return _beginning(result.content, limit_tokens) + (f"\n[{whole}]" if (whole := self._whole(result)) else "")
 
     async def _summarize(self, result: ToolResult, settings: ResolvedSummarization, question: str) -> Shown:
         provider = settings.provider or self._run.provider
@@ -84,13 +90,9 @@ class Summarizer:
             return Shown(clipped, failed_closes(call, self._recorder), (call.interaction,))
         closed = (self._recorder.close(call.open_event.id, metadata={"call_id": result.call.id}),) if call.open_event else ()
         summary = _beginning(call.answer.told, self._limit())
-        note = f"[Summary of a result of {len(result.content)} characters. {_whole(result)}]"
+        note = f"[Summary of a result of {len(result.content)} characters. {self._whole(result)}".rstrip() + "]"
         return Shown(f"{summary}\n\n{note}", closed, (call.interaction,))
 
 
 def _beginning(text: str, tokens: int) -> str:
     return clip_bytes(text, tokens * BYTES_PER_TOKEN)
-
-
-def _whole(result: ToolResult) -> str:
-    return f'Read any part of the whole with {READ_RESULT_TOOL}, call_id "{result.call.id}".'

@@ -188,6 +188,8 @@ def print_end(console: Console, session: dict[str, Any]) -> None:
     if session.get("final_analysis"):
         partial = " (partial)" if session.get("analysis_is_partial") else ""
         console.print(Panel(Markdown(harmless(session["final_analysis"])), title=f"Analysis{partial}"))
+    if session.get("analysis_partial_reason"):
+        console.print(Text(harmless(f"partial: {session['analysis_partial_reason']}"), style="yellow"))
     if session.get("error_message"):
         console.print(Text(harmless(f"{session['status']}: {session['error_message']}"), style="red"))
     console.print(Text(f"session {session['id']} {session['status']} after {(session.get('duration_ms') or 0) / 1000:.1f} s", style="dim"))

@@ -172,6 +172,7 @@ async def _close_session(connection: AsyncConnection, step: Step, close: Session
     values = {
         "completed_at": close.completed_at,
         "analysis_is_partial": close.analysis_is_partial,
+        "analysis_partial_reason": close.analysis_partial_reason,
         "error_message": close.error_message,
         "executive_summary_error": close.executive_summary_error,
         "final_analysis": close.final_analysis,

@@ -44,6 +44,8 @@ class SessionSummary:
     executive_summary: str | None
     error_message: str | None
     analysis_is_partial: bool
+    # Why, in one sentence for people.
+    analysis_partial_reason: str | None
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
@@ -62,7 +64,8 @@ class SessionPage:
 
 
 _STAGE_COUNT: sa.ColumnElement[int] = sa.literal_column(
-    "1 + jsonb_array_length(jsonb_path_query_array(chain_snapshot, '$.stages[*]'))"
+    "jsonb_array_length(jsonb_path_query_array(chain_snapshot, '$.stages[*]'))"
+    " + CASE WHEN chain_snapshot -> 'executive_summary' = 'null'::jsonb THEN 0 ELSE 1 END"
     " + jsonb_array_length(jsonb_path_query_array(chain_snapshot, '$.stages[*].synthesis ? (@ != null)'))"
 )
 
@@ -108,6 +111,7 @@ def _page_query(where: SessionFilter, limit: int, after: Cursor | None) -> sa.Se
         table.executive_summary,
         table.error_message,
         table.analysis_is_partial,
+        table.analysis_partial_reason,
         table.created_at,
         table.started_at,
         table.completed_at,
@@ -162,6 +166,7 @@ def _summary(row: sa.RowMapping, progress: sa.RowMapping, standing: Standing) ->
         executive_summary=row["executive_summary"],
         error_message=row["error_message"],
         analysis_is_partial=row["analysis_is_partial"],
+        analysis_partial_reason=row["analysis_partial_reason"],
         created_at=row["created_at"],
         started_at=row["started_at"],
         completed_at=row["completed_at"],

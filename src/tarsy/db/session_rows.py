@@ -23,6 +23,7 @@ def session_of(row: sa.RowMapping) -> AlertSession:
         mcp_selection=row["mcp_selection"],
         final_analysis=row["final_analysis"],
         analysis_is_partial=row["analysis_is_partial"],
+        analysis_partial_reason=row["analysis_partial_reason"],
         executive_summary=row["executive_summary"],
         executive_summary_error=row["executive_summary_error"],
         error_message=row["error_message"],

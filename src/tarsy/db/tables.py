@@ -63,6 +63,7 @@ alert_sessions = sa.Table(
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("final_analysis", sa.Text),
     sa.Column("analysis_is_partial", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("analysis_partial_reason", sa.Text),
     sa.Column("executive_summary", sa.Text),
     sa.Column("executive_summary_error", sa.Text),
     sa.Column("error_message", sa.Text),

@@ -73,6 +73,7 @@ def session_completed(session_id: str, close: SessionClose, *, alert_type: str) 
         "at": _iso(close.completed_at),
         "error_message": close.error_message,
         "analysis_is_partial": close.analysis_is_partial,
+        "analysis_partial_reason": close.analysis_partial_reason,
     }
     texts = {"final_analysis": close.final_analysis, "executive_summary": close.executive_summary}
     return (

@@ -43,8 +43,10 @@ class AlertSession:
     runbook: str | None = None
     mcp_selection: Mapping[str, Any] | None = None
     final_analysis: str | None = None
-    # The chain ended before its last stage: the analysis is the best there is, not the whole.
+    # The chain ended before its last stage, or the analysis is not worth the word completed: it is the best there is.
     analysis_is_partial: bool = False
+    # In one sentence, for people.
+    analysis_partial_reason: str | None = None
     executive_summary: str | None = None
     executive_summary_error: str | None = None
     error_message: str | None = None
@@ -62,6 +64,8 @@ class SessionClose:
     completed_at: datetime
     final_analysis: str | None = None
     analysis_is_partial: bool = False
+    # In one sentence, for people.
+    analysis_partial_reason: str | None = None
     executive_summary: str | None = None
     executive_summary_error: str | None = None
     error_message: str | None = None
@@ -70,5 +74,7 @@ class SessionClose:
 def ending(close: SessionClose, *, cancel_requested: bool) -> SessionClose:
     """A session that was asked to stop ends cancelled, however its run came out; the analysis it reached is kept."""
     if cancel_requested and close.status is not SessionStatus.CANCELLED:
-        return replace(close, status=SessionStatus.CANCELLED, analysis_is_partial=close.final_analysis is not None)
+        has_analysis = close.final_analysis is not None
+        reason = close.analysis_partial_reason or ("The session was cancelled in its last moment." if has_analysis else None)
+        return replace(close, status=SessionStatus.CANCELLED, analysis_is_partial=has_analysis, analysis_partial_reason=reason)
     return close

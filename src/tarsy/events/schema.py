@@ -80,6 +80,7 @@ class SessionCompleted(_Stored):
     at: AwareDatetime
     error_message: str | None
     analysis_is_partial: bool
+    analysis_partial_reason: str | None = None
     final_analysis: str | None = None
     executive_summary: str | None = None
 

@@ -11,6 +11,7 @@ from tarsy.agent.execution import ExecutionResult
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.domain.analysis import best_analysis, conclusions_of
 from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.conclusion import partial_reason, says_nothing
 from tarsy.domain.history import StageRecord
 from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession, SessionClose
@@ -71,13 +72,15 @@ class SessionExecutor:
                 claimed.noun.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages)
             )
             records = await self._dependencies.history.told(claimed.noun.id)
+            if planned.stage_type is StageType.EXEC_SUMMARY and says_nothing(records):
+                return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
             job = StageJob(
                 claim=claimed.claim,
                 session=claimed.noun,
                 chain=chain,
                 planned=planned,
                 runbook=runbook,
-                previous=_previous(planned, records, done),
+                previous=_previous(planned, records, done, partial_reason(records, with_tools=_has_tools(chain))),
                 stored=next((record for record in records if record.stage.stage_index == planned.index), None),
                 referenced_stage_id=None if planned.references is None else done[planned.references].stage_id,
             )
@@ -114,11 +117,13 @@ class SessionExecutor:
     async def _finish(
         self, claimed: Claimed[AlertSession], chain: ResolvedChain, finish: FinishSession, abandoned_stages: Sequence[AbandonedStage] = ()
     ) -> None:
+        reason = await self._partial_reason(claimed.noun.id, chain, finish)
         close = SessionClose(
             status=finish.status,
             completed_at=self._dependencies.clock.now(),
             final_analysis=finish.final_analysis,
-            analysis_is_partial=finish.partial and finish.final_analysis is not None,
+            analysis_is_partial=reason is not None,
+            analysis_partial_reason=reason,
             executive_summary=finish.executive_summary,
             executive_summary_error=finish.executive_summary_error,
             error_message=finish.error,
@@ -135,6 +140,14 @@ class SessionExecutor:
             )
         )
         log.info("session.finished", session_id=claimed.noun.id, status=close.status.value)
+
+    async def _partial_reason(self, session_id: str, chain: ResolvedChain, finish: FinishSession) -> str | None:
+        """Why the session's analysis is not what was asked for; None: it is, or there is none."""
+        if finish.final_analysis is None:
+            return None
+        if finish.partial:
+            return f"The session ended before all its stages were done: {finish.error}"
+        return partial_reason(await self._dependencies.history.told(session_id), with_tools=_has_tools(chain))
 
 
 def _score_request(session_id: str, close: SessionClose) -> SessionScore:
@@ -155,15 +168,20 @@ def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecor
     return done
 
 
-def _previous(planned: PlannedStage, records: Sequence[StageRecord], done: Sequence[StageOutcome]) -> list[str]:
-    """What each agent of a stage is told of the stages before, in the form its kind reads best."""
+def _has_tools(chain: ResolvedChain) -> bool:
+    return any(agent.mcp_servers for stage in chain.stages for agent in stage.agents)
+
+
+def _previous(planned: PlannedStage, records: Sequence[StageRecord], done: Sequence[StageOutcome], partial: str | None) -> list[str]:
+    """What each agent of a stage is told of the stages before, in the form its kind reads best; the summary also why it is `partial`."""
     earlier = [record for record in records if record.stage.stage_index < planned.index]
     told: list[str] = []
     for config in planned.agents:
         formatter = formatter_for(config.type, config.tool_calling)
         limit = context_limit(config.provider)
         if planned.stage_type is StageType.EXEC_SUMMARY:
-            told.append(clip_bytes(concluded(done) or "", limit))
+            remark = f"[This analysis is partial. {partial}]\n\n" if partial else ""
+            told.append(remark + clip_bytes(concluded(done) or "", limit))
         elif planned.references is not None:
             told.append(formatter.format_stage_context(earlier[planned.references], limit=limit))
         else:

@@ -53,7 +53,7 @@ NextStep = RunStage | FinishSession
 
 
 def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
-    """Write a chain out: its stages, a synthesis after each that has several agents, an executive summary at the end."""
+    """Write a chain out: its stages, a synthesis after each that has several agents, an executive summary at the end unless it is switched off."""
     planned: list[PlannedStage] = []
     for stage in chain.stages:
         index = len(planned)
@@ -77,6 +77,8 @@ def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
                     references=index,
                 )
             )
+    if chain.executive_summary is None:
+        return tuple(planned)
     summary = PlannedStage(index=len(planned), name=EXECUTIVE_SUMMARY, stage_type=StageType.EXEC_SUMMARY, agents=(chain.executive_summary,))
     return (*planned, summary)
 
@@ -95,6 +97,8 @@ def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome]) -> N
             partial=True,
             error=last.error or f"stage '{last.planned.name}' ended {last.status}",
         )
+    if len(done) == len(stages):
+        return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
     return RunStage(stages[len(done)])
 
 

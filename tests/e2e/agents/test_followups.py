@@ -70,7 +70,8 @@ async def test_a_judge_without_a_score_fails_and_leaves_the_session_alone(databa
         run = await running.services.interactions.run(SESSION_ID)
         recording = await read_back(running)
     assert score is not None
-    assert (score.status, score.total_score, score.error_message) == (RunStatus.FAILED, None, "the judge's answer holds no score")
+    assert (score.status, score.total_score) == (RunStatus.FAILED, None)
+    assert "the judge's answer holds no score" in (score.error_message or "")
     judging = run.stages[-1]
     (judge,) = [execution for execution in run.executions if execution.stage_id == judging.id]
     assert (judging.status, judge.status, judge.error_message) == (RunStatus.FAILED, RunStatus.FAILED, score.error_message)

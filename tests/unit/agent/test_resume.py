@@ -47,7 +47,7 @@ def _call(number: int) -> dict[str, Any]:
 
 
 ACTION = "Thought: Attempt.\nAction: k8s.pods\nAction Input: {}"
-TIMEOUT = fails("timeout", "nothing came")
+TIMEOUT = fails("timeout", "nothing came", retryable=True)
 
 SCENARIOS = {
     "the same call again and again": _native(*(_call(number) for number in range(5)), "Unknown."),

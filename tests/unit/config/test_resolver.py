@@ -180,6 +180,7 @@ def test_a_single_agent_needs_no_synthesis(parallel: ResolvedChain) -> None:
 
 
 def test_the_summary_falls_back_to_a_backend_that_its_provider_has(parallel: ResolvedChain) -> None:
+    assert parallel.executive_summary is not None
     assert parallel.executive_summary.provider.name == "openai-default"
     assert parallel.executive_summary.llm_backend is LLMBackend.LANGCHAIN
     assert parallel.executive_summary.type is AgentType.EXEC_SUMMARY
@@ -204,6 +205,30 @@ def test_chat_can_be_switched_off_and_given_its_own_servers(directory: ConfigDir
     assert chat is not None
     assert (chat.mcp_servers, chat.max_iterations) == ((), 3)
     assert resolve_chain(directory.load(PARALLEL.replace("scoring:", "chat: {enabled: no}\n    scoring:")).config, "c").chat is None
+
+
+def test_chat_speaks_of_tools_as_the_agents_it_follows_do(directory: ConfigDirectory) -> None:
+    one = """
+agent_chains:
+  c:
+    alert_types: [t]
+    {chat}
+    stages: [{{name: look, agents: [{{name: KubernetesAgent, tool_calling: react}}{more}]}}]
+"""
+    for chat, more, expected in (
+        ("description: nothing of its own", "", ToolCalling.REACT),
+        ("chat: {tool_calling: native}", "", ToolCalling.NATIVE),
+        ("description: they do not agree", ", {name: KubernetesAgent, tool_calling: native}", ToolCalling.NATIVE),
+    ):
+        resolved = resolve_chain(directory.load(one.format(chat=chat, more=more)).config, "c").chat
+        assert resolved is not None
+        assert resolved.tool_calling is expected, chat
+
+
+def test_the_executive_summary_can_be_switched_off_for_a_chain(directory: ConfigDirectory) -> None:
+    off = PARALLEL.replace("scoring:", "executive_summary: {enabled: false}\n    scoring:")
+    assert resolve_chain(directory.load(off).config, "c").executive_summary is None
+    assert resolve_chain(directory.load(PARALLEL).config, "c").executive_summary is not None
 
 
 def test_scoring_is_off_unless_somebody_wants_it(directory: ConfigDirectory, parallel: ResolvedChain) -> None:
@@ -264,6 +289,7 @@ def test_large_results_are_shortened_by_the_provider_that_is_named(directory: Co
 def test_the_context_window_of_known_families_is_filled_in(directory: ConfigDirectory, model: str, window: int) -> None:
     providers = {"llm_providers": {"mine": {"type": "openai", "model": model}}}
     chain = resolve_chain(directory.load("defaults: {llm_provider: mine}", providers).config, "kubernetes")
+    assert chain.executive_summary is not None
     assert chain.executive_summary.provider.context_window == window
 
 

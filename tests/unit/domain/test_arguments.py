@@ -166,3 +166,31 @@ def test_yaml_cannot_be_made_to_explode() -> None:
 def test_any_text_is_either_understood_or_explained(text: str) -> None:
     read = parse_arguments(text, QUERY)
     assert isinstance(read, ArgumentProblem) or isinstance(read["query"], str)
+
+
+ONLY: dict[str, Any] = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"',
+        '{"que',
+        '{"query"',
+        '{"query": "rate(http_requests_total[5m]',
+        '{"other": "value',
+        '{"other": {"nested": 1',
+        "{query: rate(http_requests_total",
+        '["a", "b',
+        '[{"a": 1',
+        '"rate(http_requests_total',
+    ],
+)
+def test_json_that_breaks_off_never_becomes_the_value_of_the_only_property(text: str) -> None:
+    assert isinstance(parse_arguments(text, ONLY), ArgumentProblem)
+
+
+@pytest.mark.parametrize("text", ['{app="shop"} |= "error"', "up", "rate(x[5m])", "[5m]", 'sum by (pod) ({job="api"})', "SELECT 1"])
+def test_a_query_that_only_looks_like_json_is_still_the_value_of_the_only_property(text: str) -> None:
+    assert parse_arguments(text, ONLY) == {"query": text}

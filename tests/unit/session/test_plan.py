@@ -62,3 +62,10 @@ def test_a_session_that_is_stopped_keeps_the_best_and_needs_no_time_for_its_summ
     assert (late.executive_summary_error == "why") == (len(done) == len(stages) - 1)
     assert (stopped.status, stopped.partial, stopped.error) == (SessionStatus.CANCELLED, True, "why")
     assert late.final_analysis == stopped.final_analysis == concluded(done)
+
+
+def test_a_chain_whose_summary_is_switched_off_is_complete_after_its_last_stage() -> None:
+    stages = plan(chain(stage(agent("A")), executive_summary=None))
+    assert [one.stage_type for one in stages] == [StageType.INVESTIGATION]
+    done = [StageOutcome(planned=stages[0], stage_id="0", status=RunStatus.COMPLETED, analyses=(("A", "the disk"),))]
+    assert next_step(stages, done) == FinishSession(status=SessionStatus.COMPLETED, final_analysis="the disk")

@@ -1,35 +1,34 @@
 """The multi-turn flow: call the model, run the tools it asks for, until it answers or must be made to."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import islice, takewhile
-from typing import Any, assert_never
+from typing import assert_never
 from uuid import uuid4
 
 import anyio
 
 from tarsy.agent.context_window import Pointer
+from tarsy.agent.controllers.shown_answer import show_analysis, show_thought
 from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, ToolSpeech, Turn, WantsTools
 from tarsy.agent.controllers.tool_turn import ToolTurn
+from tarsy.agent.cut_answer import MAX_CONTINUATIONS, joined, pieces_so_far
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, next_move, state_after, tools_timed_out
-from tarsy.agent.model_call import REACT, CompletedCall, ModelAnswer, OpenEvent, failed_closes
+from tarsy.agent.model_call import CompletedCall, ModelAnswer
 from tarsy.agent.prompt.builder import PromptBuilder
-from tarsy.agent.prompt.nudges import circle_nudge, error_note, looping_text_nudge
+from tarsy.agent.prompt.nudges import circle_nudge, looping_text_nudge
 from tarsy.agent.recorder import Recorder
-from tarsy.agent.repetition import TURNS_THAT_MATTER, Circle, find_circle, without_loop
-from tarsy.agent.run import Run
+from tarsy.agent.repetition import TURNS_THAT_MATTER, Circle, find_circle
+from tarsy.agent.run import Run, lacks
+from tarsy.domain.conclusion import FORCED_CONCLUSION
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
-from tarsy.domain.execution import ExecutionChange
-from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
+from tarsy.domain.interaction import LLMInteractionKind, MCPInteraction, MCPInteractionKind
 from tarsy.domain.llm import ErrorChunk, ErrorCode
 from tarsy.domain.status import RunStatus, TimelineStatus
-from tarsy.domain.step import Compacted, StoredRun
-from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+from tarsy.domain.step import StoredRun
+from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome
-
-# Errors that the next call with the same conversation will meet again.
-_HOPELESS = frozenset({ErrorCode.CREDENTIALS, ErrorCode.INVALID_REQUEST, ErrorCode.CONTEXT_TOO_LONG})
 
 
 class IteratingController:
@@ -62,7 +61,8 @@ class IteratingController:
         """Learn which tools there are, then begin the conversation or finish what a predecessor left open."""
         run.catalog = await run.context.tools.list_tools()
         if run.messages:
-            await run.recorder.commit(mcp_interactions=_listings(run.context, run.catalog))
+            reopened = run.failures.reopen(stored.calls, run.messages, run.provider.name)
+            await run.recorder.commit(mcp_interactions=_listings(run.context, run.catalog), opened=reopened)
             await self._settle(run, stored)
             return
         context = run.context
@@ -107,8 +107,13 @@ class IteratingController:
         if call.answer.error:
             return await self._after_error(run, call, call.answer.error)
         (sequence_number,) = run.recorder.reserve(1)
-        turn = self._read(run, call.answer, sequence_number)
+        pieces = pieces_so_far(run.messages)
+        turn = self._read(run, call.answer, sequence_number, pieces)
         match turn:
+            case GivesAnswer() if call.answer.finish and len(pieces) < MAX_CONTINUATIONS:
+                message = run.recorder.message(self._speech.assistant_message(call.answer, ()), sequence_number)
+                await run.ask_to_continue(call, message)
+                run.state = run.state.succeeded()
             case GivesAnswer():
                 return await self._finish(run, call, turn, sequence_number)
             case WantsTools():
@@ -119,19 +124,20 @@ class IteratingController:
                 assert_never(turn)
         return None
 
-    def _read(self, run: Run, answer: ModelAnswer, sequence_number: int) -> Turn:
-        turn = self._speech.read(answer, sequence_number, run.call_ids)
+    def _read(self, run: Run, answer: ModelAnswer, sequence_number: int, pieces: Sequence[str]) -> Turn:
+        whole = replace(answer, text=joined((*pieces, answer.text))) if pieces and not answer.tool_calls else answer
+        turn = self._speech.read(whole, sequence_number, run.call_ids)
         if answer.looping and not isinstance(turn, WantsTools):
             return MakesNoSense(looping_text_nudge(), "the model repeated one passage over and over and was cut off")
         return turn
 
     async def _finish(self, run: Run, call: CompletedCall, turn: GivesAnswer, sequence_number: int) -> ExecutionResult:
         message = run.recorder.message(self._speech.assistant_message(call.answer, ()), sequence_number)
-        closed, opened = _show_analysis(run.recorder, call, turn)
+        shown = show_analysis(run.recorder, call, turn, lacks(run, turn.text, cut=call.answer.finish is not None))
         await run.recorder.commit(
             messages=(message,),
-            closed=closed,
-            opened=(*call.answer.native_events, *opened),
+            closed=shown.closed,
+            opened=shown.opened,
             llm_interactions=(call.interaction,),
             execution_changes=(run.recorder.moved(RunStatus.COMPLETED),),
         )
@@ -147,31 +153,28 @@ class IteratingController:
         )
         masked = tuple(replace(tool_call, arguments=run.context.mask(tool_call.arguments)) for tool_call in turn.calls)
         message = run.recorder.message(self._speech.assistant_message(call.answer, masked), sequence_number)
-        closed, opened = _show_thought(run.recorder, call, turn.thought)
+        shown = show_thought(run.recorder, call, turn.thought)
         await run.recorder.commit(
             messages=(message,),
-            closed=closed,
-            opened=(*call.answer.native_events, *opened, *tools.announce()),
+            closed=shown.closed,
+            opened=(*shown.opened, *tools.announce()),
             llm_interactions=(call.interaction,),
         )
         run.messages.append(message)
         run.call_ids.update(tool_call.id for tool_call in turn.calls)
         outcome = await tools.run(deadline=deadline)
-        run.state = run.state.failed(outcome.error, timed_out=True) if outcome.error else run.state.succeeded()
+        run.state = run.state.starved(outcome.error) if outcome.error else run.state.succeeded()
 
     async def _object(self, run: Run, call: CompletedCall, turn: MakesNoSense, sequence_number: int) -> None:
         """Keep the answer, say what is wrong with it, and go on."""
         message = run.recorder.message(self._speech.assistant_message(call.answer, ()), sequence_number)
         feedback = run.recorder.message(ConversationMessage(Role.USER, turn.feedback))
-        closed, opened = _show_thought(run.recorder, call, turn.thought)
+        shown = show_thought(run.recorder, call, turn.thought)
+        problem = run.recorder.event(TimelineEventType.ERROR, turn.problem, metadata={"code": "malformed_answer"})
         await run.recorder.commit(
             messages=(message, feedback),
-            closed=closed,
-            opened=(
-                *call.answer.native_events,
-                *opened,
-                run.recorder.event(TimelineEventType.ERROR, turn.problem, metadata={"code": "malformed_answer"}),
-            ),
+            closed=shown.closed,
+            opened=(*shown.opened, problem),
             llm_interactions=(call.interaction,),
         )
         run.messages += [message, feedback]
@@ -198,24 +201,9 @@ class IteratingController:
     async def _after_error(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult | None:
         """Record a failed call, then make room, change the model, try again or give up, whichever can help."""
         run.state = run.state.failed(error.message, timed_out=error.code.is_timeout)
-        failure = _Failure.of(call, error, run.recorder)
-        if await self._made_shorter(run, failure, error, self._speech.bound_tools(run.catalog.tools)):
-            run.state = run.state.renewed()
+        if await self._made_shorter(run, call, error, self._speech.bound_tools(run.catalog.tools)):
             return None
-        # A single timeout may be bad luck; the second is the model's last chance to be replaced.
-        fallback = run.fall_back(error) if not error.code.is_timeout or run.state.consecutive_timeouts > 1 else None
-        if fallback:
-            change, event = fallback
-            run.state = run.state.renewed()
-            await failure.commit(run.recorder, opened=(event,), changes=(change,))
-            return None
-        if error.code in _HOPELESS:
-            await failure.commit(run.recorder, changes=(run.recorder.moved(RunStatus.FAILED, error.message),))
-            return ExecutionResult(status=RunStatus.FAILED, error=error.message)
-        note = run.recorder.message(ConversationMessage(Role.USER, error_note(error.message)))
-        await failure.commit(run.recorder, messages=(note,))
-        run.messages.append(note)
-        return None
+        return await run.after_failure(call, error, run.state.consecutive_failures)
 
     async def _conclude(self, run: Run) -> ExecutionResult:
         """One more call, without tools. The prompt is stored with its answer, so that a crash between them leaves no trace."""
@@ -227,115 +215,51 @@ class IteratingController:
         if error:
             return await self._failed_conclusion(run, call, error)
         turn = self._speech.conclusion(call.answer.told)
-        metadata = {"forced_conclusion": True, "iterations_used": run.state.used, "max_iterations": run.state.max_iterations}
+        used = {"iterations_used": run.state.used, "max_iterations": run.state.max_iterations}
+        metadata = {FORCED_CONCLUSION: True, **used, **lacks(run, turn.text, cut=call.answer.finish is not None)}
         messages = (recorder.message(prompt), recorder.message(self._speech.assistant_message(call.answer, ())))
-        closed, opened = _show_analysis(recorder, call, turn, metadata)
+        shown = show_analysis(recorder, call, turn, metadata)
         await recorder.commit(
             messages=messages,
-            closed=closed,
-            opened=(*call.answer.native_events, *opened),
+            closed=shown.closed,
+            opened=shown.opened,
             llm_interactions=(call.interaction,),
             execution_changes=(recorder.moved(RunStatus.COMPLETED),),
         )
         return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=turn.text)
 
     async def _failed_conclusion(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult:
-        failure = _Failure.of(call, error, run.recorder)
-        if await self._made_shorter(run, failure, error, ()):
+        run.state = run.state.failed(error.message, timed_out=error.code.is_timeout)
+        if await self._made_shorter(run, call, error, ()):
             return await self._conclude(run)
-        fallback = run.fall_back(error)
-        if fallback:
-            await failure.commit(run.recorder, opened=(fallback[1],), changes=(fallback[0],))
-            return await self._conclude(run)
-        reason = f"the forced conclusion failed: {error.message}"
-        await failure.commit(run.recorder, changes=(run.recorder.moved(RunStatus.FAILED, reason),))
-        return ExecutionResult(status=RunStatus.FAILED, error=reason)
+        ended = await run.after_failure(call, error, run.state.consecutive_failures)
+        return ended or await self._conclude(run)
 
-    async def _made_shorter(self, run: Run, failure: "_Failure", error: ErrorChunk, tools: tuple[ToolDefinition, ...]) -> bool:
+    async def _made_shorter(self, run: Run, call: CompletedCall, error: ErrorChunk, tools: tuple[ToolDefinition, ...]) -> bool:
         """Shorten a conversation that was too long, in the step that records that it was."""
         compacted = run.shrink(self._pointer(run), tools) if error.code is ErrorCode.CONTEXT_TOO_LONG else None
         if compacted is None:
             return False
-        await failure.commit(run.recorder, compacted=compacted)
+        await run.recorder.commit(**run.failures.end(call, error), compacted=compacted)
+        run.state = run.state.renewed()
         return True
 
     async def _give_up(self, run: Run, reason: str) -> ExecutionResult:
         shown = run.recorder.event(TimelineEventType.ERROR, reason, status=TimelineStatus.FAILED, metadata={"code": "gave_up"})
-        await run.recorder.commit(opened=(shown,), execution_changes=(run.recorder.moved(RunStatus.FAILED, reason),))
+        moved = run.recorder.moved(RunStatus.FAILED, reason)
+        await run.recorder.commit(closed=run.failures.settle(), opened=(shown,), execution_changes=(moved,))
         return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
     def _pointer(self, run: Run) -> Pointer:
+        prompts = PromptBuilder(replace(run.context.prompts.context, can_read_back=run.can_read_back))
+
         def pointer(message: Message) -> str | None:
-            return self._speech.pointer(run.context.prompts, run.messages, message)
+            return self._speech.pointer(prompts, run.messages, message)
 
         return pointer
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """What every failed call leaves behind, whatever follows from it."""
-
-    interaction: LLMInteraction
-    closed: tuple[TimelineClose, ...]
-    shown: tuple[TimelineEvent, ...]
-
-    @classmethod
-    def of(cls, call: CompletedCall, error: ErrorChunk, recorder: Recorder) -> "_Failure":
-        return cls(call.interaction, failed_closes(call, recorder), (*call.answer.native_events, _error_event(recorder, error)))
-
-    async def commit(
-        self,
-        recorder: Recorder,
-        *,
-        opened: tuple[TimelineEvent, ...] = (),
-        messages: tuple[Message, ...] = (),
-        compacted: tuple[Compacted, ...] = (),
-        changes: tuple[ExecutionChange, ...] = (),
-    ) -> None:
-        await recorder.commit(
-            messages=messages,
-            compacted=compacted,
-            closed=self.closed,
-            opened=(*self.shown, *opened),
-            llm_interactions=(self.interaction,),
-            execution_changes=changes,
-        )
-
-
-def _error_event(recorder: Recorder, error: ErrorChunk) -> TimelineEvent:
-    metadata = {"code": error.code.value, "retryable": error.retryable}
-    return recorder.event(TimelineEventType.ERROR, error.message, status=TimelineStatus.FAILED, metadata=metadata)
-
-
 _EMPTY_CONCLUSION = ErrorChunk("the model's conclusion was empty", ErrorCode.EMPTY_RESPONSE)
-
-
-def _show_thought(recorder: Recorder, call: CompletedCall, thought: str) -> tuple[tuple[TimelineClose, ...], tuple[TimelineEvent, ...]]:
-    """Close what the call showed; a thought that was only found by parsing is shown now."""
-    closed = (_close_as_thought(recorder, call.open_event, thought),) if call.open_event else ()
-    if thought and TimelineEventType.LLM_THINKING not in call.shown:
-        return closed, (recorder.event(TimelineEventType.LLM_THINKING, thought, metadata={"source": REACT}),)
-    return closed, ()
-
-
-def _close_as_thought(recorder: Recorder, event: OpenEvent, thought: str) -> TimelineClose:
-    written = without_loop(recorder.written(event.id))
-    if event.event_type is TimelineEventType.FINAL_ANALYSIS:
-        # What was streamed as the answer turned out not to be one.
-        return recorder.close(event.id, content=written, event_type=TimelineEventType.LLM_THINKING, metadata={"source": REACT})
-    # What was streamed as a thought may turn out to hold a call: the parsed thought has the last word.
-    return recorder.close(event.id, content=(thought if event.source == REACT else "") or written)
-
-
-def _show_analysis(
-    recorder: Recorder, call: CompletedCall, turn: GivesAnswer, metadata: dict[str, Any] | None = None
-) -> tuple[tuple[TimelineClose, ...], tuple[TimelineEvent, ...]]:
-    """The answer as `final_analysis`: the text event that streamed it is renamed, or one is made."""
-    if call.open_event and call.open_event.event_type in {TimelineEventType.LLM_RESPONSE, TimelineEventType.FINAL_ANALYSIS}:
-        close = recorder.close(call.open_event.id, content=turn.text, event_type=TimelineEventType.FINAL_ANALYSIS, metadata=metadata)
-        return (close,), ()
-    closed, opened = _show_thought(recorder, call, turn.thought)
-    return closed, (*opened, recorder.event(TimelineEventType.FINAL_ANALYSIS, turn.text, metadata=metadata))
 
 
 def _timeouts(calls: tuple[ToolCall, ...], timed_out: frozenset[str]) -> str | None:

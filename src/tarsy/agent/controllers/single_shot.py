@@ -2,17 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
+from tarsy.agent.controllers.shown_answer import ShownAnswer, close_text, show_thought
+from tarsy.agent.controllers.speech import GivesAnswer
+from tarsy.agent.cut_answer import MAX_CONTINUATIONS, joined, pieces_so_far
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
-from tarsy.agent.model_call import CompletedCall, WholeText, failed_closes
+from tarsy.agent.iteration import failed_in_a_row
+from tarsy.agent.model_call import CompletedCall, WholeText
+from tarsy.agent.model_failure import MAX_CONSECUTIVE_TIMEOUTS
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import without_loop
-from tarsy.agent.run import Run
+from tarsy.agent.run import Run, lacks
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, ErrorCode
 from tarsy.domain.score import NO_SCORE, parse_score
-from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.status import RunStatus
 from tarsy.domain.step import StoredRun
 from tarsy.domain.timeline import TimelineEventType
 
@@ -37,44 +43,61 @@ class SingleShotController:
         if not run.messages:
             run.messages = [recorder.message(body) for body in self._config.build_messages(context)]
             await recorder.commit(messages=tuple(run.messages))
+        elif reopened := run.failures.reopen(stored.calls, run.messages, run.provider.name):
+            await recorder.commit(opened=reopened)
+        failures = failed_in_a_row(stored.calls, run.provider.name)
         while True:
             call = await run.call(LLMInteractionKind.SINGLE_SHOT, WholeText(self._config.event_type))
-            answer = call.answer
-            text = answer.told if answer.text.strip() else without_loop(answer.thinking) if self._config.thinking_fallback else ""
-            objection = self._config.objection(text)
-            error = answer.error or (ErrorChunk(objection, ErrorCode.EMPTY_RESPONSE) if objection else None)
-            if error is None:
-                return await self._finish(run, call, text)
-            if not await self._fall_back(run, call, error):
-                return ExecutionResult(status=RunStatus.FAILED, error=error.message)
+            verdict = self._verdict(run, call, failures + 1)
+            match verdict:
+                case GivesAnswer(text):
+                    return await self._finish(run, call, text)
+                case _Cut():
+                    await run.ask_to_continue(call, recorder.message(ConversationMessage(Role.ASSISTANT, call.answer.text)))
+                    failures = 0
+                case ErrorChunk():
+                    asked = run.provider
+                    if ended := await run.after_failure(call, verdict, failures + 1):
+                        return ended
+                    failures = failures + 1 if run.provider == asked else 0
+                case _:
+                    assert_never(verdict)
+
+    def _verdict(self, run: Run, call: CompletedCall, tries: int) -> "GivesAnswer | _Cut | ErrorChunk":
+        """What an answer is worth, together with those it continues, when the model was asked for the `tries`-th time."""
+        answer, pieces = call.answer, pieces_so_far(run.messages)
+        thought = without_loop(answer.thinking) if self._config.thinking_fallback else ""
+        if answer.error:
+            # Asked twice it said nothing aloud: what it thought is the best there is.
+            silent = answer.error.code is ErrorCode.EMPTY_RESPONSE and tries >= MAX_CONSECUTIVE_TIMEOUTS
+            return GivesAnswer(thought) if silent and thought else answer.error
+        text = joined((*pieces, answer.told)) if answer.text.strip() else thought
+        if objection := self._config.objection(text):
+            return ErrorChunk(objection, ErrorCode.EMPTY_RESPONSE)
+        return _Cut() if answer.finish and len(pieces) < MAX_CONTINUATIONS else GivesAnswer(text)
 
     async def _finish(self, run: Run, call: CompletedCall, text: str) -> ExecutionResult:
-        recorder = run.recorder
-        answered = call.open_event is not None and call.open_event.event_type is self._config.event_type
-        closed = (recorder.close(call.open_event.id, content=text if answered else None),) if call.open_event else ()
-        made = () if answered else (recorder.event(self._config.event_type, text),)
+        recorder, kind = run.recorder, self._config.event_type
+        run.failures.end_with(call.interaction.id)
+        metadata = lacks(run, text, cut=call.answer.finish is not None) if kind is TimelineEventType.FINAL_ANALYSIS else {}
+        if call.open_event and call.open_event.event_type is kind:
+            shown = close_text(recorder, call, text, kind, metadata)
+        else:
+            before = show_thought(recorder, call, "")
+            shown = ShownAnswer(before.closed, (*before.opened, recorder.event(kind, text, metadata=metadata)))
         await recorder.commit(
             messages=(recorder.message(ConversationMessage(Role.ASSISTANT, text)),),
-            closed=closed,
-            opened=(*call.answer.native_events, *made),
+            closed=shown.closed,
+            opened=shown.opened,
             llm_interactions=(call.interaction,),
             execution_changes=(recorder.moved(RunStatus.COMPLETED),),
         )
         return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=text)
 
-    async def _fall_back(self, run: Run, call: CompletedCall, error: ErrorChunk) -> bool:
-        """Record the failure; true when another model can be asked."""
-        recorder = run.recorder
-        shown = recorder.event(TimelineEventType.ERROR, error.message, status=TimelineStatus.FAILED, metadata={"code": error.code.value})
-        fallback = run.fall_back(error)
-        change, more = (fallback[0], (fallback[1],)) if fallback else (recorder.moved(RunStatus.FAILED, error.message), ())
-        await recorder.commit(
-            closed=failed_closes(call, recorder),
-            opened=(*call.answer.native_events, shown, *more),
-            llm_interactions=(call.interaction,),
-            execution_changes=(change,),
-        )
-        return fallback is not None
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """The answer stops at the model's output limit, and may be continued."""
 
 
 def synthesis_controller() -> SingleShotController:

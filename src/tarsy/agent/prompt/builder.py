@@ -22,6 +22,11 @@ _POINTER_EXCERPT = 400
 _POINTER = "[This result of "
 _ALERT_TYPE_LIMIT = 120
 
+_NATIVE_CONCLUSION = "Answer with your complete final analysis as plain text."
+_REACT_CONCLUSION = "Answer in this form:\nThought: what the evidence amounts to\nFinal Answer: your complete final analysis"
+# What weak models give back in place of an answer.
+CONCLUSION_FORMS = f"{_NATIVE_CONCLUSION}\n{_REACT_CONCLUSION}"
+
 Messages = tuple[ConversationMessage, ...]
 
 
@@ -85,10 +90,12 @@ class PromptBuilder:
         excerpt = self.fence.wrap("TOOL RESULT", clip(original, _POINTER_EXCERPT), scope=call_id)
         from_start = json.dumps({"call_id": call_id, "offset": 0})
         by_text = json.dumps({"call_id": call_id, "search": "text"})
-        return (
-            f"{_POINTER}{tool} was shortened to make room: it had {len(original)} characters and begins as below. "
-            f"Read any part of it again with {READ_RESULT_TOOL}, arguments {from_start} or {by_text}.]\n{excerpt}"
+        how = (
+            f" Read any part of it again with {READ_RESULT_TOOL}, arguments {from_start} or {by_text}."
+            if self.context.can_read_back
+            else ""
         )
+        return f"{_POINTER}{tool} was shortened to make room: it had {len(original)} characters and begins as below.{how}]\n{excerpt}"
 
     def build_forced_conclusion_prompt(self, iteration: int, tool_calling: ToolCalling) -> str:
         """The last word to an agent that has used up its turns."""
@@ -99,9 +106,9 @@ class PromptBuilder:
         )
         match tool_calling:
             case ToolCalling.NATIVE:
-                return f"{text} Answer with your complete final analysis as plain text."
+                return f"{text} {_NATIVE_CONCLUSION}"
             case ToolCalling.REACT:
-                return f"{text} Answer in this form:\nThought: what the evidence amounts to\nFinal Answer: your complete final analysis"
+                return f"{text} {_REACT_CONCLUSION}"
             case _:
                 assert_never(tool_calling)
 

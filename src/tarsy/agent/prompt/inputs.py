@@ -20,6 +20,8 @@ class PromptContext:
     server_instructions: tuple[tuple[str, str], ...] = ()
     # One line per tool server that should be there and is not.
     tool_warnings: tuple[str, ...] = ()
+    # Whether the agent has the tool that reads shortened results again.
+    can_read_back: bool = True
 
 
 @dataclass(frozen=True, slots=True)

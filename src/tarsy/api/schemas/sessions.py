@@ -37,6 +37,8 @@ class SessionListItem(View):
     executive_summary: str | None
     error_message: str | None
     analysis_is_partial: bool
+    # Why, in one sentence for people.
+    analysis_partial_reason: str | None
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
@@ -65,6 +67,7 @@ class SessionListItem(View):
             executive_summary=summary.executive_summary,
             error_message=summary.error_message,
             analysis_is_partial=summary.analysis_is_partial,
+            analysis_partial_reason=summary.analysis_partial_reason,
             created_at=summary.created_at,
             started_at=summary.started_at,
             completed_at=summary.completed_at,
@@ -182,6 +185,8 @@ class SessionDetail(View):
     mcp_selection: McpSelection | None
     final_analysis: str | None
     analysis_is_partial: bool
+    # Why, in one sentence for people.
+    analysis_partial_reason: str | None
     executive_summary: str | None
     executive_summary_error: str | None
     error_message: str | None
@@ -219,6 +224,7 @@ class SessionDetail(View):
             mcp_selection=McpSelection.model_validate(session.mcp_selection) if session.mcp_selection is not None else None,
             final_analysis=session.final_analysis,
             analysis_is_partial=session.analysis_is_partial,
+            analysis_partial_reason=session.analysis_partial_reason,
             executive_summary=session.executive_summary,
             executive_summary_error=session.executive_summary_error,
             error_message=session.error_message,

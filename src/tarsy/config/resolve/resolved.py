@@ -102,7 +102,8 @@ class ResolvedChain(Resolved):
 
     chain_id: str
     stages: tuple[ResolvedStage, ...]
-    executive_summary: ResolvedAgentConfig
+    # None: switched off for the chain.
+    executive_summary: ResolvedAgentConfig | None
     chat: ResolvedAgentConfig | None = None
     scoring: ResolvedAgentConfig | None = None
     mcp_servers: Mapping[str, ResolvedMcpServer] = {}

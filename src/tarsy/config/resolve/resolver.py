@@ -78,7 +78,7 @@ class _ChainResolver:
 
     def run(self) -> ExplainedChain:
         stages = tuple(self._stage(index, stage) for index, stage in enumerate(self.chain.stages))
-        summary = self._executive_summary()
+        summary = self._executive_summary() if self.chain.executive_summary.enabled else None
         chat = self._chat(stages) if self.chain.chat.enabled else None
         scoring = self._scoring()
         servers = sorted({name for explained in self.explained for name in explained.agent.mcp_servers})
@@ -138,6 +138,10 @@ class _ChainResolver:
         if self.config.agents[chat.agent].mcp_servers is None:
             servers = tuple(dict.fromkeys(name for stage in stages for agent in stage.agents for name in agent.mcp_servers))
             layers.insert(0, Layer(level=Level.STAGES, mcp_servers=servers))
+        if self.config.agents[chat.agent].tool_calling is None:
+            # A model that cannot call functions in the investigation cannot in the chat either.
+            spoken = {agent.tool_calling for stage in stages for agent in stage.agents}
+            layers.insert(0, Layer(level=Level.STAGES, tool_calling=spoken.pop() if len(spoken) == 1 else None))
         return self._agent("chat", ("chat",), chat.agent, *layers)
 
     def _scoring(self) -> ResolvedAgentConfig | None:

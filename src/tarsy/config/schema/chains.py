@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey, ServersKey
-from tarsy.config.schema.values import AgentName, ChatAgentName, Count, Name, ProviderName, StageAgentName, Switch, Text, later
+from tarsy.config.schema.values import AgentName, ChatAgentName, Count, Name, ProviderName, Section, StageAgentName, Switch, Text, later
 from tarsy.domain.stage import SuccessPolicy
 
 
@@ -34,6 +34,10 @@ class ChatConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey):
     agent: ChatAgentName = Field(default="ChatAgent", description="Who answers.")
 
 
+class ExecutiveSummaryConfig(Section):
+    enabled: Switch = Field(default=True, description="Sum a finished analysis up; off: the session ends with its last stage.")
+
+
 class ScoringConfig(ProviderKey, BackendKeys):
     enabled: Switch | None = Field(default=None, description="Judge finished sessions; unset: no.")
     agent: AgentName | None = Field(default=None, description="Who judges; unset: ScoringAgent.")
@@ -45,6 +49,9 @@ class ChainConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey):
     )
     description: Text = Field(default="", description="For people.")
     stages: Annotated[tuple[StageConfig, ...], Field(min_length=1)] = Field(description="They run one after the other.")
+    executive_summary: ExecutiveSummaryConfig = Field(
+        default=ExecutiveSummaryConfig(), description="The few sentences for people in a hurry."
+    )
     executive_summary_provider: ProviderName | None = Field(default=None, description="Unset: the chain's provider.")
     chat: ChatConfig = Field(default=ChatConfig(), description="Questions after the investigation.")
     scoring: ScoringConfig = Field(default=ScoringConfig(), description="Judging the finished investigation.")

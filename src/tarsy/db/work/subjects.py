@@ -74,6 +74,9 @@ class SessionSubject(Subject):
             completed_at=row["now"],
             final_analysis=analysis,
             analysis_is_partial=analysis is not None,
+            analysis_partial_reason=None
+            if analysis is None
+            else storable(f"The session ended before all its stages were done: {ends.reason}"),
             error_message=storable(ends.reason),
         )
         ended = self.door.move(
@@ -81,6 +84,7 @@ class SessionSubject(Subject):
             completed_at=close.completed_at,
             final_analysis=analysis,
             analysis_is_partial=close.analysis_is_partial,
+            analysis_partial_reason=close.analysis_partial_reason,
             error_message=close.error_message,
         ).where(alert_sessions.c.id == row["subject_id"])
         alert_type = (await connection.execute(ended.returning(alert_sessions.c.alert_type))).scalar_one_or_none()

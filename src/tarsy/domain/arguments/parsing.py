@@ -20,6 +20,8 @@ _PAIR = re.compile(r"([A-Za-z_][\w.-]{0,80})[ \t]{0,8}[=:][ \t]{0,8}")
 _PLAIN_KEY = re.compile(r"[\w.-]+")
 # JSON can spell half of a character, and no server's transport can send it.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+# A quoted key, finished or not, or nothing after the brace; a list of quoted things or objects; a quote without its end.
+_BROKEN_JSON = re.compile(r"""\{\s*(?:"[^"]*(?:"\s*(?::|\Z)|\Z)|\Z)|\[\s*(?:["{\[]|\Z)|"[^"]*\Z""")
 # An alias can blow up, and tags have no place in arguments.
 _YAML_MAGIC = re.compile(r"(?:^|[\s\[{,])[&*!]\w")
 # YAML is slow; no tool needs arguments of that size in it.
@@ -62,9 +64,18 @@ def _read(text: str, schema: Schema) -> dict[str, Any] | None:
         read = reader(text, schema)
         if read is not None:
             return read
-    # The whole text as the one value the tool needs, unless it is an object that names it and breaks off.
+    # The whole text as the one value the tool needs, unless it is JSON that breaks off.
     only = only_property(schema)
-    return {only: _unquoted(text)} if only and not re.match(rf"""\{{\s*["']?{re.escape(only)}["']?\s*:""", text) else None
+    return {only: _unquoted(text)} if only and not _breaks_off(text, only) else None
+
+
+def _breaks_off(text: str, only: str) -> bool:
+    """Whether a text is the beginning of a JSON value: an object with a key, a list, a string that does not end.
+
+    A selector such as `{app="shop"}` is none.
+    """
+    names_property = re.match(rf"""\{{\s*["']?{re.escape(only)}["']?\s*:""", text)
+    return names_property is not None or _BROKEN_JSON.match(text) is not None
 
 
 def _from_json(text: str, schema: Schema) -> dict[str, Any] | None:
@@ -102,6 +113,9 @@ def _from_yaml(text: str, schema: Schema) -> dict[str, Any] | None:
 
 def _from_pairs(text: str, schema: Schema) -> dict[str, Any] | None:
     """`a=1, b: two words` or one pair a line; a value runs up to the next key the tool knows."""
+    if text.startswith("{") and not text.endswith("}"):
+        # It breaks off, and its last value with it.
+        return None
     known = properties(schema)
     keys = [found for found in _PAIR.finditer(text) if not known or found.group(1) in known]
     if not keys or text[: keys[0].start()].strip(" \t\n,;{-"):

@@ -1,0 +1,128 @@
+"""Pure module: what a conclusion is worth. One that says nothing, or rests on nothing, is told as what it is."""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from tarsy.domain.history import ExecutionRecord, StageRecord
+from tarsy.domain.stage import StageType
+from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+
+# Under this name the timeline entry of a conclusion says what it lacks; `FORCED` has had a name of its own for longer.
+SHORTCOMING = "shortcoming"
+FORCED_CONCLUSION = "forced_conclusion"
+
+
+class Shortcoming(StrEnum):
+    """What a conclusion lacks to be worth the word completed."""
+
+    SAYS_NOTHING = "says_nothing"
+    REPEATS_PROMPT = "repeats_prompt"
+    CUT = "cut"
+    FORCED = "forced"
+
+
+_REASONS = {
+    Shortcoming.SAYS_NOTHING: "The model's conclusion says nothing.",
+    Shortcoming.REPEATS_PROMPT: "The model repeated its instructions or the alert instead of analysing it.",
+    Shortcoming.CUT: "The analysis breaks off: the model reached the limit of what it may say at once.",
+    Shortcoming.FORCED: "The agent had to conclude before it had found an answer of its own.",
+}
+_NO_EVIDENCE = "It rests on no tool result: no tool was called in the whole session, or none succeeded."
+
+_SENTENCE_END = re.compile(r"[.!?:;\n]+")
+_WORD = re.compile(r"\w+")
+_NOT_APPLICABLE = re.compile(r"\bn/a\b", re.IGNORECASE)
+# What is left of a form when nothing was filled in.
+_FORM = frozenset({"final", "answer", "analysis", "thought", "summary", "none", "null", "tbd", "todo", "unknown"})
+# An answer of which so much stands in the prompt, sentence by sentence, says nothing of its own.
+_REPEATED_SHARE = 0.9
+# Two words stand in any prompt.
+_SHORTEST_REPETITION = 3
+
+_CONCLUDING = frozenset({StageType.INVESTIGATION, StageType.SYNTHESIS})
+_EVIDENCE = frozenset(
+    {
+        TimelineEventType.TOOL_RESULT,
+        TimelineEventType.CODE_EXECUTION,
+        TimelineEventType.GOOGLE_SEARCH_RESULT,
+        TimelineEventType.URL_CONTEXT_RESULT,
+    }
+)
+
+
+def shortcoming_of(text: str, prompt: str, *, cut: bool) -> Shortcoming | None:
+    """What a conclusion lacks, judged by its own words and those of the prompt."""
+    if not {word.lower() for word in _WORD.findall(_NOT_APPLICABLE.sub("", text))} - _FORM:
+        return Shortcoming.SAYS_NOTHING
+    if _repeats(text, prompt):
+        return Shortcoming.REPEATS_PROMPT
+    return Shortcoming.CUT if cut else None
+
+
+def _repeats(text: str, prompt: str) -> bool:
+    known = f" {_normal(prompt)} "
+    sentences = {_normal(sentence) for sentence in _SENTENCE_END.split(text)} - {""}
+    words = sum(map(_length, sentences))
+    repeated = sum(_length(sentence) for sentence in sentences if f" {sentence} " in known)
+    return words >= _SHORTEST_REPETITION and repeated >= words * _REPEATED_SHARE
+
+
+def _normal(text: str) -> str:
+    return " ".join(_WORD.findall(text.lower()))
+
+
+def _length(sentence: str) -> int:
+    return sentence.count(" ") + 1
+
+
+def says_nothing(stages: Sequence[StageRecord]) -> bool:
+    """Whether there is nothing in the newest conclusions that a summary could be made of."""
+    found = _shortcomings(stages)
+    return bool(found) and set(found) <= {Shortcoming.SAYS_NOTHING, Shortcoming.REPEATS_PROMPT}
+
+
+def partial_reason(stages: Sequence[StageRecord], *, with_tools: bool) -> str | None:
+    """Why the analysis of a session whose stages all ended well is partial all the same; None: it is not.
+
+    `with_tools`: its agents were given tool servers.
+    """
+    found = _shortcomings(stages)
+    if found and all(found):
+        return _REASONS[found[0]] if found[0] else None
+    return _NO_EVIDENCE if with_tools and found and not _has_evidence(stages) else None
+
+
+def _shortcomings(stages: Sequence[StageRecord]) -> list[Shortcoming | None]:
+    """Of each conclusion that the session's analysis consists of; of a flawless synthesis, those of what it synthesised."""
+    concluded = [record for record in stages if record.stage.stage_type in _CONCLUDING and _conclusions(record)]
+    if not concluded:
+        return []
+    newest = concluded[-1]
+    own = [_lack(execution) for execution in _conclusions(newest)]
+    if newest.stage.stage_type is StageType.SYNTHESIS and not all(own):
+        beneath = next((record for record in concluded if record.stage.id == newest.stage.referenced_stage_id), None)
+        return [_lack(execution) for execution in _conclusions(beneath)] if beneath else own
+    return own
+
+
+def _conclusions(record: StageRecord) -> list[ExecutionRecord]:
+    return [one for one in record.executions if one.execution.status is RunStatus.COMPLETED and one.analysis]
+
+
+def _lack(record: ExecutionRecord) -> Shortcoming | None:
+    metadata = next(event.metadata for event in reversed(record.events) if event.event_type is TimelineEventType.FINAL_ANALYSIS)
+    if said := metadata.get(SHORTCOMING):
+        return Shortcoming(said)
+    return Shortcoming.FORCED if metadata.get(FORCED_CONCLUSION) else None
+
+
+def _has_evidence(stages: Sequence[StageRecord]) -> bool:
+    return any(_is_evidence(event) for record in stages for execution in record.executions for event in execution.events)
+
+
+def _is_evidence(event: TimelineEvent) -> bool:
+    # Reading the alert again with a tool of ours tells nothing new.
+    own = event.metadata.get("server_name") == "tarsy"
+    return event.event_type in _EVIDENCE and event.status is TimelineStatus.COMPLETED and not own

@@ -1,0 +1,53 @@
+"""What follows from a failed model call, and what a person is told in the end."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarsy.agent.cut_answer import joined
+from tarsy.agent.model_failure import MAX_CONSECUTIVE_FAILURES, FallBack, Hopeless, Outage, TryAgain, after_failure, told_end
+from tarsy.domain.agent import ProviderType
+from tarsy.domain.llm import ErrorChunk, ErrorCode
+from tarsy.domain.provider import ResolvedProvider
+
+CODES = st.sampled_from(ErrorCode)
+
+
+@given(CODES, st.integers(1, 30), st.booleans())
+def test_what_will_not_pass_is_not_tried_again(code: ErrorCode, failures: int, has_fallback: bool) -> None:  # noqa: FBT001 - drawn
+    decision = after_failure(ErrorChunk("no", code), failures, has_fallback=has_fallback)
+    assert decision == (FallBack() if has_fallback else Hopeless())
+
+
+@given(CODES, st.booleans())
+def test_no_model_is_asked_more_than_three_times_in_a_row(code: ErrorCode, has_fallback: bool) -> None:  # noqa: FBT001 - drawn
+    error = ErrorChunk("not now", code, retryable=True)
+    decisions = [after_failure(error, failures, has_fallback=has_fallback) for failures in range(1, MAX_CONSECUTIVE_FAILURES + 1)]
+    assert decisions[-1] == (FallBack() if has_fallback else Outage())
+    assert all(isinstance(decision, TryAgain | FallBack | Outage) for decision in decisions)
+
+
+def test_one_broken_answer_does_not_change_the_model() -> None:
+    for code in (ErrorCode.PARTIAL_STREAM, ErrorCode.TIMEOUT, ErrorCode.STALLED, ErrorCode.EMPTY_RESPONSE):
+        assert after_failure(ErrorChunk("cut", code, retryable=True), 1, has_fallback=True) == TryAgain()
+
+
+@given(CODES, st.integers(1, 3))
+def test_the_end_names_the_model_its_address_the_cause_and_a_cure_in_one_sentence(code: ErrorCode, failures: int) -> None:
+    provider = ResolvedProvider(name="mine", type=ProviderType.OPENAI, model="m-1", base_url="http://gpu.example:8000/v1")
+    told = told_end(provider, ErrorChunk("HTTP 503: overloaded.", code), failures)
+    assert told.startswith("mine (m-1 at http://gpu.example:8000/v1): ")
+    assert "HTTP 503: overloaded; " in told
+    assert told.endswith(".")
+    assert ". " not in told
+
+
+@given(st.lists(st.text(max_size=40), max_size=4))
+def test_joining_pieces_loses_nothing_but_what_was_said_twice(pieces: list[str]) -> None:
+    whole = joined(pieces)
+    assert len(whole) <= sum(map(len, pieces))
+    assert whole.endswith(pieces[-1][-11:]) if pieces else whole == ""
+
+
+def test_what_is_said_again_at_a_seam_is_said_once() -> None:
+    assert joined(["The disk of web-1 is fu", "The disk of web-1 is full."]) == "The disk of web-1 is full."
+    assert joined(["one two", " three"]) == "one two three"
