@@ -33,9 +33,9 @@ export function activeSessions(filter: SessionFilter) {
       const page = (status: SessionStatus[]) =>
         expectData(api.GET("/api/v1/sessions", { params: { query: { ...filter, status, limit: ACTIVE_LIMIT } }, signal }));
       // Each on its own: the newest come first, and a long queue would leave no room for what is being worked on.
-      const [working, waiting] = await Promise.all([page(["in_progress", "waiting", "cancelling"]), page(["pending"])]);
+      const [working, queued] = await Promise.all([page(["in_progress", "waiting", "cancelling"]), page(["pending"])]);
       const begun = new Set(working.sessions.map(({ id }) => id));
-      return { sessions: [...working.sessions, ...waiting.sessions.filter(({ id }) => !begun.has(id))], next_cursor: waiting.next_cursor };
+      return { sessions: [...working.sessions, ...queued.sessions.filter(({ id }) => !begun.has(id))], next_cursor: queued.next_cursor };
     },
   });
 }

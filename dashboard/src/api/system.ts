@@ -29,6 +29,23 @@ export const queue = queryOptions({
   refetchInterval: 5_000,
 });
 
+export const pauses = queryOptions({
+  queryKey: ["system", "pause"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/pause", { signal })),
+  // A change is told live; this is for one that was missed.
+  refetchInterval: 60_000,
+});
+
+/** Begin nothing more. What runs goes on, unless it is to be parked `now`. */
+export function pauseAll(reason: string, now: boolean) {
+  return expectData(api.POST("/api/v1/system/pause", { body: { reason, now } }));
+}
+
+/** End the pause of a chain, or that of everything. */
+export function resume(chainId: string | null) {
+  return expectData(api.DELETE("/api/v1/system/pause", { params: { query: { chain_id: chainId } } }));
+}
+
 export const config = queryOptions({
   queryKey: ["system", "config"],
   queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/config", { signal })),

@@ -10,6 +10,7 @@ import { Activity, BookOpen, LogOut, Moon, Plus, Sun } from "lucide-react";
 import { logout, me } from "@/api/account";
 import { BareLink, LinkButton } from "@/components/links";
 import { ConnectionBanner } from "./connection-banner";
+import { PauseBanner } from "./pause-banner";
 
 const NAV = {
   color: "text.secondary",
@@ -61,6 +62,7 @@ export function Shell() {
         </Box>
       </Box>
       <ConnectionBanner />
+      <PauseBanner />
       <Box component="main" id="content" tabIndex={-1} sx={{ maxWidth: 1680, mx: "auto", px: { xs: 1.5, sm: 3 }, py: 2, outline: "none" }}>
         <Outlet />
       </Box>

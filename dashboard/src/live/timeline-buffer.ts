@@ -83,6 +83,7 @@ class Draft {
       case "execution.status":
       case "chat.message":
       case "interaction.created":
+      case "pauses.changed":
         break;
     }
   }

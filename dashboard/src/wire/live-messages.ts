@@ -1,5 +1,5 @@
 /** What the server says over the WebSocket. Pure module. */
-import type { RunStatus, SessionStatus, StageType, TimelineEvent, TimelineEventType, TimelineStatus } from "./types";
+import type { PauseItem, RunStatus, SessionStatus, StageType, TimelineEvent, TimelineEventType, TimelineStatus } from "./types";
 
 interface OnChannel {
   channel: string;
@@ -30,7 +30,7 @@ export type StoredMessage = Stored &
         metadata: Record<string, unknown>;
         completed_at: string;
       }
-    | { type: "session.status"; status: SessionStatus; alert_type: string; at: string }
+    | { type: "session.status"; status: SessionStatus; alert_type: string; at: string; waiting_reason?: string | null }
     | {
         type: "session.completed";
         status: SessionStatus;
@@ -48,6 +48,9 @@ export type StoredMessage = Stored &
     | { type: "interaction.created"; interaction_id: string; interaction_type: "llm" | "mcp" }
   );
 
+/** Of the whole installation: everything that is paused now. */
+export type PausesMessage = OnChannel & { id: number; type: "pauses.changed"; pauses: PauseItem[] };
+
 export type TransientMessage = OnChannel &
   (
     | { type: "stream.chunk"; session_id: string; event_id: string; offset: number; delta: string }
@@ -60,7 +63,7 @@ export type TransientMessage = OnChannel &
       }
   );
 
-export type LiveMessage = ControlMessage | StoredMessage | TransientMessage;
+export type LiveMessage = ControlMessage | StoredMessage | PausesMessage | TransientMessage;
 export type LiveMessageType = LiveMessage["type"];
 
 const TYPES = {
@@ -79,6 +82,7 @@ const TYPES = {
   "execution.status": true,
   "chat.message": true,
   "interaction.created": true,
+  "pauses.changed": true,
   "stream.chunk": true,
   "session.progress": true,
 } satisfies Record<LiveMessageType, true>;

@@ -10,6 +10,7 @@ export type TimelineEventType = Schemas["TimelineEventType"];
 export type StageType = Schemas["StageType"];
 export type ServerState = Schemas["ServerState"];
 export type WarningSource = Schemas["WarningSource"];
+export type PauseItem = Schemas["PauseItem"];
 export type Role = Schemas["Role"];
 export type LLMInteractionKind = Schemas["LLMInteractionKind"];
 

@@ -8,6 +8,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { cancelExecution, cancelSession, refreshSession } from "@/api/sessions";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
+import { RelativeTime } from "@/components/times";
 import { useTitle } from "@/components/title";
 import { RecordedBanner } from "@/presentation/recorded";
 import { hasEnded, reasonBeside, SESSION_FACES } from "@/presentation/statuses";
@@ -70,6 +71,17 @@ function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
       {reason && (
         <Alert severity={session.status === "failed" ? "error" : "warning"} variant="outlined" sx={{ overflowWrap: "anywhere" }}>
           {reason}
+        </Alert>
+      )}
+      {session.waiting_reason && (
+        <Alert severity="info" variant="outlined" role="status" sx={{ overflowWrap: "anywhere" }}>
+          Waiting: {session.waiting_reason}
+          {session.waiting_until && (
+            <>
+              {" It is looked at again "}
+              <RelativeTime at={session.waiting_until} />.
+            </>
+          )}
         </Alert>
       )}
       <StageGraphView nodes={nodes} ended={ended} onStage={showStage} />

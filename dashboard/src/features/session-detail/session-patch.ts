@@ -5,7 +5,7 @@ import type { SessionDetail } from "@/wire/types";
 export function withMessage(session: SessionDetail, message: LiveMessage): SessionDetail {
   switch (message.type) {
     case "session.status":
-      return { ...session, status: message.status };
+      return { ...session, status: message.status, waiting_reason: message.waiting_reason ?? null };
     case "session.completed":
       return {
         ...session,
@@ -43,6 +43,7 @@ export function changesSession(message: LiveMessage): boolean {
     case "timeline_event.completed":
     case "stream.chunk":
     case "session.progress":
+    case "pauses.changed":
     case "connection.established":
     case "subscription.error":
     case "error":

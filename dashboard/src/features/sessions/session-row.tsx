@@ -82,6 +82,7 @@ function Figure({ children }: { children: React.ReactNode }) {
 }
 
 function Progress({ session }: { session: SessionListItem }) {
+  if (session.waiting_reason) return <Box sx={ONE_LINE} title={session.waiting_reason}>{session.waiting_reason}</Box>;
   if (session.status === "pending") {
     return <>{session.queue_position === null ? "waiting" : `position ${session.queue_position} in the queue`}</>;
   }

@@ -1,14 +1,62 @@
 /** The queue, and what each worker of this process is doing. */
 import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Dialog from "@mui/material/Dialog";
+import DialogActions from "@mui/material/DialogActions";
+import DialogContent from "@mui/material/DialogContent";
+import DialogContentText from "@mui/material/DialogContentText";
+import DialogTitle from "@mui/material/DialogTitle";
 import Stack from "@mui/material/Stack";
+import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
-import { useQuery } from "@tanstack/react-query";
-import { queue } from "@/api/system";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { CirclePause } from "lucide-react";
+import { useState } from "react";
+import { pauseAll, pauses, queue } from "@/api/system";
 import { MONO } from "@/components/text-styles";
 import { TextLink } from "@/components/links";
 import { Fact } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { Elapsed, RelativeTime } from "@/components/times";
+
+/** The stop switch; the banner that it raises lets work go on. */
+function PauseButton() {
+  const client = useQueryClient();
+  const [asking, setAsking] = useState(false);
+  const [reason, setReason] = useState("");
+  const stop = useMutation({
+    mutationFn: (now: boolean) => pauseAll(reason.trim(), now),
+    onSuccess: (current) => {
+      client.setQueryData(pauses.queryKey, current);
+      void client.invalidateQueries({ queryKey: queue.queryKey });
+      setAsking(false);
+    },
+  });
+  return (
+    <>
+      <Button size="small" color="warning" variant="outlined" startIcon={<CirclePause size={15} />} onClick={() => setAsking(true)}>
+        Pause all work
+      </Button>
+      <Dialog open={asking} onClose={() => setAsking(false)}>
+        <DialogTitle>Pause all work?</DialogTitle>
+        <DialogContent>
+          <DialogContentText sx={{ mb: 2 }}>Alerts are taken and wait; nothing new is begun. What runs goes on to its end, or is parked and goes on after the pause.</DialogContentText>
+          <TextField fullWidth size="small" label="Reason" value={reason} onChange={(event) => setReason(event.target.value)} />
+          {stop.error && <Failure what="It could not be paused." error={stop.error} />}
+        </DialogContent>
+        <DialogActions>
+          <Button onClick={() => setAsking(false)}>Go on</Button>
+          <Button loading={stop.isPending} onClick={() => stop.mutate(true)}>
+            Pause and park what runs
+          </Button>
+          <Button variant="contained" loading={stop.isPending} onClick={() => stop.mutate(false)}>
+            Pause
+          </Button>
+        </DialogActions>
+      </Dialog>
+    </>
+  );
+}
 
 export function Queue() {
   const { data, error, refetch } = useQuery(queue);
@@ -21,12 +69,13 @@ export function Queue() {
         <Fact name="Running">
           {data.running} of {data.max_concurrent_sessions}
         </Fact>
-        <Fact name="Waiting">
+        <Fact name="Queued">
           {data.pending}
           {data.max_queue_size !== null && ` of ${data.max_queue_size}`}
         </Fact>
+        {data.waiting > 0 && <Fact name="Waiting">{data.waiting}</Fact>}
         {data.oldest_pending_at && (
-          <Fact name="Oldest waiting since">
+          <Fact name="Oldest queued since">
             <RelativeTime at={data.oldest_pending_at} />
           </Fact>
         )}
@@ -35,6 +84,7 @@ export function Queue() {
             {data.pod_id}
           </Box>
         </Fact>
+        {data.pauses.every((pause) => pause.chain_id !== null) && <PauseButton />}
         {pods.length > 1 && <Fact name="Running by process">{pods.map(([pod, count]) => `${pod}: ${count}`).join(", ")}</Fact>}
       </Box>
       <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
