@@ -38,6 +38,7 @@ export type StoredMessage = Stored &
         at: string;
         error_message: string | null;
         analysis_is_partial: boolean;
+        analysis_partial_reason?: string | null;
         final_analysis?: string | null;
         executive_summary?: string | null;
       }

@@ -9,6 +9,7 @@ import { CopyButton } from "@/components/copy-button";
 import { downloadText } from "@/components/download";
 import { Markdown } from "@/components/markdown";
 import { Section } from "@/components/section";
+import { partialNotice } from "@/presentation/partial-analysis";
 import type { SessionDetail } from "@/wire/types";
 import { reportOf } from "./report";
 
@@ -29,7 +30,7 @@ export const Analysis = memo(function Analysis({ session }: { session: SessionDe
       <Box sx={{ maxWidth: 860, px: { sm: 1 }, py: { sm: 0.5 } }}>
         {session.analysis_is_partial && (
           <Alert severity="warning" variant="outlined" sx={{ mb: 2 }}>
-            This analysis is partial: the session ended before all stages were done.
+            {partialNotice(session)}
           </Alert>
         )}
         {summary && (

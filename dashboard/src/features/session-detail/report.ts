@@ -1,12 +1,14 @@
 /** Pure module: a session's result as one Markdown document, for tickets and hand-overs. */
+import type { PartialAnalysis } from "@/presentation/partial-analysis";
+import { partialNotice } from "@/presentation/partial-analysis";
 import { RECORDED } from "@/presentation/recorded";
 import type { SessionDetail } from "@/wire/types";
 
-export function reportOf(session: Pick<SessionDetail, "executive_summary" | "final_analysis" | "analysis_is_partial" | "recorded">): string {
+export function reportOf(session: Pick<SessionDetail, "executive_summary" | "final_analysis" | "recorded"> & PartialAnalysis): string {
   const parts = [
     session.recorded && `> **Recorded model.** ${RECORDED}`,
     session.executive_summary && `# Summary\n\n${session.executive_summary.trim()}`,
-    session.analysis_is_partial && "> This analysis is partial: the session ended before all stages were done.",
+    session.analysis_is_partial && `> ${partialNotice(session)}`,
     session.final_analysis && `# Analysis\n\n${session.final_analysis.trim()}`,
   ];
   return parts.filter(Boolean).join("\n\n") + "\n";

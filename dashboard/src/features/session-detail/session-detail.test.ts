@@ -63,11 +63,16 @@ describe("a session that is shown", () => {
 });
 
 test("the report has the summary first and says when it is partial", () => {
-  expect(reportOf({ executive_summary: "Short.", final_analysis: "Long.", analysis_is_partial: true, recorded: false })).toBe(
+  expect(reportOf({ executive_summary: "Short.", final_analysis: "Long.", analysis_is_partial: true, analysis_partial_reason: null, recorded: false })).toBe(
     "# Summary\n\nShort.\n\n> This analysis is partial: the session ended before all stages were done.\n\n# Analysis\n\nLong.\n",
   );
 });
 
+test("the report says why an analysis is partial", () => {
+  const session = { executive_summary: null, final_analysis: "Long.", analysis_is_partial: true, analysis_partial_reason: "no tool was asked.", recorded: false };
+  expect(reportOf(session)).toBe("> This analysis is partial: no tool was asked.\n\n# Analysis\n\nLong.\n");
+});
+
 test("the report of a recorded model begins with that", () => {
-  expect(reportOf({ executive_summary: null, final_analysis: "Long.", analysis_is_partial: false, recorded: true })).toMatch(/^> \*\*Recorded model\.\*\* No model was asked\./);
+  expect(reportOf({ executive_summary: null, final_analysis: "Long.", analysis_is_partial: false, analysis_partial_reason: null, recorded: true })).toMatch(/^> \*\*Recorded model\.\*\* No model was asked\./);
 });

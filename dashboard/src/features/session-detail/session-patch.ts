@@ -13,6 +13,7 @@ export function withMessage(session: SessionDetail, message: LiveMessage): Sessi
         completed_at: message.at,
         error_message: message.error_message,
         analysis_is_partial: message.analysis_is_partial,
+        analysis_partial_reason: message.analysis_partial_reason ?? null,
         final_analysis: message.final_analysis ?? session.final_analysis,
         executive_summary: message.executive_summary ?? session.executive_summary,
       };

@@ -7,6 +7,7 @@ import { MONO, ONE_LINE } from "@/components/text-styles";
 import { BareLink } from "@/components/links";
 import { formatCount } from "@/components/format";
 import { Elapsed, RelativeTime } from "@/components/times";
+import { partialNotice } from "@/presentation/partial-analysis";
 import { hasEnded, reasonBeside, SESSION_FACES } from "@/presentation/statuses";
 import type { SessionListItem } from "@/wire/types";
 
@@ -101,6 +102,11 @@ function Progress({ session }: { session: SessionListItem }) {
 }
 
 function secondLine(session: SessionListItem): string {
+  const told = summaryLine(session);
+  return session.analysis_is_partial ? `${partialNotice(session)} ${told}` : told;
+}
+
+function summaryLine(session: SessionListItem): string {
   if (session.executive_summary) return session.executive_summary;
   const reason = reasonBeside(SESSION_FACES[session.status], session.error_message);
   if (reason) return reason;
