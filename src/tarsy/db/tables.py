@@ -360,6 +360,8 @@ work = sa.Table(
     # What it may wait for happened while it was claimed: it must not be parked before it has looked again.
     sa.Column("wake_requested", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("deadline", Timestamp),
+    # A worker gave it back on purpose: until the next claim its time does not run.
+    sa.Column("handed_back_at", Timestamp),
     sa.Column("parked_at", Timestamp),
     sa.Column("parked_reason", sa.Text),
     # The pause that parked it.

@@ -53,8 +53,8 @@ def claim_statement(rules: WorkRules) -> sa.TextClause:
         claimed AS (
             UPDATE work w
             SET state = {sql_list([WorkState.CLAIMED])}, claimed_by = :pod, claim_token = :token, claimed_at = now(), heartbeat_at = now(),
-                not_before = NULL, wake_requested = false,
-                deadline = coalesce(w.deadline, now() + {_TIME_LIMIT} * interval '1 second')
+                not_before = NULL, wake_requested = false, handed_back_at = NULL,
+                deadline = coalesce(w.deadline + coalesce(now() - w.handed_back_at, interval '0'), now() + {_TIME_LIMIT} * interval '1 second')
             FROM next WHERE w.id = next.id
             RETURNING w.id, w.subject_id, w.session_id, w.attempts, w.deadline
         ){moved}

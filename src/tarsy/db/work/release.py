@@ -76,7 +76,8 @@ def _values(row: sa.RowMapping, outcome: Release) -> dict[str, Any]:
                 "recoveries": row["recoveries"] + outcome.recovered,
                 "stuck_recoveries": row["stuck_recoveries"] + 1 if outcome.stuck else 0,
             }
-            return {"state": WorkState.READY.value, **counted, **({"rank": WOKEN_RANK} if outcome.woken else {})}
+            back = {"handed_back_at": None if outcome.recovered else row["now"]}
+            return {"state": WorkState.READY.value, **counted, **back, **({"rank": WOKEN_RANK} if outcome.woken else {})}
         case Retries(seconds):
             pause = sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
             return {"state": WorkState.READY.value, "attempts": row["attempts"] + 1, "not_before": sa.func.now() + pause}

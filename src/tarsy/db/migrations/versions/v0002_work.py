@@ -80,6 +80,7 @@ def _make_tables() -> None:
         sa.Column("cancel_requested", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("wake_requested", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("deadline", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("handed_back_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("parked_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("parked_reason", sa.Text(), nullable=True),
         sa.Column("parked_by_pause", sa.Text(), nullable=True),
