@@ -278,8 +278,8 @@ async def test_a_runbook_whose_address_holds_a_token_is_fetched_and_stored_witho
     (tmp_path / "tarsy.yaml").write_text("system: {runbooks: {allowed_domains: [127.0.0.1]}}\n")
     with runbook_server(f"# Steps\n{secret.name}={secret.value}\nLook at the disk.\n") as served:
         address = f"{served.address}/runbook.md?token={token.value}"
-        async with application(Settings(env={}, database_url=database_url, config_dir=tmp_path)) as running:
-            submission = Submission(data="disk full", author="tester", alert_type="sample-crashloop", runbook_url=address)
+        async with application(Settings(env={"OPENAI_API_KEY": "k"}, database_url=database_url, config_dir=tmp_path)) as running:
+            submission = Submission(data="disk full", author="tester", runbook_url=address)
             session_id = await running.services.intake.submit(submission)
             session = await running.services.sessions.get(session_id)
     assert served.asked == [f"/runbook.md?token={token.value}"]
