@@ -86,6 +86,8 @@ POSITIVE: list[tuple[str, str]] = [
     ("ALTER USER bob WITH PASSWORD 'hunter2';", "hunter2"),
     ("apiVersion: v1\ndata:\n  host: ZGIucHJvZA==\nkind: Secret\nmetadata:\n  name: db\n", "ZGIucHJvZA=="),
     ("kind: Secret\nstringData:\n  anything: plain words\n", "plain words"),
+    ("I found this: kind: Secret\nstringData:\n  anything: plain words\n", "plain words"),
+    ("I found this: apiVersion: v1\ndata:\n  host: ZGIucHJvZA==\nkind: Secret\n", "ZGIucHJvZA=="),
     ('{"kind":"Secret","apiVersion":"v1","data":{"host":"ZGIucHJvZA=="}}', "ZGIucHJvZA=="),
     ('{"kind":"SecretList","items":[{"metadata":{"name":"a"},"data":{"host":"ZGIucHJvZA=="}}]}', "ZGIucHJvZA=="),
     ("kind: SecretList\nitems:\n- data:\n    host: ZGIucHJvZA==\n  metadata:\n    name: a\n", "ZGIucHJvZA=="),

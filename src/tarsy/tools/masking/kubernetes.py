@@ -16,6 +16,10 @@ _SHORTEST_DOCUMENT = 20
 # In JSON that does not parse, quoted once or more often. Both begin with a literal, so that the matcher can leap to it.
 _LOOSE_PAYLOAD = re.compile(r"""ata(?:(?<=["']data)|(?<=["']stringData))\\*["']\s{0,8}:\s{0,8}\{""")
 _FLOW_PAYLOAD = re.compile(r"ata:(?:(?<=\bdata:)|(?<=\bstringData:))(?P<gap>\s{0,8})\{(?P<body>[^{}]{0,1048576})(?:\}|\Z)")
+_AFTER_WORDS = re.compile(
+    r"""kind:\ Secret(?<=[^\s"'{,-]\ kind:\ Secret)(?:List)?\r?\n|apiVersion:\ (?<=[^\s"'{,-]\ apiVersion:\ )[\w./]{1,80}\r?\n""",
+    re.VERBOSE,
+)
 _LOOSE_VALUE = re.compile(
     r"""(?P<key>\\*["'][^"'\\\n]{1,256}\\*["']\s{0,8}:\s{0,8})(?P<open>\\*)(?P<quote>["'])(?P<value>(?:(?!(?P=open)(?P=quote))[^\n}]){0,65536})"""
 )
@@ -29,7 +33,14 @@ def mask_kubernetes_secrets(text: str) -> str:
     if whole is not None:
         return whole
     head, rest = mask_within(text, _mask_nested)
-    return mask_yaml(_mask_flow(head + (_mask_loose(rest) if mentions_secret(rest) else rest)))
+    return _mask_yaml(_mask_flow(head + (_mask_loose(rest) if mentions_secret(rest) else rest)))
+
+
+def _mask_yaml(text: str) -> str:
+    """YAML, also where words stand before it on its first line."""
+    text = mask_yaml(text)
+    begins = _AFTER_WORDS.search(text)
+    return text[: begins.start()] + mask_yaml(text[begins.start() :]) if begins else text
 
 
 def _mask_nested(text: str) -> str:

@@ -61,9 +61,10 @@ def mask_whole(text: str, nested: MaskNested) -> str | None:
 
 
 def mask_within(text: str, nested: MaskNested) -> tuple[str, str]:
-    """Mask each JSON value in a longer text; also say what comes after the last of them, which may be JSON that does not parse."""
+    """Mask each JSON value in a longer text; also tell apart what begins with JSON that does not parse, whatever parses inside it."""
     parts: list[str] = []
     done = 0
+    sound: int | None = None
     decoder = json.JSONDecoder(strict=False)
     misses = 0
     for found in _START.finditer(text):
@@ -73,6 +74,9 @@ def mask_within(text: str, nested: MaskNested) -> tuple[str, str]:
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
+            if sound is None:
+                parts.append(text[done:start])
+                done, sound = start, len(parts)
             misses += 1
             if misses > _MAX_MISSES:
                 break
@@ -83,7 +87,7 @@ def mask_within(text: str, nested: MaskNested) -> tuple[str, str]:
         elif end - start > 2:
             parts.append(text[done:end])
             done = end
-    return "".join(parts), text[done:]
+    return "".join(parts[:sound]), "".join(parts[len(parts) if sound is None else sound :]) + text[done:]
 
 
 def _opens_json(text: str, at: int) -> bool:
