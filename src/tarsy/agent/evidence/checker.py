@@ -1,0 +1,203 @@
+"""The checker: whether what an analysis claims is in what was seen. Pure module; code decides, never a model.
+
+It proves little, and that exactly: an id was really given out, a quotation really stands in that result, a name or a figure really occurs. What it
+cannot prove is shown as not proven.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText
+from tarsy.agent.evidence.statements import Statement, figure_key, figures_in, statements
+from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, citations
+from tarsy.domain.evidence import ALERT, Evidence
+from tarsy.domain.verdict import Confidence, Outcome, Verdict, at_most
+
+# The section in which every link of the chain of causes has to be cited.
+CHAIN_OF_CAUSES = "why"
+# A correction turn with more points than this would not be read.
+_MOST_PROBLEMS = 40
+# Looking for the line that a wrong quotation meant is slow: only as many get one as a correction would list.
+_MOST_NEAREST = 20
+# Characters looked through for one analysis: seconds at the worst, and hundreds of quotations out of results of ordinary size.
+_MOST_SEARCHED = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something a statement claims that nothing seen supports, in words for the model that wrote it."""
+
+    statement: str
+    complaint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedAnalysis:
+    """What checking an analysis found."""
+
+    citations: tuple[CheckedCitation, ...] = ()
+    # Statements of the chain of causes that neither cite nor say that they are inferences.
+    uncited: tuple[str, ...] = ()
+    # Names and figures that are in nothing that was cited, and sweeping words without a citation.
+    problems: tuple[Problem, ...] = ()
+
+    def count(self, status: CitationStatus) -> int:
+        return sum(one.status is status for one in self.citations)
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.problems and not self.uncited and not self.count(CitationStatus.FAILED)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Everything the session's agents saw, by id, prepared to be searched once each."""
+
+    evidence: Mapping[str, Evidence]
+    _texts: dict[str, QuotableText] = field(default_factory=dict[str, QuotableText])
+    _figures: dict[str, frozenset[tuple[str, str]]] = field(default_factory=dict[str, frozenset[tuple[str, str]]])
+
+    def text(self, evidence_id: str) -> QuotableText:
+        if evidence_id not in self._texts:
+            self._texts[evidence_id] = QuotableText(self.evidence[evidence_id].text)
+        return self._texts[evidence_id]
+
+    def holds_name(self, evidence_id: str, name: str) -> bool:
+        # The call is part of what was seen: its arguments name the object that was looked at.
+        return self.text(evidence_id).holds(name) or name in self.evidence[evidence_id].source
+
+    def figures(self, evidence_id: str) -> frozenset[tuple[str, str]]:
+        if evidence_id not in self._figures:
+            self._figures[evidence_id] = figures_in(self.evidence[evidence_id].text)
+        return self._figures[evidence_id]
+
+    @cached_property
+    def usable(self) -> frozenset[str]:
+        return frozenset(one.id for one in self.evidence.values() if not one.refused)
+
+
+def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedAnalysis:
+    """Check an analysis against everything that was seen."""
+    found = citations(analysis)
+    checked = _Citations(seen).check(found)
+    said = statements(analysis, found)
+    cited = frozenset(one.evidence_id for one in found) & seen.usable
+    problems = (
+        *_name_problems(said, verdict, cited, seen),
+        *_figure_problems(said, seen),
+        *(Problem(one.text, "says all, every, none, only, always or never without citing what covers it") for one in said if _sweeps(one)),
+    )
+    return CheckedAnalysis(citations=checked, uncited=_uncited(said), problems=problems[:_MOST_PROBLEMS])
+
+
+def shown_confidence(verdict: Verdict, checked: CheckedAnalysis) -> tuple[Confidence, str]:
+    """The confidence to show, and why it is lower than what was claimed; no reason when it is not."""
+    if verdict.outcome is Outcome.INCONCLUSIVE:
+        return verdict.confidence, ""
+    reason = _doubt(verdict, checked)
+    capped = at_most(verdict.confidence, Confidence.MEDIUM) if reason else verdict.confidence
+    return capped, reason if capped is not verdict.confidence else ""
+
+
+def _doubt(verdict: Verdict, checked: CheckedAnalysis) -> str:
+    failed = {one.citation.evidence_id for one in checked.citations if one.status is CitationStatus.FAILED}
+    if under := [evidence_id for evidence_id in verdict.evidence if evidence_id in failed]:
+        return f"a citation of {under[0]}, which the verdict rests on, could not be verified"
+    if not checked.count(CitationStatus.QUOTE_FOUND):
+        return "no citation could be verified"
+    verified = {one.citation.evidence_id for one in checked.citations if one.status is CitationStatus.QUOTE_FOUND}
+    if verdict.evidence and not verified.intersection(verdict.evidence):
+        return "nothing that the verdict rests on is quoted"
+    return "the verdict names no evidence" if not verdict.evidence else ""
+
+
+class _Citations:
+    """Checks citations one after another, each pair of id and words once, within the limits of one analysis."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+        self._known: dict[tuple[str, str | None], CheckedCitation] = {}
+        self._searched = 0
+        self._nearest = 0
+
+    def check(self, found: Sequence[Citation]) -> tuple[CheckedCitation, ...]:
+        return tuple(replace(self._once(one), citation=one) for one in found)
+
+    def _once(self, citation: Citation) -> CheckedCitation:
+        key = (citation.evidence_id, citation.quotation)
+        if key not in self._known:
+            self._known[key] = self._check(citation)
+        return self._known[key]
+
+    def _check(self, citation: Citation) -> CheckedCitation:
+        evidence_id, quotation = citation.evidence_id, citation.quotation
+        if evidence_id not in self._seen.evidence:
+            return _failed(citation, f"there is no {evidence_id}")
+        if evidence_id not in self._seen.usable:
+            return _failed(citation, f"{evidence_id} was refused: it shows nothing")
+        if quotation is None:
+            return _id_only(citation, "nothing is quoted")
+        return self._look_for(quotation, citation)
+
+    def _look_for(self, quotation: str, citation: Citation) -> CheckedCitation:
+        text = self._seen.text(citation.evidence_id)
+        self._searched += len(text)
+        if self._searched > _MOST_SEARCHED:
+            return _id_only(citation, "not looked for: there was too much to check")
+        found_at = text.find(quotation)
+        if found_at is None:
+            return _failed(citation, f"these words are not in {citation.evidence_id}", self._nearest_line(text, quotation))
+        if not text.is_quotable(quotation):
+            return _id_only(citation, f"fewer than {SHORTEST_QUOTATION} characters and no whole line")
+        return CheckedCitation(citation=citation, status=CitationStatus.QUOTE_FOUND, found_at=found_at)
+
+    def _nearest_line(self, text: QuotableText, quotation: str) -> str:
+        self._nearest += 1
+        return text.nearest_line(quotation) if self._nearest <= _MOST_NEAREST else ""
+
+
+def _id_only(citation: Citation, reason: str) -> CheckedCitation:
+    return CheckedCitation(citation=citation, status=CitationStatus.ID_ONLY, reason=reason)
+
+
+def _failed(citation: Citation, reason: str, nearest: str = "") -> CheckedCitation:
+    return CheckedCitation(citation=citation, status=CitationStatus.FAILED, reason=reason, nearest=nearest)
+
+
+def _name_problems(said: Sequence[Statement], verdict: Verdict | None, cited: frozenset[str], seen: Seen) -> tuple[Problem, ...]:
+    """Names in the chain of causes and in the verdict that are in nothing cited and not in the alert."""
+    places = cited | (frozenset({ALERT}) & seen.usable)
+    claims = [(one.text, name) for one in said if one.section == CHAIN_OF_CAUSES and not one.is_inference for name in one.names]
+    if verdict is not None:
+        claims += [
+            (f"verdict: {verdict.mechanism}", name) for name in Statement(text=verdict.mechanism, start=0, section="", citations=()).names
+        ]
+        if verdict.object is not None and verdict.outcome is Outcome.FAULT:
+            claims.append((f"verdict: {verdict.object}", verdict.object.name))
+    known: dict[str, bool] = {}
+    return tuple(
+        Problem(text, f"`{name}` is in nothing that is cited, nor in the alert")
+        for text, name in claims[:_MOST_PROBLEMS]
+        if not known.setdefault(name, any(seen.holds_name(place, name) for place in sorted(places)))
+    )
+
+
+def _figure_problems(said: Sequence[Statement], seen: Seen) -> tuple[Problem, ...]:
+    """Figures with units, in statements that cite, that are in none of what they cite."""
+    problems: list[Problem] = []
+    for one in said:
+        places = {citation.evidence_id for citation in one.citations} & seen.usable
+        if not places or one.is_inference:
+            continue
+        there = frozenset[tuple[str, str]]().union(*(seen.figures(place) for place in places))
+        problems += (Problem(one.text, f"{figure} is not in what is cited") for figure in one.figures if figure_key(figure) not in there)
+    return tuple(problems)
+
+
+def _sweeps(statement: Statement) -> bool:
+    return statement.sweeps and not statement.citations and not statement.is_inference
+
+
+def _uncited(said: Sequence[Statement]) -> tuple[str, ...]:
+    return tuple(one.text for one in said if one.section == CHAIN_OF_CAUSES and not one.citations and not one.is_inference)

@@ -1,0 +1,163 @@
+"""Reading the verdict that ends an answer: a fenced block `verdict` of a few YAML lines. Lenient, since models are. Pure module.
+
+Only a block of the answer itself counts, and of several the last: what a tool result says, or an answer quotes inside another block, is no verdict.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+import yaml
+
+from tarsy.domain.citation import fence_of, marked_lines
+from tarsy.domain.evidence import ID_PATTERN
+from tarsy.domain.verdict import AffectedObject, Confidence, Outcome, RuledOut, StillHappening, Verdict
+
+# A verdict is a dozen short lines; what is longer is not one.
+LONGEST_BLOCK = 8_000
+_LONGEST_VALUE = 600
+_MOST_ITEMS = 30
+
+_IDS = re.compile(rf"\b{ID_PATTERN}")
+_FIELD = re.compile(r"^[ \t]{0,3}([A-Za-z_ ]{2,24}?)[ \t]*:[ \t]*(.*)$", re.MULTILINE)
+_OUTCOMES: Mapping[str, Outcome] = {
+    "fault": Outcome.FAULT,
+    "fault_found": Outcome.FAULT,
+    "no_fault": Outcome.NO_FAULT,
+    "no_fault_found": Outcome.NO_FAULT,
+    "healthy": Outcome.NO_FAULT,
+    "inconclusive": Outcome.INCONCLUSIVE,
+    "unknown": Outcome.INCONCLUSIVE,
+}
+_CONFIDENCE: Mapping[str, Confidence] = {one.value: one for one in Confidence}
+_HAPPENING: Mapping[str, StillHappening] = {
+    "yes": StillHappening.YES,
+    "true": StillHappening.YES,
+    "no": StillHappening.NO,
+    "false": StillHappening.NO,
+}
+
+
+def read_verdict(answer: str) -> Verdict | None:
+    """The verdict an answer ends with, or None when there is none that says at least its outcome."""
+    block = _last_block(answer)
+    return _verdict_of(_fields(block)) if block else None
+
+
+def without_verdict(answer: str) -> str:
+    """The answer for people, who are shown its verdict as a card."""
+    spans = _spans(answer)
+    if not spans:
+        return answer
+    start, end = spans[-1]
+    return (answer[:start].rstrip() + "\n\n" + answer[end:].lstrip()).strip()
+
+
+def _last_block(answer: str) -> str:
+    spans = _spans(answer)
+    if not spans:
+        return ""
+    lines = answer[slice(*spans[-1])].splitlines()
+    body = lines[1:-1] if fence_of(lines[-1]) and len(lines) > 1 else lines[1:]
+    return "\n".join(body)[:LONGEST_BLOCK]
+
+
+def _spans(answer: str) -> list[tuple[int, int]]:
+    """Where the verdict blocks of the answer's own text stand."""
+    spans: list[tuple[int, int]] = []
+    start, position, was_code = -1, 0, False
+    for line, in_code in marked_lines(answer):
+        if in_code and not was_code:
+            start = position if _says_verdict(line) else -1
+        position += len(line)
+        closes = in_code and was_code and bool(fence_of(line))
+        if start >= 0 and in_code:
+            spans = [*spans[:-1], (start, position)] if spans and spans[-1][0] == start else [*spans, (start, position)]
+        was_code = in_code and not closes
+    return spans
+
+
+def _says_verdict(line: str) -> bool:
+    return line.strip().lstrip("`~").strip().lower() in {"verdict", "yaml verdict", "verdict yaml"}
+
+
+def _fields(block: str) -> Mapping[str, Any]:
+    """The block as a mapping: as YAML where it is, else line by line. Anchors are never followed: an alias can stand for gigabytes."""
+    try:
+        parsed: Any = None if re.search(r"[:\-\[,]\s*[&*]\w", block) else yaml.safe_load(block)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        parsed = None
+    if isinstance(parsed, dict):
+        return {_key(name): value for name, value in cast("dict[Any, Any]", parsed).items()}
+    return {_key(found[1]): found[2].strip().strip("\"'") for found in _FIELD.finditer(block)}
+
+
+def _key(name: object) -> str:
+    return str(name).strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def _verdict_of(fields: Mapping[str, Any]) -> Verdict | None:
+    outcome = _OUTCOMES.get(_key(fields.get("outcome", "")))
+    if outcome is None:
+        return None
+    both = fields.get("confidence", "")
+    return Verdict(
+        outcome=outcome,
+        object=_object(fields.get("object")),
+        mechanism=_text(fields.get("mechanism")),
+        confidence_object=_confidence(fields.get("confidence_object", both)),
+        confidence_mechanism=_confidence(fields.get("confidence_mechanism", both)),
+        since=_text(fields.get("since")),
+        still_happening=_HAPPENING.get(_key(fields.get("still_happening", "")), StillHappening.UNKNOWN),
+        evidence=_ids(fields.get("evidence")),
+        ruled_out=_ruled_out(fields.get("ruled_out")),
+        category=_text(fields.get("category")),
+    )
+
+
+def _confidence(value: object) -> Confidence:
+    return _CONFIDENCE.get(_key(value), Confidence.LOW)
+
+
+def _object(value: object) -> AffectedObject | None:
+    if isinstance(value, dict):
+        parts = {_key(name): _text(part) for name, part in cast("dict[Any, Any]", value).items()}
+        name = parts.get("name", "")
+        return AffectedObject(kind=parts.get("kind", ""), namespace=parts.get("namespace", ""), name=name) if name else None
+    parts = [part.strip() for part in _text(value).split("/") if part.strip()]
+    if not parts or parts == ["none"]:
+        return None
+    match parts:
+        case [name]:
+            return AffectedObject(name=name)
+        case [kind, name]:
+            return AffectedObject(kind=kind, name=name)
+        case [kind, namespace, *rest]:
+            return AffectedObject(kind=kind, namespace=namespace, name="/".join(rest))
+        case _:
+            return None
+
+
+def _ruled_out(value: object) -> tuple[RuledOut, ...]:
+    items = cast("list[Any]", value)[:_MOST_ITEMS] if isinstance(value, list) else []
+    return tuple(one for item in items if (one := _one_ruled_out(item)).hypothesis)
+
+
+def _one_ruled_out(item: object) -> RuledOut:
+    if isinstance(item, dict):
+        fields = {_key(name): part for name, part in cast("dict[Any, Any]", item).items()}
+        return RuledOut(_text(fields.get("hypothesis")), _ids(fields.get("evidence")))
+    return RuledOut(_text(item), _ids(item))
+
+
+def _ids(value: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_IDS.findall(_text(value, LONGEST_BLOCK))))[:_MOST_ITEMS]
+
+
+def _text(value: object, limit: int = _LONGEST_VALUE) -> str:
+    """A scalar, or a list of scalars, as one line; whatever else it is, it is no word of a verdict."""
+    if value is None or isinstance(value, dict):
+        return ""
+    if isinstance(value, list):
+        return ", ".join(_text(item) for item in cast("list[Any]", value)[:_MOST_ITEMS] if not isinstance(item, list))[:limit]
+    return " ".join(str(value)[: 2 * limit].split())[:limit]

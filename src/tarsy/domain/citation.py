@@ -1,0 +1,120 @@
+"""Citations: places in an analysis that name their evidence, and what checking them found. Pure module.
+
+`[A7]` names a result, `[A7: "exact words"]` quotes it, `[A3, A7]` names several.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tarsy.domain.evidence import ID_PATTERN
+
+# A quotation longer than this is a copy, and reading it would cost more than it shows.
+LONGEST_QUOTATION = 1_000
+# An honest analysis has some dozens. What comes after is not read as a citation, so that no text can make checking slow.
+MOST_CITATIONS = 500
+
+_OPEN = re.compile(rf"\[(?={ID_PATTERN}\s*[\]:,;])")
+_ONE = re.compile(rf"\s*({ID_PATTERN})\s*")
+# The quotation ends at the quote that the citation goes on or ends after: results hold quotes themselves.
+_QUOTED = re.compile(
+    rf":\s*[\"“„«](.{{1,{LONGEST_QUOTATION}}}?)[\"”“»]\s*(?=\]|[,;]\s*{ID_PATTERN}\s*[\]:,;])",
+    re.DOTALL,
+)
+_NEXT = re.compile(r"[,;]")
+
+
+class CitationStatus(StrEnum):
+    """What checking a citation found; only a quotation that was found counts as verified."""
+
+    QUOTE_FOUND = "quote_found"
+    ID_ONLY = "id_only"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One id at one place of a text, with the words it is said to hold. Offsets are of the whole bracket."""
+
+    evidence_id: str
+    quotation: str | None
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedCitation:
+    """A citation and its verification. `found_at` is where in the evidence the quotation stands, `nearest` the real line most like it."""
+
+    citation: Citation
+    status: CitationStatus
+    reason: str = ""
+    found_at: tuple[int, int] | None = None
+    nearest: str = ""
+
+
+def citations(text: str) -> tuple[Citation, ...]:
+    """Every citation in a text, in order; code blocks hold commands and output, not citations."""
+    prose = without_code(text)
+    found: list[Citation] = []
+    position = 0
+    for _ in range(MOST_CITATIONS):
+        opened = _OPEN.search(prose, position)
+        if opened is None:
+            break
+        entries, position = _entries(prose, opened.end())
+        found += (Citation(evidence_id, quotation, opened.start(), position) for evidence_id, quotation in entries)
+    return tuple(found[:MOST_CITATIONS])
+
+
+def _entries(text: str, position: int) -> tuple[list[tuple[str, str | None]], int]:
+    """The ids of one bracket with their quotations, and where the bracket ends; none if it turns out not to be a citation."""
+    entries: list[tuple[str, str | None]] = []
+    while one := _ONE.match(text, position):
+        quoted = _QUOTED.match(text, one.end())
+        entries.append((one[1], quoted[1] if quoted else None))
+        position = quoted.end() if quoted else one.end()
+        if text.startswith("]", position):
+            return entries, position + 1
+        if not _NEXT.match(text, position):
+            break
+        position += 1
+    return [], position
+
+
+def without_code(text: str) -> str:
+    """The text with its code blocks blanked out, every offset unchanged."""
+    if "```" not in text and "~~~" not in text:
+        return text
+    lines: list[str] = []
+    for line, in_code in marked_lines(text):
+        lines.append(" " * (len(line) - 1) + "\n" if in_code and line.endswith("\n") else " " * len(line) if in_code else line)
+    return "".join(lines)
+
+
+def marked_lines(text: str) -> Iterator[tuple[str, bool]]:
+    """The lines of a Markdown text with their ends, each with whether it belongs to a fenced block."""
+    fence = ""
+    for line in text.splitlines(keepends=True):
+        mark = fence_of(line)
+        if not fence:
+            fence = mark
+            yield line, bool(mark)
+        else:
+            # A block ends only at a fence of the same kind that is at least as long and says nothing more.
+            if mark and mark[0] == fence[0] and len(mark) >= len(fence) and not line.strip().strip(mark[0]):
+                fence = ""
+            yield line, True
+
+
+def fence_of(line: str) -> str:
+    """The back-ticks or tildes that make a line the border of a code block; empty when it is none."""
+    stripped = line.lstrip(" ")
+    if len(line) - len(stripped) > 3:
+        return ""
+    for character in "`~":
+        length = len(stripped) - len(stripped.lstrip(character))
+        if length >= 3:
+            return character * length
+    return ""

@@ -1,0 +1,71 @@
+"""The verdict of an investigation: what is wrong, with which object, why, and how sure the investigator is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    FAULT = "fault"
+    NO_FAULT = "no_fault"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Confidence(StrEnum):
+    """High: observed directly and alternatives excluded. Medium: one link inferred. Low: correlation."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+_RANK: Mapping[Confidence, int] = {Confidence.LOW: 0, Confidence.MEDIUM: 1, Confidence.HIGH: 2}
+
+
+def at_most(confidence: Confidence, ceiling: Confidence) -> Confidence:
+    return min(confidence, ceiling, key=_RANK.__getitem__)
+
+
+class StillHappening(StrEnum):
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AffectedObject:
+    """What the fault is in, as people name it: `Deployment/shop/cart`, or a name alone where kind and namespace do not apply."""
+
+    kind: str = ""
+    namespace: str = ""
+    name: str
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class RuledOut:
+    hypothesis: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """As the investigator stated it. What checking its citations made of its confidence is said beside it, never instead of it."""
+
+    outcome: Outcome
+    object: AffectedObject | None = None
+    mechanism: str = ""
+    confidence_object: Confidence = Confidence.LOW
+    confidence_mechanism: Confidence = Confidence.LOW
+    since: str = ""
+    still_happening: StillHappening = StillHappening.UNKNOWN
+    evidence: tuple[str, ...] = ()
+    ruled_out: tuple[RuledOut, ...] = ()
+    category: str = ""
+
+    @property
+    def confidence(self) -> Confidence:
+        """The weaker of the two: a mechanism is no surer than the object it happens in."""
+        return at_most(self.confidence_object, self.confidence_mechanism)

@@ -1,0 +1,120 @@
+"""Citations are found where they stand and checked against what was really seen."""
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tarsy.agent.evidence.checker import Seen, check
+from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, normalised
+from tarsy.domain.citation import CitationStatus, citations
+from tarsy.domain.evidence import Evidence, agent_prefix, call_id, is_evidence_id, question_prefix, sub_agent_prefix
+
+LOG = 'level=error msg="no space left on device" path=/var/lib/pg\n{"phase": "Failed", "restarts": 14}\nOOMKilled\nlast line of the log'
+
+
+def seen(**texts: str) -> Seen:
+    return Seen({name: Evidence(id=name, text=text) for name, text in texts.items()})
+
+
+def statuses(analysis: str, **texts: str) -> list[CitationStatus]:
+    return [one.status for one in check(analysis, seen(**texts)).citations]
+
+
+def test_every_form_of_a_citation_is_read() -> None:
+    text = 'One [A1]. Two [A3, B7]. Three [A4.1: "quoted “words” here"; Q2.1]. Four [ALERT: "it says so"] [NOTE1] [RUNBOOK].'
+    assert [(one.evidence_id, one.quotation) for one in citations(text)] == [
+        ("A1", None),
+        ("A3", None),
+        ("B7", None),
+        ("A4.1", "quoted “words” here"),
+        ("Q2.1", None),
+        ("ALERT", "it says so"),
+        ("NOTE1", None),
+        ("RUNBOOK", None),
+    ]
+
+
+def test_a_quotation_may_hold_quotes_and_brackets() -> None:
+    (one,) = citations('x [A1: "{"phase": "Failed", "pods": [1]}"] y')
+    assert one.quotation == '{"phase": "Failed", "pods": [1]}'
+
+
+def test_brackets_that_are_no_citation_stay_text() -> None:
+    assert citations("[link](A1) [x] [1] [B] [AAA1] list[A] [A1 and more]") == ()
+
+
+def test_code_blocks_hold_no_citations() -> None:
+    assert citations('```sh\necho [A1: "x"]\n```\n~~~\n[A2]\n```\n[A3]\n~~~\n') == ()
+
+
+def test_an_exact_quotation_is_verified_and_located() -> None:
+    (one,) = check('It failed [A1: "no space left on device"].', seen(A1=LOG)).citations
+    assert one.status is CitationStatus.QUOTE_FOUND
+    assert one.found_at is not None
+    assert "no space left on device" in LOG[slice(*one.found_at)]
+
+
+def test_white_space_quotes_and_ellipses_are_normalised_and_nothing_else() -> None:
+    assert statuses('[A1: "“no  space\nleft on device”…"]', A1=LOG) == [CitationStatus.QUOTE_FOUND]
+    assert statuses('[A1: "No space left on device"]', A1=LOG) == [CitationStatus.FAILED]
+    assert statuses('[A1: "no space … on device"]', A1=LOG) == [CitationStatus.FAILED]
+
+
+def test_a_short_quotation_proves_something_only_as_a_whole_line() -> None:
+    assert statuses('[A1: "OOMKilled"] [A1: "level"]', A1=LOG) == [CitationStatus.QUOTE_FOUND, CitationStatus.ID_ONLY]
+
+
+def test_an_id_that_was_never_given_out_fails() -> None:
+    (one,) = check("[A9]", seen(A1=LOG)).citations
+    assert (one.status, one.reason) == (CitationStatus.FAILED, "there is no A9")
+
+
+def test_a_refused_call_is_no_evidence() -> None:
+    refused = Seen({"A1": Evidence(id="A1", text="unknown tool: pods_burn", refused=True)})
+    (one,) = check('[A1: "unknown tool: pods_burn"]', refused).citations
+    assert one.status is CitationStatus.FAILED
+
+
+def test_a_wrong_quotation_is_answered_with_the_nearest_real_line() -> None:
+    (one,) = check('[A1: "msg no space on the device"]', seen(A1=LOG)).citations
+    assert one.nearest == LOG.splitlines()[0]
+
+
+def test_ids_are_letters_by_place_and_never_meet() -> None:
+    prefixes = [agent_prefix(place) for place in range(60)]
+    assert prefixes[:3] == ["A", "B", "C"]
+    assert prefixes[25] == "AA"
+    assert len(set(prefixes)) == 60
+    assert not any(prefix.startswith("Q") and len(prefix) == 1 for prefix in prefixes)
+    ids = [
+        *(call_id(prefix, 3) for prefix in prefixes),
+        *(call_id(sub_agent_prefix(call_id(prefix, 2)), 1) for prefix in prefixes),
+        *(call_id(question_prefix(number), 1) for number in range(1, 60)),
+    ]
+    assert len(set(ids)) == len(ids)
+    assert all(is_evidence_id(one) for one in ids)
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
+# Long enough to be a quotation, without what would end it or be trimmed from it.
+quotations = st.text(st.characters(categories=["L", "N", "Zs"], include_characters="-_:/=."), min_size=16, max_size=200).filter(
+    lambda words: len(normalised(words).strip(".").strip()) >= SHORTEST_QUOTATION
+)
+
+
+@given(texts, quotations, texts)
+def test_any_verbatim_part_of_a_result_verifies(before: str, part: str, after: str) -> None:
+    whole = QuotableText(before + part + after)
+    assert whole.find(part) is not None
+    assert whole.is_quotable(part)
+    assert statuses(f'Claim [A1: "{part}"].', A1=before + part + after) == [CitationStatus.QUOTE_FOUND]
+
+
+@given(texts, quotations)
+def test_words_that_are_in_no_result_are_flagged(text: str, words: str) -> None:
+    assume(normalised(words).strip(".").strip() not in normalised(text))
+    assert statuses(f'Claim [A1: "{words}"].', A1=text) == [CitationStatus.FAILED]
+
+
+@given(st.text())
+def test_no_text_breaks_the_checker(text: str) -> None:
+    check(text, seen(A1=text, ALERT=text))
