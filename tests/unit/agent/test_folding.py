@@ -1,0 +1,73 @@
+"""Large results are folded by code: exactly, once each, and with true counts."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarsy.agent.folding import FEWEST_ALIKE, fold
+
+
+def test_repeated_log_lines_are_shown_once_with_count_and_last() -> None:
+    log = "".join(f"2026-01-01T10:00:{second:02}Z GET /cart {200 + second} {second * 3}ms\n" for second in range(40))
+    folded = fold(log + "2026-01-01T10:01:00Z panic: nil map\n")
+    assert folded.text == (
+        "2026-01-01T10:00:00Z GET /cart 200 0ms\n"
+        "[39 more lines like this one are folded; the last: 2026-01-01T10:00:39Z GET /cart 239 117ms]\n"
+        "2026-01-01T10:01:00Z panic: nil map\n"
+    )
+    assert folded.lines == 38
+
+
+def test_messages_that_alternate_are_folded_each_by_itself() -> None:
+    log = "".join(f"{number} connected to 10.0.0.{number}\n{number} timeout after {number}s\n" for number in range(20))
+    folded = fold(log).text
+    assert folded.count("[19 more lines like this one are folded") == 2
+    assert folded.splitlines()[0] == "0 connected to 10.0.0.0"
+    assert folded.splitlines()[2] == "0 timeout after 0s"
+
+
+def test_rows_of_a_table_that_differ_only_by_name_are_folded() -> None:
+    header = "NAME                 READY   STATUS    RESTARTS   AGE\n"
+    rows = "".join(f"cart-{number:04x}           1/1     Running   0          5d\n" for number in range(50))
+    folded = fold(header + rows + "pay-1                0/1     Error     7          5d\n").text
+    assert "cart-0000" in folded
+    assert "cart-0002" in folded
+    assert "[47 more lines like this one are folded; the last: cart-0031" in folded
+    assert "pay-1                0/1     Error     7          5d" in folded
+
+
+def test_certificates_and_encoded_data_are_shown_by_their_size() -> None:
+    body = "".join("MIIB" + "aB3" * 20 + "\n" for _ in range(12))
+    folded = fold(f"tls.crt:\n-----BEGIN CERTIFICATE-----\n{body}-----END CERTIFICATE-----\nimage: {'aB3/' * 100}\n").text
+    assert "[12 lines of encoded data are folded]" in folded
+    assert "[376 more characters of encoded data are folded]" in folded
+
+
+def test_a_long_path_is_no_encoded_data() -> None:
+    path = "/var/lib/containers/storage/overlay/" + "some-directory/" * 10
+    assert fold(path).text == path
+
+
+def test_what_does_not_repeat_is_left_as_it_is() -> None:
+    text = "one\ntwo\n\nthree\n"
+    assert fold(text).text == text
+    assert not fold(text).is_folded
+
+
+words = st.sampled_from(["alpha", "beta 1", "beta 2", "beta 3", "gamma x=7", "", "delta\t9", "NAME  READY", "a  1/1", "b  1/1"])
+
+
+@given(st.lists(words, max_size=60))
+def test_every_line_is_shown_or_counted(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    folded = fold(text).text
+    counted = sum(int(found[1]) for found in re.finditer(r"^\[(\d+) more lines", folded, re.MULTILINE))
+    shown = [line for line in folded.splitlines() if not line.startswith("[")]
+    assert len(shown) + counted == len(text.splitlines())
+    assert set(shown) <= set(lines)
+
+
+@given(st.text())
+def test_no_text_breaks_folding(text: str) -> None:
+    assert fold(text).lines <= text.count("\n") or len(text) > FEWEST_ALIKE
