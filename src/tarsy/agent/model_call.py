@@ -36,7 +36,7 @@ from tarsy.kit.clock import milliseconds_since
 
 
 class TextRouter(Protocol):
-    """Decides, delta by delta, as which kind of event a person sees the model's text; what it holds back nobody sees."""
+    """Decides, delta by delta, as which kind of event a person sees the model's text; what it holds back is not shown."""
 
     def route(self, delta: str) -> Iterable[tuple[TimelineEventType, str]]: ...
 
@@ -176,7 +176,7 @@ class ModelCall:
 
     def _settle(self) -> None:
         answer = self._answer
-        # As it is stored, so that whoever continues from there reads the same.
+        # As it is stored, so that a worker that continues from there reads the same.
         answer.text, answer.thinking = storable("".join(self._texts)), storable("".join(self._thoughts))
         answer.unmasked = storable("".join(self._unmasked))
         # Judged by the whole, not by the watch: in however many pieces an answer comes, it is the same answer.

@@ -71,7 +71,7 @@ class Journal(Protocol):
         """Write all of `step` or nothing, and publish what a person should see.
 
         Raises:
-            ClaimLostError: the work belongs to somebody else now.
+            ClaimLostError: the work belongs to another worker now.
         """
         ...
 
@@ -81,7 +81,7 @@ class Journal(Protocol):
 
 
 class LiveText(Protocol):
-    """Carries streaming text to whoever watches; never waits for them."""
+    """Carries streaming text to the clients that watch; never waits for them."""
 
     def publish(self, delta: StreamDelta) -> None: ...
 

@@ -43,7 +43,7 @@ class Recorder:
         self._writing = anyio.Lock()
 
     async def commit(self, **parts: Unpack[StepParts]) -> None:
-        """Write a step. The journal writes it whole, whoever cancels meanwhile."""
+        """Write a step. The journal writes it whole, though the run be cancelled meanwhile."""
         awaited = [close for call in parts.get("llm_interactions", ()) for close in self._awaiting.pop(call.id, ())]
         parts["closed"] = (*(close() for close in awaited), *parts.get("closed", ()))
         # One after the other: eight results at once would only wait for each other, on eight connections.

@@ -1,17 +1,17 @@
-"""Why a run is being stopped: said before its scope is cancelled, read by whoever writes its last words."""
+"""Why a run is being stopped: said before its scope is cancelled, read by the agent that writes its last words."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class StopReason(StrEnum):
-    # Somebody will go on with it: a shutdown, or the end of this process.
+    # Another worker will go on with it: a shutdown, or the end of this process.
     HANDED_OVER = "handed_over"
     # It goes on when what it waits for has happened.
     PARKED = "parked"
     CANCELLED = "cancelled"
     TIMED_OUT = "timed_out"
-    # Somebody already does: every write would be refused.
+    # Another worker already does: every write would be refused.
     LOST = "lost"
 
 

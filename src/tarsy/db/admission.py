@@ -1,7 +1,7 @@
 """Alerts on their way in: whatever arrives while another transaction is under way is stored together in the next one.
 
 Every submission announces itself on the channel that all processes share, so that only one transaction at a time can commit it. Under
-a storm of alerts one transaction each would make everybody wait for everybody's disk.
+a storm of alerts one transaction each would make every sender wait for every other one's disk.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from tarsy.domain.session import NewSession
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
 
-# Submissions take turns while the queue has a limit; any number that nobody else locks will do.
+# Submissions take turns while the queue has a limit; any number that no other code locks will do.
 _INTAKE_LOCK = sa.select(sa.func.pg_advisory_xact_lock(0x7A25_0001))
 # A megabyte each at most, and seldom more than a few kilobytes.
 MAX_TOGETHER = 64
@@ -39,8 +39,8 @@ _TIME_LIMIT = sa.text(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
 
 
 @dataclass(slots=True, eq=False)
-class _Visitor:
-    """Somebody who waits for an answer."""
+class _Submission:
+    """A submission whose sender waits for an answer."""
 
     session: NewSession
     max_queue_size: int | None
@@ -53,7 +53,7 @@ class Admission:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
-        self._waiting: list[_Visitor] = []
+        self._waiting: list[_Submission] = []
         self._turn = anyio.Lock()
 
     async def admit(self, session: NewSession, *, max_queue_size: int | None) -> None:
@@ -62,47 +62,47 @@ class Admission:
         Raises:
             QueueFullError: `max_queue_size` sessions wait already.
         """
-        visitor = _Visitor(session, max_queue_size)
-        self._waiting.append(visitor)
-        # Whoever has the turn acts for all who have come so far, and must not be stopped in the middle by who gives up waiting.
+        submission = _Submission(session, max_queue_size)
+        self._waiting.append(submission)
+        # The submission that has the turn acts for all that have come so far, and must not be stopped when its own sender gives up waiting.
         with anyio.CancelScope(shield=True):
             async with self._turn:
-                if not visitor.admitted and visitor.error is None:
+                if not submission.admitted and submission.error is None:
                     await self._admit_all()
-        if visitor.error:
-            raise visitor.error
+        if submission.error:
+            raise submission.error
 
     async def _admit_all(self) -> None:
         limit = self._waiting[0].max_queue_size
-        together = [visitor for visitor in self._waiting if visitor.max_queue_size == limit][:MAX_TOGETHER]
+        together = [submission for submission in self._waiting if submission.max_queue_size == limit][:MAX_TOGETHER]
         error = await self._try_to_store(together, limit)
         if error is not None and is_transient(error) and not _took_too_long(error):
-            for visitor in together:
-                visitor.error = error
+            for submission in together:
+                submission.error = error
         elif error is not None:
             # One of them is to blame; the others shall not suffer for it.
-            for visitor in together:
-                visitor.error = await self._try_to_store([visitor], limit) or visitor.error
-        self._waiting = [visitor for visitor in self._waiting if visitor not in together]
+            for submission in together:
+                submission.error = await self._try_to_store([submission], limit) or submission.error
+        self._waiting = [submission for submission in self._waiting if submission not in together]
 
-    async def _try_to_store(self, visitors: Sequence[_Visitor], limit: int | None) -> Exception | None:
+    async def _try_to_store(self, submissions: Sequence[_Submission], limit: int | None) -> Exception | None:
         try:
-            await self._store(visitors, limit)
+            await self._store(submissions, limit)
         except Exception as error:  # noqa: BLE001 - raised again in those whom it concerns
             return error
         return None
 
-    async def _store(self, visitors: Sequence[_Visitor], limit: int | None) -> None:
+    async def _store(self, submissions: Sequence[_Submission], limit: int | None) -> None:
         with anyio.fail_after(STORE_SECONDS):
             async with self._engine.begin() as connection:
                 await connection.execute(_TIME_LIMIT)
-                room = len(visitors) if limit is None else await _room(connection, limit, len(visitors))
+                room = len(submissions) if limit is None else await _room(connection, limit, len(submissions))
                 if room:
-                    await _insert(connection, [visitor.session for visitor in visitors[:room]])
-        for visitor in visitors[:room]:
-            visitor.admitted = True
-        for visitor in visitors[room:]:
-            visitor.error = QueueFullError(limit or 0)
+                    await _insert(connection, [submission.session for submission in submissions[:room]])
+        for submission in submissions[:room]:
+            submission.admitted = True
+        for submission in submissions[room:]:
+            submission.error = QueueFullError(limit or 0)
 
 
 def _took_too_long(error: Exception) -> bool:

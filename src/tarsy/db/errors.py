@@ -13,7 +13,7 @@ class ConflictError(Exception):
 
 
 class QueueFullError(Exception):
-    """As many sessions wait as may wait. Nobody is at fault: the same request may succeed later."""
+    """As many sessions wait as may wait. The sender is not at fault: the same request may succeed later."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"{limit} sessions are waiting already, which is as many as the queue takes (queue.max_queue_size).")

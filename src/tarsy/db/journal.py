@@ -185,7 +185,7 @@ async def _close_session(connection: AsyncConnection, step: Step, close: Session
     return ended
 
 
-# Not the bodies: they are large, and nobody who continues needs them.
+# Not the bodies: they are large, and a worker that continues does not need them.
 _OF_CALLS = ("kind", "turn", "error_code", "error_message", "provider")
 
 

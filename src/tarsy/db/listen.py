@@ -112,7 +112,7 @@ class NotificationSender:
             await self._line.ask(connection, _NOTIFY, name, list(payloads))
         except _BREAKS as error:
             log.warning("notifications.not_sent", error=str(error) or type(error).__name__)
-            # After a timeout nobody knows what state the connection is in.
+            # After a timeout the state of the connection is unknown.
             connection.terminate()
             return False
         return True

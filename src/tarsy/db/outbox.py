@@ -1,4 +1,4 @@
-"""The outbox of live events: written in the transaction of what they tell of, read by whoever must catch up."""
+"""The outbox of live events: written in the transaction of what they tell of, read by clients that must catch up."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta

@@ -133,7 +133,7 @@ def _catalogs(tool_rows: Sequence[Row], tracks: Mapping[str, str], warnings: Map
         if row["kind"] == "tool_list":
             of_execution = tools.setdefault(row["execution_id"], {})
             for tool in _body(row, "result").get("tools", ()):
-                # Whoever continues an execution asks its servers again.
+                # A worker that continues an execution asks its servers again.
                 of_execution.setdefault(tool["name"], RecordedToolDefinition.model_validate(tool))
     return tuple(
         RecordedCatalog(track=tracks[execution_id], tools=tuple(definitions.values()), warnings=warnings.get(execution_id, ()))

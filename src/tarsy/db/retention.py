@@ -11,7 +11,7 @@ from tarsy.domain.work import WorkState
 
 # An arbitrary number that only this lock uses.
 _LOCK = sa.text("SELECT pg_try_advisory_xact_lock(7421902)")
-# Short transactions: nobody should wait because old data are cleared away.
+# Short transactions: no writer should wait because old data are cleared away.
 BATCH = 200
 
 # `completed_at` comes first in both: it is indexed, and nothing is hidden before it has ended.

@@ -161,7 +161,7 @@ timeline_events = sa.Table(
     sa.Column("stage_id", Id, sa.ForeignKey("stages.id", ondelete="CASCADE")),
     sa.Column("execution_id", Id, sa.ForeignKey("agent_executions.id", ondelete="CASCADE")),
     sa.Column("sequence_number", sa.Integer, nullable=False),
-    # The id of the live event that announced it: the order of the whole session, as everybody saw it.
+    # The id of the live event that announced it: the order of the whole session, as every client saw it.
     sa.Column("position", sa.BigInteger, nullable=False),
     sa.Column("event_type", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),

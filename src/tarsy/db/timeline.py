@@ -1,4 +1,4 @@
-"""Reads a session's timeline in the order in which everybody saw it."""
+"""Reads a session's timeline in the order in which every client saw it."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from tarsy.domain.timeline import TimelineEvent
 
 @dataclass(frozen=True, slots=True)
 class TimelinePage:
-    """Events, and the live event up to which they are current: whoever goes on listening from there misses nothing."""
+    """Events, and the live event up to which they are current: a client that goes on listening from there misses nothing."""
 
     events: tuple[TimelineEvent, ...]
     last_event_id: int

@@ -129,7 +129,7 @@ def execution_status(session_id: str, change: ExecutionChange) -> LiveEvent:
 
 
 def interaction_created(interaction: LLMInteraction | MCPInteraction) -> LiveEvent:
-    """Says that there is something to look at; the bodies are fetched by whoever wants them."""
+    """Says that there is something to look at; the bodies are fetched by the clients that want them."""
     payload = {
         "session_id": interaction.session_id,
         "interaction_id": interaction.id,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NewType
 
-# What a row of work is to be done for. Open: whoever brings a new kind brings its handler, and nothing else knows its name.
+# What a row of work is to be done for. Open: a new kind comes with its handler, and nothing else knows its name.
 WorkKind = NewType("WorkKind", str)
 
 INVESTIGATION = WorkKind("session")

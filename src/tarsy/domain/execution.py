@@ -18,7 +18,7 @@ class AgentExecution:
     model_name: str
     tool_calling: str
     status: RunStatus
-    # Somebody asked that this agent alone should stop.
+    # A person asked that this agent alone should stop.
     cancel_requested: bool = False
     error_message: str | None = None
     started_at: datetime | None = None

@@ -1,4 +1,4 @@
-"""Pure module: whether the silence of other workers means anything. While the database was away, nobody could be heard."""
+"""Pure module: whether the silence of other workers means anything. While the database was away, no worker could be heard."""
 
 from datetime import datetime, timedelta
 
@@ -9,7 +9,7 @@ class OrphanGrace:
     def __init__(self, now: datetime, *, heartbeat_interval: float, orphan_threshold: float) -> None:
         # Far longer than a healthy process goes without an answer, and shorter than what makes an orphan.
         self._lapse = timedelta(seconds=orphan_threshold / 2)
-        # Everybody who lives has spoken by then.
+        # Every worker that lives has sent a heartbeat by then.
         self._round = timedelta(seconds=2 * heartbeat_interval)
         self._answered_at = self._fair_from = now
 
@@ -19,5 +19,5 @@ class OrphanGrace:
         self._answered_at = now
 
     def is_good(self, now: datetime) -> bool:
-        """Whether whoever is silent now has had the chance to speak."""
+        """Whether a worker that is silent now has had the chance to send a heartbeat."""
         return now >= self._fair_from and now - self._answered_at <= self._lapse

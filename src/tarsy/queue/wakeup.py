@@ -11,7 +11,7 @@ class Wakeup:
         self._missed = False
 
     def ring(self) -> None:
-        """Wake one sleeper; if nobody sleeps, the next one to lie down does not."""
+        """Wake one idle worker; if none is idle, the next one that would wait does not."""
         if self._sleepers:
             self._sleepers.popleft().set()
         else:

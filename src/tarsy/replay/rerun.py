@@ -108,7 +108,7 @@ def _replayable(file: Path) -> _Replayable | NotReplayed:
 def _scratch_directory() -> Generator[Path]:
     with tempfile.TemporaryDirectory(prefix="tarsy-") as directory:
         path = Path(directory)
-        # The database's account has to get to its own directory in there, which it closes to everybody else.
+        # The database's account has to get to its own directory in there, which it closes to all other accounts.
         path.chmod(0o711)
         yield path
 

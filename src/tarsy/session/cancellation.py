@@ -18,7 +18,7 @@ class Cancellations:
         try:
             yield
         finally:
-            # Whoever has taken the thing up again meanwhile stays known.
+            # A run that has taken the same thing up again meanwhile stays known.
             if self._stops.get(name) is stop:
                 del self._stops[name]
 

@@ -230,7 +230,7 @@ def check_text(submission: Submission) -> None:
 
 
 def is_storable(text: str) -> bool:
-    """Whether `text` is proper Unicode without NUL: what PostgreSQL, and everybody else, calls text."""
+    """Whether `text` is proper Unicode without NUL: what PostgreSQL, and every encoder, calls text."""
     return _UNSTORABLE.search(text) is None
 
 

@@ -30,7 +30,7 @@ def allowed_url(text: str, domains: frozenset[str]) -> httpx.URL:
 
 
 def normalized_domains(domains: tuple[str, ...]) -> frozenset[str]:
-    """The allowed hosts; whoever allows GitHub allows the host that serves its files."""
+    """The allowed hosts; allowing GitHub allows the host that serves its files."""
     hosts = frozenset(domain.strip().rstrip(".").lower() for domain in domains)
     return hosts | {_RAW_HOST} if "github.com" in hosts else hosts
 
@@ -47,7 +47,7 @@ def raw_url(url: httpx.URL) -> httpx.URL:
 
 
 def credentials_for(url: httpx.URL, github_token: str | None) -> dict[str, str]:
-    """The headers that authenticate us: to GitHub, encrypted, and to nobody else."""
+    """The headers that authenticate us: to GitHub, encrypted, and to no other host."""
     if github_token and is_github(url) and url.scheme == "https" and url.port is None:
         return {"Authorization": f"Bearer {github_token}"}
     return {}

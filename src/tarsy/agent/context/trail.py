@@ -1,4 +1,4 @@
-"""The way an agent went, step by step, told in the words of whoever reads it. Pure module."""
+"""The way an agent went, step by step, told in the words of its reader, an agent or a reviewer. Pure module."""
 
 import json
 from collections.abc import Sequence

@@ -181,7 +181,7 @@ class IteratingController:
         run.state = run.state.succeeded()
 
     def _circle(self, run: Run) -> Circle | None:
-        """Whether the model goes round in circles, told from what is stored: whoever continues comes to the same judgement."""
+        """Whether the model goes round in circles, told from what is stored: a worker that continues the run comes to the same judgement."""
         turns = (message.body for message in reversed(run.messages) if message.body.role is Role.ASSISTANT)
         newest = [self._speech.said(body) for body in islice(turns, TURNS_THAT_MATTER)]
         return find_circle(newest[::-1])

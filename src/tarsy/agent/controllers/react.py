@@ -78,7 +78,7 @@ class ReActSpeech:
                 assert_never(parsed)
 
     def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage:
-        # A call is its text, to the letter: it is read again by whoever continues.
+        # A call is its text, to the letter: a worker that continues the run reads it again.
         return ConversationMessage(Role.ASSISTANT, answer.text if calls else answer.told)
 
     def said(self, message: ConversationMessage) -> Said:

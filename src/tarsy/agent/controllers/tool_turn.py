@@ -139,7 +139,7 @@ class ToolTurn:
         shown = await self._summarizer.shown(result, self._question)
         body = self._speech.result_message(self._run.context.prompts, result, shown.text)
         message = recorder.message(body, pending.sequence_number)
-        # A summary is stored with the message it is for: one that nobody was shown would have to be paid for again.
+        # A summary is stored with the message it is for: one that no agent was shown would have to be paid for again.
         await recorder.commit(
             closed=(*closed, *shown.closed), mcp_interactions=interactions, llm_interactions=shown.interactions, messages=(message,)
         )

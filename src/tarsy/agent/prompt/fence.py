@@ -1,7 +1,7 @@
-"""Fences around text that nobody vouches for: alerts, runbooks, tool results, earlier agents' words. Pure module.
+"""Fences around text that comes from outside: alerts, runbooks, tool results, earlier agents' words. Pure module.
 
-A fence is a pair of lines that carry a code made from the session's nonce. Whoever writes the text inside cannot know the
-code, so the text cannot close its own fence; whoever knows the nonce gets the same fence again, so a replay is identical.
+A fence is a pair of lines that carry a code made from the session's nonce. The writer of the text inside cannot know the
+code, so the text cannot close its own fence; the same nonce gives the same fence again, so a replay is identical.
 """
 
 import hashlib

@@ -7,7 +7,7 @@ from tarsy.agent.repetition import Circle, CircleKind
 from tarsy.domain.agent import ToolCalling
 from tarsy.kit.text import clip
 
-# The beginning of an error says what failed; the rest is usually a stack trace nobody can act on.
+# The beginning of an error says what failed; the rest is usually a stack trace that a model cannot act on.
 _ERROR_LIMIT = 2000
 
 
