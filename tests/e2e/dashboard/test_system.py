@@ -33,3 +33,26 @@ def test_the_system_page_says_what_is_missing(browser: Browser, server: Served) 
         page.goto("/system")
         expect(page.get_by_role("region", name="Warnings").get_by_text("no model is configured").first).to_be_visible()
         expect(page.get_by_role("region", name="Tool servers").get_by_text("not started: set KUBECONFIG")).to_be_visible()
+
+
+def test_a_pause_is_seen_on_every_page_holds_what_comes_and_parks_what_runs(browser: Browser, configured: Served, silent: Silent) -> None:
+    running = silent("The one that runs.")
+    with open_page(browser, configured.url) as page, open_page(browser, configured.url) as other:
+        other.goto("/")
+        page.goto("/system")
+        page.get_by_role("button", name="Pause all work").click()
+        page.get_by_label("Reason").fill("the cluster is being upgraded")
+        page.get_by_role("button", name="Pause and park what runs").click()
+        for shown in (page, other):
+            expect(shown.get_by_text("All work is paused")).to_contain_text("the cluster is being upgraded")
+        row = other.get_by_role("region", name="Active sessions").get_by_role("listitem").filter(has_text="The one that runs.")
+        expect(row).to_contain_text("Waiting", timeout=PATIENCE_MS)
+        expect(page.get_by_role("button", name="Pause all work")).to_have_count(0)
+        picture(page, "system-paused-light")
+
+        other.get_by_role("button", name="Resume all work").click()
+        for shown in (page, other):
+            expect(shown.get_by_text("All work is paused")).to_have_count(0)
+        expect(row).to_contain_text("Running", timeout=PATIENCE_MS)
+        with configured.client() as http:
+            assert http.get(f"/api/v1/sessions/{running}").raise_for_status().json()["status"] == "in_progress"

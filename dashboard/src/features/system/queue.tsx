@@ -84,9 +84,13 @@ export function Queue() {
             {data.pod_id}
           </Box>
         </Fact>
-        {data.pauses.every((pause) => pause.chain_id !== null) && <PauseButton />}
         {pods.length > 1 && <Fact name="Running by process">{pods.map(([pod, count]) => `${pod}: ${count}`).join(", ")}</Fact>}
       </Box>
+      {data.pauses.every((pause) => pause.chain_id !== null) && (
+        <Box>
+          <PauseButton />
+        </Box>
+      )}
       <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
         {data.workers.map((worker) => (
           <Typography component="li" variant="body2" key={worker.name} sx={{ display: "flex", gap: 2, py: 0.4, borderTop: 1, borderColor: "divider" }}>
