@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from support.paths import TESTS
-from tarsy.agent.ports import ToolServers
+from tarsy.agent.ports import LLMClient, ToolServers
 from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,
@@ -142,6 +142,7 @@ class Scenario:
     alert: str = "CPU is at 100 % on node-1"
     catalog: Sequence[RecordedToolDefinition] = TOOLS
     servers: ToolServers | None = None
+    llm: LLMClient | None = None
     replay_speed: float = 0.0
     extra_tracks: Sequence[str] = field(default=())
     runbook_url: str | None = None
@@ -169,7 +170,7 @@ class Scenario:
     async def running(self, database_url: str) -> AsyncGenerator[Application]:
         """The application on this scenario, its alert submitted."""
         recording = self.recording
-        llm = in_process_client(env={}, recordings=lambda _: recording, replay_speed=self.replay_speed)
+        llm = self.llm or in_process_client(env={}, recordings=lambda _: recording, replay_speed=self.replay_speed)
         settings = Settings(env={}, database_url=database_url)
         async with application(settings, tools=self.servers or RecordedToolServers(recording), llm=llm) as running:
             await running.services.sessions.insert(self.session())

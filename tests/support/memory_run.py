@@ -130,6 +130,12 @@ class MemoryRun:
     tools: ToolExecutor | None = None
 
     async def go_on(self) -> ExecutionResult:
+        """Run it to its end; when it waits for something, that has happened at once."""
+        while (result := await self._run()).waits:
+            pass
+        return result
+
+    async def _run(self) -> ExecutionResult:
         async with self._context() as context:
             return await BaseAgent(create_controller(context)).execute(context, Stopping())
 

@@ -38,10 +38,19 @@ class ExecutionContext:
         return self.claim.session_id
 
 
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """What an execution waits for, in words for people, and for how long."""
+
+    reason: str
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionResult:
-    """How an execution ended; everything in between is already stored."""
+    """How an execution ended, or that it `waits` to be continued; everything in between is already stored."""
 
     status: RunStatus
     final_analysis: str = ""
     error: str | None = None
+    waits: Waits | None = None

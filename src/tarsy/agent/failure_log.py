@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TypedDict
 
+from tarsy.agent.iteration import failed_in_a_row
 from tarsy.agent.model_call import CompletedCall
+from tarsy.agent.model_failure import TryAgain, after_failure
 from tarsy.agent.prompt.nudges import error_note
 from tarsy.agent.recorder import Recorder
 from tarsy.domain.conversation import Message
@@ -48,7 +50,8 @@ class FailureLog:
         if newest is None or newest.error_code is None or newest.provider != provider:
             return ()
         error = ErrorChunk(newest.error_message or newest.error_code, ErrorCode(newest.error_code), retryable=True)
-        if messages[-1].body.content != error_note(error.message):
+        decided = after_failure(error, failed_in_a_row(calls, provider), has_fallback=False)
+        if messages[-1].body.content != error_note(error.message) or decided != TryAgain():
             return ()
         same = takewhile(lambda call: call == replace(newest, turn=call.turn), reversed(asked))
         event = self._recorder.open(TimelineEventType.ERROR, _metadata(error), content=error.message)
@@ -74,6 +77,10 @@ class FailureLog:
             return self._step(call, closed=self.settle(told))
         event = self._recorder.event(TimelineEventType.ERROR, content, status=TimelineStatus.FAILED, metadata=_metadata(error))
         return self._step(call, closed=self.settle(), opened=(event,))
+
+    def repeat(self, call: CompletedCall) -> FailureParts:
+        """What a failed call brings after an entry that says that the model is out."""
+        return self._step(call, closed=self.settle())
 
     def end_with(self, interaction_id: str) -> None:
         """Close the entry in the step that stores the call which succeeded at last."""

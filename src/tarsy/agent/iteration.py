@@ -30,16 +30,25 @@ class IterationState:
         """What went wrong was mended: another model was chosen, or room was made in the conversation."""
         return replace(self, last_error=None, consecutive_failures=0, consecutive_timeouts=0)
 
-    def failed(self, error: str, *, timed_out: bool) -> "IterationState":
-        """The model's call failed."""
-        state = self.starved(error) if timed_out else replace(self, used=self.used + 1, last_error=error, consecutive_timeouts=0)
-        return replace(state, consecutive_failures=self.consecutive_failures + 1)
+    @property
+    def model_was_out(self) -> bool:
+        """Whether the timeouts are the model's own alone: `after_failure` has decided about them, and they were waited out."""
+        return self.consecutive_failures >= max(self.consecutive_timeouts, MAX_CONSECUTIVE_TIMEOUTS)
+
+    def failed(self, error: str, code: ErrorCode) -> "IterationState":
+        """The model's call failed. An outage uses up none of the iterations: it is bounded by the calls that fail in a row."""
+        return replace(
+            self,
+            used=self.used if code.is_outage else self.used + 1,
+            last_error=error,
+            consecutive_failures=self.consecutive_failures + 1,
+            consecutive_timeouts=self.consecutive_timeouts + 1 if code.is_timeout else 0,
+        )
 
     def starved(self, error: str) -> "IterationState":
         """The iteration got nothing but timeouts; what the model itself said was well."""
-        return replace(
-            self, used=self.used + 1, last_error=error, consecutive_failures=0, consecutive_timeouts=self.consecutive_timeouts + 1
-        )
+        before = 0 if self.model_was_out else self.consecutive_timeouts
+        return replace(self, used=self.used + 1, last_error=error, consecutive_failures=0, consecutive_timeouts=before + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,7 @@ NextMove = Iterate | ForceConclusion | GiveUp
 
 def next_move(state: IterationState) -> NextMove:
     """Decide how the loop goes on."""
-    if state.consecutive_timeouts >= MAX_CONSECUTIVE_TIMEOUTS:
+    if state.consecutive_timeouts >= MAX_CONSECUTIVE_TIMEOUTS and not state.model_was_out:
         return GiveUp(f"stopped after {state.consecutive_timeouts} timeouts in a row: {state.last_error}")
     if state.used >= state.max_iterations:
         if state.last_error is not None:
@@ -94,7 +103,7 @@ def state_after(
             error = next(of_tools, None)
             state = state.starved(error) if error else state.succeeded()
         else:
-            state = state.failed(call.error_message or call.error_code, timed_out=ErrorCode(call.error_code).is_timeout)
+            state = state.failed(call.error_message or call.error_code, ErrorCode(call.error_code))
             # A conversation that was too long was shortened, or else it was not continued.
             if following != call.provider or call.error_code == ErrorCode.CONTEXT_TOO_LONG:
                 state = state.renewed()
@@ -102,6 +111,7 @@ def state_after(
 
 
 def failed_in_a_row(calls: Sequence[StoredCall], provider: str) -> int:
-    """How many of an execution's newest calls `provider` has failed."""
-    newest = takewhile(lambda call: call.error_code is not None and call.provider == provider, reversed(calls))
-    return sum(1 for _ in newest)
+    """How many of an execution's newest calls `provider` has failed, since the conversation was last shortened for it."""
+    asked = (call for call in reversed(calls) if call.kind != LLMInteractionKind.SUMMARIZATION)
+    mended = (None, ErrorCode.CONTEXT_TOO_LONG)
+    return sum(1 for _ in takewhile(lambda call: call.error_code not in mended and call.provider == provider, asked))

@@ -4,11 +4,17 @@ from dataclasses import dataclass
 
 from tarsy.domain.llm import ErrorChunk, ErrorCode
 from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.work import Retry
 
 # One timeout can be bad luck; the second in a row means that a third wait of minutes would end the same.
 MAX_CONSECUTIVE_TIMEOUTS = 2
 # Each of these calls was already several attempts of the client, with pauses in between: what fails three times over fails for now.
 MAX_CONSECUTIVE_FAILURES = 3
+# How long all models may be out before an agent gives up: vendors mend most outages within minutes, and after half an hour an alert's
+# people have looked for themselves.
+OUTAGE_MINUTES = 30
+# Soon at first, because most outages are short; seldom later, because many sessions ask. The nine pauses are the half hour.
+_PAUSES = Retry(attempts=10, first_pause=20.0, longest_pause=300.0)
 # The client has asked again and again before it says these; the others may be bad luck.
 _TRIED_BY_CLIENT = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.PROVIDER_UNAVAILABLE})
 
@@ -38,12 +44,18 @@ class FallBack:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """No model is left, for a reason that may pass with time."""
+    """No model is left, for a reason that may pass with time: the last one is asked again after `seconds`."""
+
+    seconds: float
+    # Whether this failure is the first that is waited for.
+    begins: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Hopeless:
-    """No model is left, and waiting does not help: a person has to change something."""
+    """No model is left, and waiting does not help, or has not: a person has to change something."""
+
+    outlasted: bool = False
 
 
 AfterFailure = TryAgain | FallBack | Outage | Hopeless
@@ -53,9 +65,15 @@ def after_failure(error: ErrorChunk, failures: int, *, has_fallback: bool) -> Af
     """Decide how to go on after `failures` failed calls of one model in a row, the last with `error`."""
     if not error.retryable:
         return FallBack() if has_fallback else Hopeless()
-    if failures < _patience(error.code, has_fallback=has_fallback):
+    waits = failures - _patience(error.code, has_fallback=has_fallback) + 1
+    if waits < 1:
         return TryAgain()
-    return FallBack() if has_fallback else Outage()
+    if has_fallback:
+        return FallBack()
+    if not error.code.is_outage:
+        return Hopeless()
+    seconds = _PAUSES.pause_after(waits)
+    return Hopeless(outlasted=True) if seconds is None else Outage(seconds, begins=waits == 1)
 
 
 def _patience(code: ErrorCode, *, has_fallback: bool) -> int:
@@ -64,9 +82,23 @@ def _patience(code: ErrorCode, *, has_fallback: bool) -> int:
     return MAX_CONSECUTIVE_TIMEOUTS if has_fallback or code.is_timeout else MAX_CONSECUTIVE_FAILURES
 
 
-def told_end(provider: ResolvedProvider, error: ErrorChunk, failures: int) -> str:
+def told_end(provider: ResolvedProvider, error: ErrorChunk, failures: int, *, outlasted: bool = False) -> str:
     """Why a model is given up: which one, where, what it said, and what can be done about it."""
-    where = f" at {provider.base_url}" if provider.base_url else ""
     often = f"{failures} calls in a row failed" if failures > 1 else "the call failed"
+    long = f" within {OUTAGE_MINUTES} minutes of waiting" if outlasted else ""
     cure = _CURES[error.code].format(name=provider.name)
-    return f"{provider.name} ({provider.model}{where}): {often}: {error.message.strip().rstrip('.')}; {cure}."
+    return f"{_who(provider)}: {often}{long}: {_what(error)}; {cure}."
+
+
+def told_outage(provider: ResolvedProvider, error: ErrorChunk) -> str:
+    """What an agent waits for whose models are all out."""
+    return f"all models are out: {_who(provider)}: {_what(error)}; it is asked again for up to {OUTAGE_MINUTES} minutes."
+
+
+def _who(provider: ResolvedProvider) -> str:
+    where = f" at {provider.base_url}" if provider.base_url else ""
+    return f"{provider.name} ({provider.model}{where})"
+
+
+def _what(error: ErrorChunk) -> str:
+    return error.message.strip().rstrip(".")

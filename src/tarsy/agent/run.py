@@ -5,16 +5,16 @@ from typing import assert_never
 
 from tarsy.agent.context_window import Pointer, Scales, fit, tokens_of, window_of, without_oldest_turns
 from tarsy.agent.cut_answer import CONTINUE
-from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.execution import ExecutionContext, ExecutionResult, Waits
 from tarsy.agent.failure_log import FailureLog
-from tarsy.agent.iteration import IterationState, state_after
+from tarsy.agent.iteration import IterationState, failed_in_a_row, state_after
 from tarsy.agent.model_call import CompletedCall, ModelCall, OpenEvent, TextRouter, WholeText
-from tarsy.agent.model_failure import FallBack, Hopeless, Outage, TryAgain, after_failure, told_end
+from tarsy.agent.model_failure import FallBack, Hopeless, Outage, TryAgain, after_failure, told_end, told_outage
 from tarsy.agent.prompt.builder import CONCLUSION_FORMS, READ_RESULT_TOOL
 from tarsy.agent.prompt.nudges import error_note
 from tarsy.agent.recorder import Recorder
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import LLMBackend
+from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.execution import ExecutionChange
@@ -37,6 +37,8 @@ class Run:
         self.messages: list[Message] = list(stored.messages)
         self.state: IterationState = state_after(stored.calls, config.max_iterations, provider=config.provider.name)
         self.failures = FailureLog(recorder)
+        # Calls that the model has failed in a row.
+        self.failed_calls = failed_in_a_row(stored.calls, config.provider.name)
         # The open event of an answer that was cut, and that the model is asked to continue.
         self.continued: OpenEvent | None = None
         self._scales = Scales()
@@ -104,6 +106,7 @@ class Run:
         )
         if call.answer.error is None:
             self.failures.end_with(call.interaction.id)
+            self.failed_calls = 0
         return call
 
     @property
@@ -143,10 +146,11 @@ class Run:
         await self.recorder.commit(messages=(answer, request), opened=call.answer.native_events, llm_interactions=(call.interaction,))
         self.messages += [answer, request]
 
-    async def after_failure(self, call: CompletedCall, error: ErrorChunk, failures: int) -> ExecutionResult | None:
-        """Store a failed call, the last of `failures` in a row, and go on as far as that can help; a result when it cannot."""
+    async def after_failure(self, call: CompletedCall, error: ErrorChunk) -> ExecutionResult | None:
+        """Store a failed call, and go on as far as that can help; a result when it cannot, or not yet."""
         recorder = self.recorder
-        decision = after_failure(error, failures, has_fallback=len(self._models) > 1)
+        self.failed_calls += 1
+        decision = after_failure(error, self.failed_calls, has_fallback=len(self._models) > 1)
         match decision:
             case TryAgain():
                 note = recorder.message(ConversationMessage(Role.USER, error_note(error.message)))
@@ -156,19 +160,28 @@ class Run:
             case FallBack():
                 parts = self.failures.end(call, error)
                 change, event = self._fall_back(error)
-                self.state = self.state.renewed()
+                self.state, self.failed_calls = self.state.renewed(), 0
                 parts["opened"] = (*parts["opened"], event)
                 await recorder.commit(**parts, execution_changes=(change,))
                 return None
-            # An outage of all models may pass: a session that can be parked waits for that here instead of ending.
-            case Outage() | Hopeless():
-                reason = self.context.mask(told_end(self.provider, error, failures))
+            case Outage():
+                return await self._wait(call, error, decision)
+            case Hopeless(outlasted):
+                reason = self.context.mask(told_end(self.provider, error, self.failed_calls, outlasted=outlasted))
                 await recorder.commit(
                     **self.failures.end(call, error, reason), execution_changes=(recorder.moved(RunStatus.FAILED, reason),)
                 )
                 return ExecutionResult(status=RunStatus.FAILED, error=reason)
             case _:
                 assert_never(decision)
+
+    async def _wait(self, call: CompletedCall, error: ErrorChunk, outage: Outage) -> ExecutionResult:
+        """Leave the execution as it is, to be continued with one more call. The outage is told once, however often the model is asked in vain."""
+        reason = self.context.mask(told_outage(self.provider, error))
+        await self.recorder.commit(**(self.failures.end(call, error, reason) if outage.begins else self.failures.repeat(call)))
+        # What a recording says next does not depend on when it is asked.
+        seconds = 0.0 if self.provider.type is ProviderType.REPLAY else outage.seconds
+        return ExecutionResult(status=RunStatus.ACTIVE, waits=Waits(reason, seconds))
 
     def _fall_back(self, error: ErrorChunk) -> tuple[ExecutionChange, TimelineEvent]:
         """Move on to the next model for good."""

@@ -31,6 +31,15 @@ class ErrorCode(StrEnum):
     def is_timeout(self) -> bool:
         return self in {ErrorCode.TIMEOUT, ErrorCode.STALLED}
 
+    @property
+    def is_outage(self) -> bool:
+        """Whether the model is not to be had for now. One that says nothing is there, and will hardly say more in an hour."""
+        return self.is_timeout or self in _OUTAGES
+
+
+# A service that is being restarted cuts answers off and cancels calls.
+_OUTAGES = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.PROVIDER_UNAVAILABLE, ErrorCode.PARTIAL_STREAM, ErrorCode.CANCELLED})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateInput:

@@ -19,7 +19,7 @@ from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.work import Claimed, Lane, RunEnd, WorkRules
+from tarsy.domain.work import Claimed, Lane, Parking, RunEnd, WorkRules
 from tarsy.kit.text import clip_bytes, in_thread_if_long
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, next_step, plan
@@ -37,10 +37,12 @@ class SessionExecutor:
         self._dependencies = dependencies
         self._stages = StageRunner(dependencies)
 
-    async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd:
-        """Run the session until it ends, or is stopped. What must be written of its end is written here."""
+    async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd | Parking:
+        """Run the session until it ends, has to wait, or is stopped. What must be written of its end is written here."""
         chain = ResolvedChain.model_validate(claimed.noun.chain_snapshot)
         finish = await self._walk(claimed, chain, plan(chain), scope)
+        if isinstance(finish, Parking):
+            return finish
         await self._finish(claimed, chain, finish)
         return RunEnd.WRITTEN
 
@@ -59,7 +61,7 @@ class SessionExecutor:
 
     async def _walk(
         self, claimed: Claimed[AlertSession], chain: ResolvedChain, stages: Sequence[PlannedStage], scope: RunScope
-    ) -> FinishSession:
+    ) -> FinishSession | Parking:
         records = await self._dependencies.history.told(claimed.noun.id)
         runbook = await self._runbook(claimed, chain)
         done = finished_stages(stages, records)
@@ -84,8 +86,10 @@ class SessionExecutor:
                 stored=next((record for record in records if record.stage.stage_index == planned.index), None),
                 referenced_stage_id=None if planned.references is None else done[planned.references].stage_id,
             )
-            outcome, _ = await self._stages.run(job, scope.stopping)
-            done = [*done, outcome]
+            ran = await self._stages.run(job, scope.stopping)
+            if isinstance(ran, Parking):
+                return ran
+            done = [*done, ran[0]]
 
     async def _runbook(self, claimed: Claimed[AlertSession], chain: ResolvedChain) -> str:
         """The alert's own runbook or the default. It is fetched once; that it could not be is told on the timeline."""

@@ -18,7 +18,7 @@ from tarsy.domain.score import NO_SCORE, Judgement, parse_score
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
-from tarsy.domain.work import ChatWork, Claimed, Lane, RunEnd, ScoreWork, WorkRules
+from tarsy.domain.work import ChatWork, Claimed, Lane, Parking, RunEnd, ScoreWork, WorkRules
 from tarsy.kit.text import clip
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.plan import PlannedStage
@@ -40,13 +40,13 @@ class _FollowUps(ABC, Generic[FollowUp]):
         self._dependencies = dependencies
         self._stages = StageRunner(dependencies)
 
-    async def run(self, claimed: Claimed[FollowUp], scope: RunScope) -> RunEnd:
+    async def run(self, claimed: Claimed[FollowUp], scope: RunScope) -> RunEnd | Parking:
         chain = ResolvedChain.model_validate(claimed.noun.session.chain_snapshot)
         agent = self._agent(chain)
         if agent is None:
             return await self._close(claimed, RunStatus.FAILED, f"{self.stage_name} is not enabled for chain '{chain.chain_id}'")
-        _, results = await self._stages.run(await self._job(claimed, chain, agent), scope.stopping)
-        return await self._finish(claimed, results[0])
+        ran = await self._stages.run(await self._job(claimed, chain, agent), scope.stopping)
+        return ran if isinstance(ran, Parking) else await self._finish(claimed, ran[1][0])
 
     async def end_early(self, claimed: Claimed[FollowUp], status: RunStatus) -> RunEnd:
         timeout = ResolvedChain.model_validate(claimed.noun.session.chain_snapshot).session_timeout

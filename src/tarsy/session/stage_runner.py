@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import anyio
@@ -26,6 +26,7 @@ from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage, StageClose, stage_status
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
+from tarsy.domain.work import Parking
 from tarsy.kit.groups import single_errors
 from tarsy.session.dependencies import Dependencies
 from tarsy.session.plan import PlannedStage, StageOutcome
@@ -52,8 +53,11 @@ class StageRunner:
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
 
-    async def run(self, job: StageJob, stopping: Stopping) -> tuple[StageOutcome, Sequence[ExecutionResult]]:
-        """Run the stage to its end and close it. Cancellation passes through; what is done by then stays done."""
+    async def run(self, job: StageJob, stopping: Stopping) -> tuple[StageOutcome, Sequence[ExecutionResult]] | Parking:
+        """Run the stage to its end and close it, or as far as it goes before it has to wait.
+
+        Cancellation passes through; what is done by then stays done.
+        """
         record = job.stored or await self._begin(job)
         results: dict[int, ExecutionResult] = {}
 
@@ -65,6 +69,8 @@ class StageRunner:
                 for execution, config in zip(record.executions, job.planned.agents, strict=True):
                     tasks.start_soon(one, execution, config, name=f"agent {config.agent_name}")
         ordered = [results[index] for index in sorted(results)]
+        if parking := parking_of(ordered, self._dependencies.clock.now()):
+            return parking
         return await self._close(job, record.stage, ordered), ordered
 
     async def _begin(self, job: StageJob) -> StageRecord:
@@ -163,6 +169,15 @@ class StageRunner:
         close = StageClose(stage_id=stage.id, status=status, completed_at=self._dependencies.clock.now(), error_message=error)
         await self._dependencies.journal.commit(Step(claim=job.claim, stage_closes=(close,)))
         return outcome_of(job.planned, stage.id, status, results, error)
+
+
+def parking_of(results: Sequence[ExecutionResult], now: datetime) -> Parking | None:
+    """What a stage waits for whose agents have all come as far as they can. The longest wait counts: no agent's patience ends early."""
+    waits = [result.waits for result in results if result.waits]
+    if not waits:
+        return None
+    reasons = dict.fromkeys(wait.reason for wait in waits)
+    return Parking(" ".join(reasons), until=now + timedelta(seconds=max(wait.seconds for wait in waits)))
 
 
 def outcome_of(

@@ -3,25 +3,19 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import anyio
 
 from support.agent_scenario import SUMMARY, Scenario, agent, answers, calls, chain, read_back, says, stage
-from tarsy.agent.ports import ToolExecutor, ToolServers
-from tarsy.db.recordings import RecordingSource
+from support.replaying import playing, replayed
+from tarsy.agent.ports import ToolExecutor
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedToolDefinition, Recording
-from tarsy.domain.replay import Difference, differences
 from tarsy.domain.tool import ToolCatalog, ToolResult
-from tarsy.llm.in_process import in_process_client
-from tarsy.session.playback import chain_of, played_from, session_from
-from tarsy.settings import Settings
 from tarsy.tools.recorded import RecordedToolServers
-from tarsy.wiring import Application, application
 
 TRACK = "0.look/1.Investigator"
 END = says(f"1.{SUMMARY}", 0, "Disk.")
@@ -58,34 +52,16 @@ class HeldTools:
         raise AssertionError("nobody wakes a held tool")
 
 
-def _playing(database_url: str, recording: Recording, tools: ToolServers) -> AbstractAsyncContextManager[Application]:
-    llm = in_process_client(env={}, recordings=lambda _: recording)
-    return application(Settings(env={}, database_url=database_url), tools=tools, llm=llm)
-
-
-async def _replayed(database_url: str, recording: Recording) -> list[Difference]:
-    session = session_from(recording, chain_of(recording, played_from("the recording")), now=datetime(2026, 1, 1, tzinfo=UTC))
-    async with _playing(database_url, recording, RecordedToolServers(recording)) as running:
-        await running.services.sessions.insert(session)
-        assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
-        found = await RecordingSource(running.engine).read(session.id)
-    assert found is not None
-    assert found.outcome is not None
-    assert recording.outcome is not None
-    return differences(recording.outcome, found.outcome)
-
-
 async def _interrupted(database_url: str, scenario: Scenario) -> Recording:
     """Run a scenario, handed over to another process while its first tool runs."""
     tools = HeldServers(scenario.recording)
-    async with _playing(database_url, scenario.recording, tools) as running, anyio.create_task_group() as tasks:
+    async with playing(database_url, scenario.recording, tools) as running, anyio.create_task_group() as tasks:
         assert running.pool is not None
         await running.services.sessions.insert(scenario.session())
         tasks.start_soon(running.pool.run)
         await tools.asked.wait()
         running.pool.stop_now()
-    async with _playing(database_url, scenario.recording, RecordedToolServers(scenario.recording)) as running:
+    async with playing(database_url, scenario.recording, RecordedToolServers(scenario.recording)) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
         return await read_back(running)
@@ -106,12 +82,12 @@ async def test_a_session_that_changed_hands_replays_like_one_that_did_not(databa
     assert recording.outcome.final_analysis == "It is the disk."
     (catalog,) = recording.catalogs
     assert [tool.name for tool in catalog.tools] == ["k8s.pods", "k8s.logs"]
-    assert await _replayed(database_url, recording) == []
+    assert await replayed(database_url, recording) == []
 
 
 async def test_a_session_without_its_runbook_replays_the_same(database_url: str) -> None:
     scenario = Scenario(chain(stage(agent())), [says(TRACK, 0, "It is the disk."), END], runbook_url="https://elsewhere.example/runbook.md")
-    assert await _replayed(database_url, await scenario.play(database_url)) == []
+    assert await replayed(database_url, await scenario.play(database_url)) == []
 
 
 async def test_results_that_were_summarised_side_by_side_replay_the_same(database_url: str) -> None:
@@ -126,7 +102,7 @@ async def test_results_that_were_summarised_side_by_side_replay_the_same(databas
         ],
         [answers(TRACK, one, "k8s.logs", f"{one} is well\n" * 2_000, f'{{"pod": "{one}"}}') for one in asked],
     )
-    assert await _replayed(database_url, await scenario.play(database_url)) == []
+    assert await replayed(database_url, await scenario.play(database_url)) == []
 
 
 async def test_a_call_that_was_refused_for_its_arguments_is_refused_again(database_url: str) -> None:
@@ -148,4 +124,4 @@ async def test_a_call_that_was_refused_for_its_arguments_is_refused_again(databa
     assert "The call was not made: its arguments do not fit the tool." in refused
     assert "No space left on device" in given
     assert [tool.call_id for tool in recording.tools] == ["b"]
-    assert await _replayed(database_url, recording) == []
+    assert await replayed(database_url, recording) == []

@@ -9,6 +9,7 @@ from tarsy.agent.context_window import TARGET_SHARE, USABLE_SHARE, Scales, fit, 
 from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, IterationState, next_move, state_after
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.llm import ErrorCode
 from tarsy.domain.step import StoredCall
 
 ERRORS = st.sampled_from([None, "timeout", "stalled", "rate_limited", "empty_response"])
@@ -18,22 +19,33 @@ ERRORS = st.sampled_from([None, "timeout", "stalled", "rate_limited", "empty_res
 def test_a_continued_loop_stands_where_the_interrupted_one_stood(errors: list[str | None], most: int) -> None:
     state = IterationState(max_iterations=most)
     for error in errors:
-        state = state.succeeded() if error is None else state.failed(error, timed_out=error in {"timeout", "stalled"})
+        state = state.succeeded() if error is None else state.failed(error, ErrorCode(error))
     calls = [StoredCall(LLMInteractionKind.ITERATION, turn, error) for turn, error in enumerate(errors)]
     assert state_after(calls, most, provider="") == state
 
 
 @given(st.lists(ERRORS, max_size=30), st.integers(1, 20))
-def test_the_loop_never_runs_longer_than_allowed_and_ends_after_two_timeouts(errors: list[str | None], most: int) -> None:
-    state = state_after([StoredCall(LLMInteractionKind.ITERATION, turn, error) for turn, error in enumerate(errors)], most, provider="")
-    move = next_move(state)
-    timeouts = errors[-2:]
-    if len(timeouts) == 2 and all(error in {"timeout", "stalled"} for error in timeouts):
-        assert isinstance(move, GiveUp)
-    elif len(errors) >= most:
+def test_the_loop_never_runs_longer_than_allowed_and_an_outage_uses_up_none_of_it(errors: list[str | None], most: int) -> None:
+    move = next_move(_after(errors, most))
+    used = sum(error in {None, "empty_response"} for error in errors)
+    if used >= most:
         assert isinstance(move, GiveUp if errors[-1] else ForceConclusion)
     else:
-        assert move == Iterate(len(errors) + 1)
+        assert move == Iterate(used + 1)
+
+
+def _after(errors: list[str | None], most: int, tool_errors: tuple[str | None, ...] = ()) -> IterationState:
+    calls = [StoredCall(LLMInteractionKind.ITERATION, turn, error) for turn, error in enumerate(errors)]
+    return state_after(calls, most, provider="", tool_errors=tool_errors)
+
+
+def test_two_timeouts_in_a_row_end_the_loop_unless_the_model_was_out() -> None:
+    late = "k8s.pods did not answer in time"
+    assert isinstance(next_move(_after([None, None], 9, (late, late))), GiveUp)
+    assert isinstance(next_move(_after([None, "timeout"], 9, (late,))), GiveUp)
+    assert isinstance(next_move(_after(["timeout", None], 9, (late,))), GiveUp)
+    assert next_move(_after(["timeout", "timeout", "timeout"], 9)) == Iterate(1), "it is asked again when it was waited for"
+    assert next_move(_after(["timeout", "timeout", None], 9, (late,))) == Iterate(2), "what was waited out is forgotten"
 
 
 def test_a_stuck_loop_concludes() -> None:

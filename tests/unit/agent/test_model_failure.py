@@ -4,7 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.agent.cut_answer import joined
-from tarsy.agent.model_failure import MAX_CONSECUTIVE_FAILURES, FallBack, Hopeless, Outage, TryAgain, after_failure, told_end
+from tarsy.agent.model_failure import (
+    MAX_CONSECUTIVE_FAILURES,
+    OUTAGE_MINUTES,
+    FallBack,
+    Hopeless,
+    Outage,
+    TryAgain,
+    after_failure,
+    told_end,
+    told_outage,
+)
 from tarsy.domain.agent import ProviderType
 from tarsy.domain.llm import ErrorChunk, ErrorCode
 from tarsy.domain.provider import ResolvedProvider
@@ -22,8 +32,36 @@ def test_what_will_not_pass_is_not_tried_again(code: ErrorCode, failures: int, h
 def test_no_model_is_asked_more_than_three_times_in_a_row(code: ErrorCode, has_fallback: bool) -> None:  # noqa: FBT001 - drawn
     error = ErrorChunk("not now", code, retryable=True)
     decisions = [after_failure(error, failures, has_fallback=has_fallback) for failures in range(1, MAX_CONSECUTIVE_FAILURES + 1)]
-    assert decisions[-1] == (FallBack() if has_fallback else Outage())
-    assert all(isinstance(decision, TryAgain | FallBack | Outage) for decision in decisions)
+    assert isinstance(decisions[-1], FallBack if has_fallback else Outage if code.is_outage else Hopeless)
+    assert all(isinstance(decision, TryAgain | FallBack | Outage) for decision in decisions[:-1])
+
+
+OUTAGES = st.sampled_from([code for code in ErrorCode if code.is_outage])
+
+
+@given(OUTAGES)
+def test_an_outage_is_waited_out_for_half_an_hour_and_told_once(code: ErrorCode) -> None:
+    error = ErrorChunk("not now", code, retryable=True)
+    decisions = [after_failure(error, failures, has_fallback=False) for failures in range(1, 30)]
+    waits = [decision for decision in decisions if isinstance(decision, Outage)]
+    assert sum(wait.seconds for wait in waits) == OUTAGE_MINUTES * 60
+    assert [wait.begins for wait in waits] == [True] + [False] * (len(waits) - 1)
+    assert [wait.seconds for wait in waits] == sorted(wait.seconds for wait in waits)
+    assert decisions[-1] == Hopeless(outlasted=True)
+
+
+@given(OUTAGES, st.integers(1, 30))
+def test_an_error_that_is_final_is_not_waited_out_however_long_it_was_out_before(code: ErrorCode, failures: int) -> None:
+    assert after_failure(ErrorChunk("closed", code), failures, has_fallback=False) == Hopeless()
+
+
+def test_what_is_waited_for_is_told_in_one_sentence_and_so_is_the_end_of_patience() -> None:
+    provider = ResolvedProvider(name="mine", type=ProviderType.OPENAI, model="m-1", base_url="http://gpu.example:8000/v1")
+    error = ErrorChunk("HTTP 503: overloaded.", ErrorCode.PROVIDER_UNAVAILABLE, retryable=True)
+    who = "mine (m-1 at http://gpu.example:8000/v1)"
+    assert told_outage(provider, error) == f"all models are out: {who}: HTTP 503: overloaded; it is asked again for up to 30 minutes."
+    end = told_end(provider, error, 12, outlasted=True)
+    assert end.startswith(f"{who}: 12 calls in a row failed within 30 minutes of waiting: HTTP 503: overloaded; check that it is up")
 
 
 def test_one_broken_answer_does_not_change_the_model() -> None:

@@ -47,6 +47,7 @@ def _call(number: int) -> dict[str, Any]:
 
 
 ACTION = "Thought: Attempt.\nAction: k8s.pods\nAction Input: {}"
+OUT = fails("provider_unavailable", "503", retryable=True)
 TIMEOUT = fails("timeout", "nothing came", retryable=True)
 
 SCENARIOS = {
@@ -61,7 +62,15 @@ SCENARIOS = {
     ),
     "ids that begin anew with every answer": _native(calls("call_0", "k8s.pods", n=0), calls("call_0", "k8s.pods", n=1), "It is the disk."),
     "several tools": _native((thinks("Hm."), "Both.", _call(0), calls("d0", "k8s.pods", all=True)), "It is the disk."),
-    "two timeouts of the model": _native(TIMEOUT, TIMEOUT),
+    "another try after a wait for a slow model": _native(TIMEOUT, TIMEOUT, TIMEOUT, _call(3), "It is the disk."),
+    "another try after a wait for a model that is out": _native(*(OUT for _ in range(9)), _call(9), "It is the disk.", max_iterations=2),
+    "another try after a wait for the last word": _native(_call(0), *(OUT for _ in range(5)), "It is the disk.", max_iterations=1),
+    "another try after a wait for the last model": _native(
+        *(OUT for _ in range(6)), _call(6), "It is the disk.", fallback_providers=(fallback(OTHER),)
+    ),
+    "a model that stays out": _native(*(OUT for _ in range(12))),
+    "a model that stays out for the last word": _native(_call(0), *(OUT for _ in range(12)), max_iterations=1),
+    "a model that comes back to say that the key is wrong": _native(*(OUT for _ in range(4)), fails("credentials", "401")),
     "two timeouts of tools": _native(_call(0), _call(1), timeouts=("c0", "c1")),
     "a timeout of the model and one of a tool": _native(TIMEOUT, _call(1), timeouts=("c1",)),
     "a timeout of a tool and one of the model": _native(_call(0), TIMEOUT, timeouts=("c0",)),

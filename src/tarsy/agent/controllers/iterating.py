@@ -200,10 +200,10 @@ class IteratingController:
 
     async def _after_error(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult | None:
         """Record a failed call, then make room, change the model, try again or give up, whichever can help."""
-        run.state = run.state.failed(error.message, timed_out=error.code.is_timeout)
+        run.state = run.state.failed(error.message, error.code)
         if await self._made_shorter(run, call, error, self._speech.bound_tools(run.catalog.tools)):
             return None
-        return await run.after_failure(call, error, run.state.consecutive_failures)
+        return await run.after_failure(call, error)
 
     async def _conclude(self, run: Run) -> ExecutionResult:
         """One more call, without tools. The prompt is stored with its answer, so that a crash between them leaves no trace."""
@@ -229,10 +229,10 @@ class IteratingController:
         return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=turn.text)
 
     async def _failed_conclusion(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult:
-        run.state = run.state.failed(error.message, timed_out=error.code.is_timeout)
+        run.state = run.state.failed(error.message, error.code)
         if await self._made_shorter(run, call, error, ()):
             return await self._conclude(run)
-        ended = await run.after_failure(call, error, run.state.consecutive_failures)
+        ended = await run.after_failure(call, error)
         return ended or await self._conclude(run)
 
     async def _made_shorter(self, run: Run, call: CompletedCall, error: ErrorChunk, tools: tuple[ToolDefinition, ...]) -> bool:
@@ -241,7 +241,7 @@ class IteratingController:
         if compacted is None:
             return False
         await run.recorder.commit(**run.failures.end(call, error), compacted=compacted)
-        run.state = run.state.renewed()
+        run.state, run.failed_calls = run.state.renewed(), 0
         return True
 
     async def _give_up(self, run: Run, reason: str) -> ExecutionResult:

@@ -8,7 +8,6 @@ from tarsy.agent.controllers.shown_answer import ShownAnswer, close_text, show_t
 from tarsy.agent.controllers.speech import GivesAnswer
 from tarsy.agent.cut_answer import MAX_CONTINUATIONS, joined, pieces_so_far
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
-from tarsy.agent.iteration import failed_in_a_row
 from tarsy.agent.model_call import CompletedCall, WholeText
 from tarsy.agent.model_failure import MAX_CONSECUTIVE_TIMEOUTS
 from tarsy.agent.recorder import Recorder
@@ -45,31 +44,27 @@ class SingleShotController:
             await recorder.commit(messages=tuple(run.messages))
         elif reopened := run.failures.reopen(stored.calls, run.messages, run.provider.name):
             await recorder.commit(opened=reopened)
-        failures = failed_in_a_row(stored.calls, run.provider.name)
         while True:
             call = await run.call(LLMInteractionKind.SINGLE_SHOT, WholeText(self._config.event_type))
-            verdict = self._verdict(run, call, failures + 1)
+            verdict = self._verdict(run, call)
             match verdict:
                 case GivesAnswer(text):
                     return await self._finish(run, call, text)
                 case _Cut():
                     await run.ask_to_continue(call, recorder.message(ConversationMessage(Role.ASSISTANT, call.answer.text)))
-                    failures = 0
                 case ErrorChunk():
-                    asked = run.provider
-                    if ended := await run.after_failure(call, verdict, failures + 1):
+                    if ended := await run.after_failure(call, verdict):
                         return ended
-                    failures = failures + 1 if run.provider == asked else 0
                 case _:
                     assert_never(verdict)
 
-    def _verdict(self, run: Run, call: CompletedCall, tries: int) -> "GivesAnswer | _Cut | ErrorChunk":
-        """What an answer is worth, together with those it continues, when the model was asked for the `tries`-th time."""
+    def _verdict(self, run: Run, call: CompletedCall) -> "GivesAnswer | _Cut | ErrorChunk":
+        """What an answer is worth, together with those it continues."""
         answer, pieces = call.answer, pieces_so_far(run.messages)
         thought = without_loop(answer.thinking) if self._config.thinking_fallback else ""
         if answer.error:
             # Asked twice it said nothing aloud: what it thought is the best there is.
-            silent = answer.error.code is ErrorCode.EMPTY_RESPONSE and tries >= MAX_CONSECUTIVE_TIMEOUTS
+            silent = answer.error.code is ErrorCode.EMPTY_RESPONSE and run.failed_calls + 1 >= MAX_CONSECUTIVE_TIMEOUTS
             return GivesAnswer(thought) if silent and thought else answer.error
         text = joined((*pieces, answer.told)) if answer.text.strip() else thought
         if objection := self._config.objection(text):

@@ -1,0 +1,35 @@
+"""Recordings, played again in the database of a test."""
+
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
+
+from tarsy.agent.ports import ToolServers
+from tarsy.db.recordings import RecordingSource
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.recording import Recording
+from tarsy.domain.replay import Difference, differences
+from tarsy.llm.in_process import in_process_client
+from tarsy.session.playback import chain_of, played_from, session_from
+from tarsy.settings import Settings
+from tarsy.tools.recorded import RecordedToolServers
+from tarsy.wiring import Application, application
+
+
+def playing(database_url: str, recording: Recording, tools: ToolServers) -> AbstractAsyncContextManager[Application]:
+    """The application with recorded models and the tools given."""
+    llm = in_process_client(env={}, recordings=lambda _: recording)
+    return application(Settings(env={}, database_url=database_url), tools=tools, llm=llm)
+
+
+async def replayed(database_url: str, recording: Recording) -> list[Difference]:
+    """Play a recorded investigation again, and tell in what it differs."""
+    session = session_from(recording, chain_of(recording, played_from("the recording")), now=datetime(2026, 1, 1, tzinfo=UTC))
+    async with playing(database_url, recording, RecordedToolServers(recording)) as running:
+        await running.services.sessions.insert(session)
+        assert running.pool is not None
+        await running.pool.work_off(INVESTIGATION)
+        found = await RecordingSource(running.engine).read(session.id)
+    assert found is not None
+    assert found.outcome is not None
+    assert recording.outcome is not None
+    return differences(recording.outcome, found.outcome)
