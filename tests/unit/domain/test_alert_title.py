@@ -1,7 +1,6 @@
 """By which words a person recognises an alert."""
 
 import json
-from time import process_time
 
 import pytest
 
@@ -61,18 +60,15 @@ def test_other_alerts(alert: str, title: str) -> None:
 def test_a_huge_alert_on_one_line_is_recognised_as_fast_as_a_small_one() -> None:
     alert = json.dumps({"title": "Ingest lags", "points": ["\\" * 40] * 25_000})
     assert len(alert) > 1_000_000
-    began = process_time()
-    for _ in range(50):
+    # A page of the list, many times over; reading a megabyte each time would take longer than a test may.
+    for _ in range(20_000):
         assert alert_title(alert, "type") == "Ingest lags"
-    # A page of the list; reading a megabyte each time would take much longer.
-    assert process_time() - began < 5
 
 
+# Text that takes time with its square, or worse, does not end within the test's own limit.
 @pytest.mark.parametrize("filling", ["x", "{", '"', "\\", '"title":', "title: ", " "])
 def test_an_alert_of_nothing_but_noise_ends_soon_and_short(filling: str) -> None:
-    began = process_time()
     assert len(alert_title(filling * LOOKED_AT_CHARACTERS, "type")) <= 140
-    assert process_time() - began < 5
 
 
 def test_what_turns_hides_or_commands_is_made_visible() -> None:

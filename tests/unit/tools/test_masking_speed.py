@@ -1,6 +1,5 @@
 """No text makes masking worse than linear. How long a megabyte takes is the benchmark's business."""
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -8,17 +7,8 @@ import pytest
 from tarsy.tools.masking import Masker
 
 MASKER = Masker.for_group("all")
-
-
-def cpu_seconds(text: str, *, at_most: float = 0.0) -> float:
-    """The best of three, or of more while it is above `at_most`: other processes only ever make it slower."""
-    taken: list[float] = []
-    while len(taken) < 3 or (len(taken) < 20 and min(taken) > at_most > 0):
-        started = time.process_time()
-        MASKER.mask(text)
-        taken.append(time.process_time() - started)
-    return min(taken)
-
+# Masked in a tenth of a second when time grows with the text, in minutes when it grows with its square: longer than a test may take.
+SIZE = 512 * 1024
 
 HOSTILE: dict[str, Callable[[int], str]] = {
     "names": lambda size: "password=" * (size // 9),
@@ -60,7 +50,4 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE.keys())
 def test_no_text_makes_it_worse_than_linear(make: Callable[[int], str]) -> None:
-    small = cpu_seconds(make(32 * 1024))
-    # Four times the text: four times the time, with room for a busy machine; sixteen times would be quadratic.
-    limit = max(8 * small, 0.15)
-    assert cpu_seconds(make(128 * 1024), at_most=limit) < limit
+    MASKER.mask(make(SIZE))
