@@ -48,7 +48,8 @@ bench: setup ## run the benchmarks and print their figures
 first-run: setup ## time a stranger's first minutes: clone, `make run`, one click, a finished investigation
 	@$(BIN)/python benchmarks/first_run.py
 
-chaos: setup ## kill processes at random for a long time and see that nothing is lost
+chaos: setup ## kill processes at random for a long time and see that nothing is lost; try new examples on the pure rules
+	$(BIN)/pytest tests/unit --hypothesis-profile=search -n 2 --timeout=1800 $(PYTEST_ARGS)
 	TARSY_CHAOS_ROUNDS=$${TARSY_CHAOS_ROUNDS:-100} $(BIN)/pytest tests/chaos --timeout=3600 -rP $(PYTEST_ARGS)
 
 migration: $(INSTALLED) ## draft the next migration from the tables (MESSAGE="what changes")

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 import asyncpg
+import hypothesis
 import pytest
 from sqlalchemy import make_url
 
@@ -24,6 +25,11 @@ from tarsy.db.embedded.server import EmbeddedServer
 SERVER_DIR_VARIABLE = "TARSY_TESTS_SERVER_DIR"
 KEPT_VARIABLES = {SERVER_DIR_VARIABLE, "TARSY_CHAOS_ROUNDS"}
 TEMPLATE = "tarsy_template"
+
+# `make test` tries the same examples in every run, so that it fails only for what changed; `make chaos` looks for new ones.
+hypothesis.settings.register_profile("steady", derandomize=True)
+hypothesis.settings.register_profile("search", max_examples=2000, deadline=None)
+hypothesis.settings.load_profile("steady")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -44,10 +44,9 @@ class Folded:
 def fold(text: str) -> Folded:
     """Show once what repeats. The order of what is shown is that of its first occurrence."""
     plain = _without_bodies(text)
-    lines = plain.splitlines()
+    lines = plain.split("\n")
     groups = _groups(lines)
-    shown = [line for number, line in enumerate(lines) for line in _shown(number, line, groups, lines)]
-    folded = "\n".join(shown) + ("\n" if plain.endswith("\n") else "")
+    folded = "\n".join(shown for number, line in enumerate(lines) for shown in _shown(number, line, groups, lines))
     return Folded(folded, text.count("\n") - folded.count("\n")) if folded != text else Folded(text, 0)
 
 
