@@ -60,7 +60,7 @@ def load(tarsy: dict[str, Any], providers: dict[str, Any]) -> Config | ConfigErr
             return error
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(FILES, PROVIDERS)
 def test_any_tree_is_loaded_or_refused(tarsy: dict[str, Any], providers: dict[str, Any]) -> None:
     match load(tarsy, providers):

@@ -1,7 +1,7 @@
 """Reading a reviewer's answer."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.score import Judgement, parse_score
@@ -56,7 +56,6 @@ def test_without_the_section_no_tools_are_missing() -> None:
     assert score == Judgement(90, "fine", "")
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_read_without_an_error(text: str) -> None:
     score = parse_score(text)

@@ -246,7 +246,7 @@ def _is_utc(at: datetime | None) -> bool:
 
 
 @given(mutated(), st.sampled_from([None, *ADAPTERS]))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_no_mutated_body_fails_or_is_lost(mutation: tuple[Example, Any], told: str | None) -> None:
     example, body = mutation
     headers: Mapping[str, str] = example.headers
@@ -254,19 +254,18 @@ def test_no_mutated_body_fails_or_is_lost(mutation: tuple[Example, Any], told: s
 
 
 @given(VALUES, st.dictionaries(st.sampled_from(["ce-specversion", "ce-id", "x-github-event", "x-webhook-id"]), st.text(max_size=8)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_body_at_all_fails_or_is_lost(body: Any, headers: dict[str, str]) -> None:
     _holds(deliver(receive(json.dumps(body), headers)))
 
 
 @given(st.text(alphabet=string.printable), st.sampled_from([None, *ADAPTERS]))
-@settings(deadline=None)
 def test_no_text_fails_or_is_lost(text: str, told: str | None) -> None:
     _holds(deliver(receive(text), told))
 
 
 @given(mutated())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_batch_keeps_its_number_of_alerts_whatever_stands_in_it(mutation: tuple[Example, Any]) -> None:
     _, body = mutation
     group: dict[str, Any] = {**_of("alertmanager", "firing").body, "alerts": [body, body, {}]}

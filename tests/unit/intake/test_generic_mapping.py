@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
@@ -88,6 +88,5 @@ def test_an_expression_that_is_none_is_refused_with_a_reason(expression: str) ->
         lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["checks", "id", "name", "state", "meta"]), inner),
     )
 )
-@settings(deadline=None)
 def test_no_body_fails_a_mapping_or_is_lost(body: Any) -> None:
     assert _read(body).alerts

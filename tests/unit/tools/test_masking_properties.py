@@ -67,7 +67,7 @@ def shown(value: Any) -> list[str]:
 VALUES = st.dictionaries(st.sampled_from(["host", "user", "tls.crt", "a_b", "x-y"]), SECRETS, min_size=1, max_size=4)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(values=VALUES, others=VALUES, plain=st.booleans())
 def test_a_kubernetes_secret_never_survives_in_any_form(values: dict[str, str], others: dict[str, str], plain: bool) -> None:  # noqa: FBT001 - hypothesis passes it by name
     one = secret_object(values, kind=True, plain=plain)
@@ -89,7 +89,7 @@ def test_a_kubernetes_secret_never_survives_in_any_form(values: dict[str, str], 
     assert [secret for secret in planted if secret in MASKER.mask(stream)] == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values=VALUES, cut=st.floats(0.3, 0.99), form=st.integers(0, 10), plain=st.booleans())
 def test_a_kubernetes_secret_that_is_cut_off_does_not_survive(values: dict[str, str], cut: float, form: int, plain: bool) -> None:  # noqa: FBT001 - hypothesis passes it by name
     text = shown({"kind": "SecretList", "apiVersion": "v1", "items": [secret_object(values, kind=True, plain=plain)]})[form]
@@ -128,7 +128,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_any_arrangement_of_what_matters_can_be_masked(text: str) -> None:
     MASKER.mask(text)

@@ -46,7 +46,7 @@ def fed(text: str, lengths: list[int], *, by_words: bool) -> list[str]:
     return [*shown, shown[-1] + stream.finish()]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(planted=TEXTS, lengths=st.lists(st.sampled_from([1, 2, 3, 5, 9, 30, 80, 4000]), min_size=1, max_size=7), by_words=st.booleans())
 def test_a_text_in_pieces_is_masked_like_the_whole(planted: tuple[str, str], lengths: list[int], by_words: bool) -> None:  # noqa: FBT001 - hypothesis passes it by name
     text, secret = planted

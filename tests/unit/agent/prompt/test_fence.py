@@ -1,6 +1,6 @@
 """Text cannot leave its fence, and comes out of it as it went in."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.agent.prompt.fence import Fence, unwrap
@@ -8,7 +8,6 @@ from tarsy.agent.prompt.fence import Fence, unwrap
 FENCE = Fence("nonce")
 
 
-@settings(deadline=None)
 @given(st.text(), st.sampled_from(["ALERT", "TOOL RESULT"]), st.text(max_size=8))
 def test_text_cannot_close_its_fence(text: str, label: str, scope: str) -> None:
     code = FENCE.code(f"{label}\0{scope}")
@@ -18,7 +17,6 @@ def test_text_cannot_close_its_fence(text: str, label: str, scope: str) -> None:
     assert wrapped.endswith(f"\n<<<END {label} {code}>>>")
 
 
-@settings(deadline=None)
 @given(st.text().filter(lambda text: "<<<" not in text))
 def test_what_goes_in_comes_out(text: str) -> None:
     assert unwrap(FENCE.wrap("ALERT", text)) == text

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.agent.react.parser import ReActAction, forced_answer, parse
@@ -21,7 +21,6 @@ TURNS = st.lists(FRAGMENTS | st.text(max_size=12), max_size=40).map("".join)
 MEGABYTE = 1_000_000
 
 
-@settings(deadline=None)
 @given(TURNS)
 def test_no_text_makes_the_parser_raise_or_name_a_tool_that_is_not_in_it(text: str) -> None:
     parsed = parse(text)
@@ -30,7 +29,6 @@ def test_no_text_makes_the_parser_raise_or_name_a_tool_that_is_not_in_it(text: s
         assert parsed.tool in text
 
 
-@settings(deadline=None)
 @given(TURNS)
 def test_what_is_read_can_be_stored(text: str) -> None:
     parsed = parse(text)
@@ -39,7 +37,6 @@ def test_what_is_read_can_be_stored(text: str) -> None:
         assert "\0" not in parsed.tool_input
 
 
-@settings(deadline=None)
 @given(TURNS)
 def test_a_forced_answer_is_never_lost(text: str) -> None:
     if text.strip():

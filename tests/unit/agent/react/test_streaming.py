@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.agent.react.parser import ReActAction, ReActFinalAnswer, parse
@@ -56,7 +56,6 @@ def header(draw: st.DrawFn, name: str) -> str:
     return draw(DECORATION).format(name)
 
 
-@settings(deadline=None)
 @given(header("Thought"), PROSE, header("Final Answer"), PROSE, st.lists(st.integers(0, 400)))
 def test_an_answering_turn_is_split_as_it_is_parsed(h1: str, thought: str, h2: str, answer: str, places: list[int]) -> None:
     turn = f"{h1}{thought}\n{h2}{answer}"
@@ -66,7 +65,6 @@ def test_an_answering_turn_is_split_as_it_is_parsed(h1: str, thought: str, h2: s
     assert split(cut(turn, places)) == expected
 
 
-@settings(deadline=None)
 @given(header("Thought"), PROSE, st.lists(st.integers(0, 400)))
 def test_a_calling_turn_is_split_as_it_is_parsed(h1: str, thought: str, places: list[int]) -> None:
     turn = f'{h1}{thought}\nAction: k8s.pods_list\nAction Input: {{"namespace": "a"}}\nObservation: made up\nFinal Answer: made up'
@@ -77,7 +75,6 @@ def test_a_calling_turn_is_split_as_it_is_parsed(h1: str, thought: str, places: 
     assert StreamSection.FINAL_ANSWER not in texts
 
 
-@settings(deadline=None)
 @given(TURNS, st.lists(st.integers(0, 400)))
 def test_how_a_turn_is_cut_makes_no_difference(turn: str, places: list[int]) -> None:
     assert split(cut(turn, places)) == split([turn])
