@@ -84,10 +84,12 @@ def _patience(code: ErrorCode, *, has_fallback: bool) -> int:
 
 def told_end(provider: ResolvedProvider, error: ErrorChunk, failures: int, *, outlasted: bool = False) -> str:
     """Why a model is given up: which one, where, what it said, and what can be done about it."""
-    often = f"{failures} calls in a row failed" if failures > 1 else "the call failed"
-    long = f" within {OUTAGE_MINUTES} minutes of waiting" if outlasted else ""
+    retries = _PAUSES.attempts - 1 if outlasted else 0
+    calls = failures - retries
+    often = f"{calls} calls in a row failed" if calls > 1 else "the call failed"
+    in_vain = f", and so did {retries} retries within {OUTAGE_MINUTES} minutes" if outlasted else ""
     cure = _CURES[error.code].format(name=provider.name)
-    return f"{_who(provider)}: {often}{long}: {_what(error)}; {cure}."
+    return f"{_who(provider)}: {often}{in_vain}: {_what(error)}; {cure}."
 
 
 def told_outage(provider: ResolvedProvider, error: ErrorChunk) -> str:

@@ -107,7 +107,7 @@ async def test_an_outage_is_told_once_and_asked_about_ever_more_seldom_until_hal
     assert [round(pause.total_seconds() / 20) for pause in pauses] == [1, 2, 4, 8, 15, 15, 15, 15, 15]
     assert model.asked == [TRACK] * 12, "one more call after each pause"
     assert session.status is SessionStatus.FAILED
-    assert "12 calls in a row failed within 30 minutes of waiting: HTTP 503: overloaded; check that it is up" in (
+    assert "3 calls in a row failed, and so did 9 retries within 30 minutes: HTTP 503: overloaded; check that it is up" in (
         session.error_message or ""
     )
     assert recording.outcome is not None

@@ -61,7 +61,9 @@ def test_what_is_waited_for_is_told_in_one_sentence_and_so_is_the_end_of_patienc
     who = "mine (m-1 at http://gpu.example:8000/v1)"
     assert told_outage(provider, error) == f"all models are out: {who}: HTTP 503: overloaded; it is asked again for up to 30 minutes."
     end = told_end(provider, error, 12, outlasted=True)
-    assert end.startswith(f"{who}: 12 calls in a row failed within 30 minutes of waiting: HTTP 503: overloaded; check that it is up")
+    assert end.startswith(
+        f"{who}: 3 calls in a row failed, and so did 9 retries within 30 minutes: HTTP 503: overloaded; check that it is up"
+    )
 
 
 def test_one_broken_answer_does_not_change_the_model() -> None:
