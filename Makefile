@@ -15,6 +15,9 @@ DASHBOARD_PAGE := $(if $(DASHBOARD),src/tarsy/api/static/index.html)
 DASHBOARD_SOURCES := $(if $(DASHBOARD),$(shell find dashboard -path dashboard/node_modules -prune -o -path dashboard/dist -prune -o -type f -print))
 SERVERS_MODULES := $(if $(wildcard tests/contract/tools/servers/package.json),tests/contract/tools/servers/node_modules/.installed)
 
+# Where .ci/node puts Node.js if the machine has none that is new enough.
+export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
+
 # Hundreds of processes start in a run of the tests: what one has compiled, the next need not.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -63,6 +66,7 @@ proto: $(INSTALLED) ## generate the Python code of the LLM contract anew
 
 lock: $(INSTALLED) ## pin the dependencies of pyproject.toml anew (UPGRADE=--upgrade takes newer versions)
 	$(BIN)/uv pip compile pyproject.toml --extra all --group dev --generate-hashes --no-emit-index-url --no-header --no-annotate $(UPGRADE) -o requirements.lock
+	$(BIN)/uv pip compile .ci/node.in --generate-hashes --no-emit-index-url --no-header --no-annotate $(UPGRADE) -o .ci/node.lock
 
 clean: ## remove everything that was built or installed here (not the database)
 	rm -rf .venv dist src/tarsy/api/static dashboard/node_modules dashboard/dist tests/contract/tools/servers/node_modules .pytest_cache .ruff_cache
@@ -126,8 +130,8 @@ $(INSTALLED): requirements.lock pyproject.toml | $(BIN)/python
 	@touch $@
 
 .PHONY: node
-node:
-	@command -v npm >/dev/null || { echo "npm was not found. The dashboard needs Node.js 20 or later."; exit 1; }
+node: | $(BIN)/python
+	@.ci/node
 
 # Not `npm ci`: the lock file pins every version, but names the native parts of one platform only, and `ci` refuses the others.
 dashboard/node_modules/.installed: dashboard/package-lock.json | node

@@ -1,0 +1,55 @@
+"""`make` on a machine that has Python and make, and nothing else that TARSy needs."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# The dashboard's build takes seconds; Node.js has to be fetched first.
+BUILD_SECONDS = 300
+
+pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("wheel")]
+
+
+def checkout(directory: Path) -> Path:
+    """The files of the repository as they stand, with the dashboard's packages already fetched."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(lambda name: (ROOT / name).is_file(), listed.stdout.splitlines()):
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, directory / name)
+    shutil.copytree(ROOT / "dashboard" / "node_modules", directory / "dashboard" / "node_modules", symlinks=True, copy_function=os.link)
+    (directory / "dashboard" / "node_modules" / ".installed").unlink()
+    (directory / "dashboard" / "node_modules" / ".installed").touch()
+    return directory
+
+
+def path_without_node(directory: Path) -> str:
+    """A PATH with every program of this machine's but Node.js and what comes with it."""
+    directory.mkdir()
+    for place in reversed(os.environ["PATH"].split(os.pathsep)):
+        for program in Path(place).glob("*"):
+            if program.name not in {"node", "nodejs", "npm", "npx"}:
+                (directory / program.name).unlink(missing_ok=True)
+                (directory / program.name).symlink_to(program)
+    return str(directory)
+
+
+def test_the_dashboard_is_built_where_there_is_no_node(tmp_path: Path) -> None:
+    here = checkout(tmp_path / "checkout")
+    environment = {**os.environ, "PATH": path_without_node(tmp_path / "programs")}
+    assert shutil.which("npm", path=environment["PATH"]) is None
+    built = subprocess.run(
+        ["make", "src/tarsy/api/static/index.html"],
+        cwd=here,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_SECONDS,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert "installing the one from PyPI" in built.stdout
+    assert "<script" in (here / "src" / "tarsy" / "api" / "static" / "index.html").read_text()
