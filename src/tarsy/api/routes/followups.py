@@ -24,15 +24,13 @@ async def ask_question(session_id: SessionId, question: Question, services: Serv
 async def list_questions(session_id: SessionId, services: ServicesOf) -> ChatMessages:
     """The questions asked so far, oldest first."""
     await services.sessions.require(str(session_id))
-    messages = await services.chats.list(str(session_id))
-    return ChatMessages(messages=[ChatMessage.model_validate(message) for message in messages])
+    return ChatMessages.shown(messages=await services.chats.list(str(session_id)))
 
 
 @router.post("/chat/messages/{message_id}/cancel", status_code=202, operation_id="cancelQuestion", tags=["chat"])
 async def cancel_question(session_id: SessionId, message_id: UUID, services: ServicesOf, author: AuthorOf) -> CancelResult:
     """Withdraw a question or stop its answer."""
-    answer = await services.chats.request_cancel(str(session_id), str(message_id), actor=author)
-    return CancelResult(result=answer)
+    return CancelResult(result=await services.chats.request_cancel(str(session_id), str(message_id), actor=author))
 
 
 @router.get("/score", operation_id="getScore", tags=["score"])

@@ -1,30 +1,23 @@
 """The installation: its configuration, tools, warnings and queue."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from tarsy.api.schemas.system import (
     MAX_NAME,
-    DefaultTools,
     DefaultToolsList,
     EffectiveConfig,
-    MCPServerItem,
     MCPServers,
-    PauseItem,
     PauseRequest,
     Pauses,
     QueueReport,
-    SystemWarningItem,
     SystemWarnings,
     Version,
-    WorkerItem,
 )
 from tarsy.api.schemas.view import StorableText
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.audit import AuditAction
-from tarsy.domain.pause import Pause
 
 router = APIRouter(prefix="/system", tags=["system"])
 
@@ -39,50 +32,40 @@ async def get_config(services: ServicesOf, author: AuthorOf) -> EffectiveConfig:
 @router.get("/default-tools", operation_id="getDefaultTools")
 async def get_default_tools(services: ServicesOf) -> DefaultToolsList:
     """The tool servers that the chain of each alert type uses unless the alert chooses its own."""
-    return DefaultToolsList(defaults=[DefaultTools.model_validate(entry) for entry in services.system.default_tools()])
+    return DefaultToolsList.shown(defaults=services.system.default_tools())
 
 
 @router.get("/mcp-servers", operation_id="getMCPServers")
 async def get_mcp_servers(services: ServicesOf) -> MCPServers:
     """The tool servers as their monitor last saw them."""
-    return MCPServers(servers=[MCPServerItem.model_validate(server) for server in services.system.mcp_servers()])
+    return MCPServers.shown(servers=services.system.mcp_servers())
 
 
 @router.get("/warnings", operation_id="getWarnings")
 async def get_warnings(services: ServicesOf) -> SystemWarnings:
     """What the operator should look at."""
-    return SystemWarnings(warnings=[SystemWarningItem.model_validate(warning) for warning in services.system.warnings()])
+    return SystemWarnings.shown(warnings=services.system.warnings())
 
 
 @router.get("/queue", operation_id="getQueue")
 async def get_queue(services: ServicesOf) -> QueueReport:
     """The queue of the whole installation, and the workers of the process that answers."""
-    state, limits = await services.sessions.queue_state(), services.queue
-    return QueueReport(
-        pending=state.pending,
-        running=state.running,
-        waiting=state.waiting,
-        oldest_pending_at=state.oldest_pending_at,
-        running_by_pod=state.running_by_pod,
-        max_concurrent_sessions=limits.max_concurrent_sessions,
-        max_queue_size=limits.max_queue_size,
-        worker_count=limits.worker_count,
-        pauses=[PauseItem.model_validate(pause) for pause in await services.pauses.current()],
-        pod_id=services.pod_id,
-        workers=[WorkerItem.model_validate(worker) for worker in services.workers.states()],
-    )
+    pauses, workers = await services.pauses.current(), services.workers.states()
+    return QueueReport.shown(await services.sessions.queue_state(), services.queue, services, pauses=pauses, workers=workers)
 
 
 @router.get("/pause", operation_id="getPauses")
 async def get_pauses(services: ServicesOf) -> Pauses:
     """What is paused: nothing of it is begun."""
-    return _pauses(await services.pauses.current())
+    return Pauses.shown(pauses=await services.pauses.current())
 
 
 @router.post("/pause", operation_id="pause")
 async def pause(wanted: PauseRequest, services: ServicesOf, author: AuthorOf) -> Pauses:
     """Begin nothing more, of one chain or at all; with `now`, also park what runs. What is waiting stays where it is."""
-    return _pauses(await services.pauses.pause(wanted.chain_id, actor=author, reason=services.mask(wanted.reason), now=wanted.now))
+    return Pauses.shown(
+        pauses=await services.pauses.pause(wanted.chain_id, actor=author, reason=services.mask(wanted.reason), now=wanted.now)
+    )
 
 
 @router.delete("/pause", operation_id="resume")
@@ -92,11 +75,7 @@ async def resume(
     chain_id: Annotated[StorableText | None, Query(max_length=MAX_NAME, description="The chain; absent: the pause of everything.")] = None,
 ) -> Pauses:
     """End a pause: what waits is begun, and what was parked goes on, ahead of what is new."""
-    return _pauses(await services.pauses.resume(chain_id, actor=author))
-
-
-def _pauses(current: Sequence[Pause]) -> Pauses:
-    return Pauses(pauses=[PauseItem.model_validate(one) for one in current])
+    return Pauses.shown(pauses=await services.pauses.resume(chain_id, actor=author))
 
 
 @router.get("/version", operation_id="getVersion")

@@ -15,7 +15,7 @@ router = APIRouter(prefix="/sessions/{session_id}/trace", tags=["trace"])
 async def get_trace(session_id: SessionId, services: ServicesOf) -> TraceList:
     """All calls, without what was said in them."""
     await services.sessions.require(str(session_id))
-    return TraceList.of(await services.interactions.trace(str(session_id)))
+    return TraceList.model_validate(await services.interactions.trace(str(session_id)))
 
 
 @router.get("/llm/{interaction_id}", operation_id="getLLMCall")

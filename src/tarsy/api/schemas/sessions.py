@@ -56,30 +56,7 @@ class SessionListItem(View):
 
     @classmethod
     def of(cls, summary: SessionSummary) -> "SessionListItem":
-        return cls(
-            id=UUID(summary.id),
-            alert_type=summary.alert_type,
-            chain_id=summary.chain_id,
-            author=summary.author,
-            status=summary.status,
-            title=summary.title,
-            alert_excerpt=summary.alert_excerpt,
-            executive_summary=summary.executive_summary,
-            error_message=summary.error_message,
-            analysis_is_partial=summary.analysis_is_partial,
-            analysis_partial_reason=summary.analysis_partial_reason,
-            created_at=summary.created_at,
-            started_at=summary.started_at,
-            completed_at=summary.completed_at,
-            duration_ms=milliseconds_between(summary.started_at, summary.completed_at),
-            stage_count=summary.stage_count,
-            current_stage_name=summary.current_stage_name,
-            current_stage_index=summary.current_stage_index,
-            total_tokens=summary.total_tokens,
-            queue_position=summary.standing.queue_position,
-            waiting_reason=summary.standing.waiting_reason,
-            waiting_until=summary.standing.waiting_until,
-        )
+        return cls.shown(summary, summary.standing, duration_ms=milliseconds_between(summary.started_at, summary.completed_at))
 
 
 class SessionList(View):
@@ -89,7 +66,7 @@ class SessionList(View):
 
     @classmethod
     def of(cls, page: SessionPage) -> "SessionList":
-        return cls(sessions=[SessionListItem.of(session) for session in page.sessions], next_cursor=page.next_cursor)
+        return cls.shown(page, sessions=[SessionListItem.of(session) for session in page.sessions])
 
 
 class ExecutionView(View):
@@ -110,22 +87,8 @@ class ExecutionView(View):
 
     @classmethod
     def of(cls, execution: AgentExecution, usage: TokenUsage | None) -> "ExecutionView":
-        return cls(
-            id=UUID(execution.id),
-            agent_name=execution.agent_name,
-            agent_index=execution.agent_index,
-            llm_backend=execution.llm_backend,
-            llm_provider=execution.llm_provider,
-            model_name=execution.model_name,
-            tool_calling=execution.tool_calling,
-            status=execution.status,
-            cancel_requested=execution.cancel_requested,
-            error_message=execution.error_message,
-            started_at=execution.started_at,
-            completed_at=execution.completed_at,
-            duration_ms=milliseconds_between(execution.started_at, execution.completed_at),
-            usage=Usage.of(usage),
-        )
+        took = milliseconds_between(execution.started_at, execution.completed_at)
+        return cls.shown(execution, duration_ms=took, usage=Usage.of(usage))
 
 
 class StageView(View):
@@ -147,22 +110,7 @@ class StageView(View):
     @classmethod
     def of(cls, stage: Stage, run: SessionRun) -> "StageView":
         executions = [ExecutionView.of(one, run.usage.get(one.id)) for one in run.executions if one.stage_id == stage.id]
-        return cls(
-            id=UUID(stage.id),
-            stage_name=stage.stage_name,
-            stage_index=stage.stage_index,
-            stage_type=stage.stage_type,
-            expected_agent_count=stage.expected_agent_count,
-            parallel_type=stage.parallel_type,
-            success_policy=stage.success_policy,
-            referenced_stage_id=UUID(stage.referenced_stage_id) if stage.referenced_stage_id else None,
-            status=stage.status,
-            error_message=stage.error_message,
-            started_at=stage.started_at,
-            completed_at=stage.completed_at,
-            duration_ms=milliseconds_between(stage.started_at, stage.completed_at),
-            executions=executions,
-        )
+        return cls.shown(stage, duration_ms=milliseconds_between(stage.started_at, stage.completed_at), executions=executions)
 
 
 class PlannedStage(View):
@@ -212,30 +160,11 @@ class SessionDetail(View):
     @classmethod
     def of(cls, session: AlertSession, run: SessionRun, standing: Standing) -> "SessionDetail":
         snapshot = session.chain_snapshot
-        return cls(
-            id=UUID(session.id),
+        return cls.shown(
+            session,
+            standing,
             title=alert_title(session.alert_data, session.alert_type),
-            alert_type=session.alert_type,
-            alert_data=session.alert_data,
-            chain_id=session.chain_id,
-            author=session.author,
-            status=session.status,
-            runbook_url=session.runbook_url,
-            mcp_selection=McpSelection.model_validate(session.mcp_selection) if session.mcp_selection is not None else None,
-            final_analysis=session.final_analysis,
-            analysis_is_partial=session.analysis_is_partial,
-            analysis_partial_reason=session.analysis_partial_reason,
-            executive_summary=session.executive_summary,
-            executive_summary_error=session.executive_summary_error,
-            error_message=session.error_message,
-            recoveries=standing.recoveries,
-            created_at=session.created_at,
-            started_at=session.started_at,
-            completed_at=session.completed_at,
             duration_ms=milliseconds_between(session.started_at, session.completed_at),
-            queue_position=standing.queue_position,
-            waiting_reason=standing.waiting_reason,
-            waiting_until=standing.waiting_until,
             chat_enabled=snapshot.get("chat") is not None,
             scoring_enabled=snapshot.get("scoring") is not None,
             recorded=_is_recorded(snapshot),

@@ -34,8 +34,4 @@ class Timeline(View):
 
     @classmethod
     def of(cls, page: TimelinePage) -> "Timeline":
-        return cls(
-            events=[TimelineEventView.model_validate(event) for event in page.events],
-            last_event_id=page.last_event_id,
-            next_after=page.events[-1].position if page.more else None,
-        )
+        return cls.shown(page, next_after=page.events[-1].position if page.more else None)

@@ -1,12 +1,11 @@
 """What went over the wire."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from tarsy.api.schemas.view import Usage, View
-from tarsy.db.interactions import LLMCall, Trace
+from tarsy.db.interactions import LLMCall
 from tarsy.domain.conversation import Role
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteractionKind
 
@@ -47,10 +46,6 @@ class TraceList(View):
     llm: list[LLMCallItem]
     mcp: list[MCPCallItem]
 
-    @classmethod
-    def of(cls, trace: Trace) -> "TraceList":
-        return cls.model_validate(trace)
-
 
 class ToolCallView(View):
     id: str
@@ -79,30 +74,12 @@ class LLMCallDetail(LLMCallItem):
 
     @classmethod
     def of(cls, call: LLMCall) -> "LLMCallDetail":
-        interaction = call.interaction
-        conversation = [
-            SentMessageView(
-                role=sent.body.role,
-                content=sent.body.content,
-                tool_calls=[ToolCallView.model_validate(tool_call) for tool_call in sent.body.tool_calls],
-                tool_call_id=sent.body.tool_call_id,
-                tool_name=sent.body.tool_name,
-                compacted_later=sent.compacted_later,
-            )
-            for sent in call.conversation
-        ]
-        return cls(
-            **LLMCallItem.model_validate(interaction).model_dump(exclude={"usage"}),
-            usage=Usage.of(interaction.usage),
-            request_hash=interaction.request_hash,
-            request=_without_messages(interaction.request),
-            response=dict(interaction.response) if interaction.response is not None else None,
-            conversation=conversation,
+        return cls.shown(
+            call.interaction,
+            usage=Usage.of(call.interaction.usage),
+            request={key: value for key, value in call.interaction.request.items() if key != "messages"},
+            conversation=[SentMessageView.shown(sent.body, sent) for sent in call.conversation],
         )
-
-
-def _without_messages(request: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in request.items() if key != "messages"}
 
 
 class MCPCallDetail(MCPCallItem):

@@ -1,8 +1,9 @@
 """What all answers have in common, and the kinds of values requests are made of."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from fastapi import Path
@@ -16,6 +17,15 @@ class View(BaseModel):
     """An answer, read from a domain value; a field that is always there is required in the schema."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True, json_schema_serialization_defaults_required=True)
+
+    @classmethod
+    def shown(cls, *values: object, **beside: Any) -> Self:
+        """Show `values`, each field by the first that has it; `beside` holds the fields that none of them has."""
+        return cls.model_validate({name: beside[name] if name in beside else _field(values, name) for name in cls.model_fields})
+
+
+def _field(values: Sequence[object], name: str) -> Any:
+    return next(getattr(value, name) for value in values if hasattr(value, name))
 
 
 class Usage(View):
