@@ -11,6 +11,11 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
+def cells(thing: object, *names: str) -> tuple[str, ...]:
+    """The fields of `thing` as they are printed in a row."""
+    return tuple(str(getattr(thing, name)) for name in names)
+
+
 def stamp(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -32,20 +32,21 @@ class _RefusedRequestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function with its arguments' schema."""
+    """A function that shows something of its `subject`, with its other arguments' schema."""
 
     function: Callable[..., str]
+    subject: object
     arguments: type[BaseModel]
 
     @classmethod
-    def of(cls, function: Callable[..., str]) -> "Tool":
-        """Take name, description and arguments from a function's signature."""
-        parameters = inspect.signature(function, eval_str=True).parameters.values()
+    def of(cls, function: Callable[..., str], subject: object) -> "Tool":
+        """Take name, description and arguments from a function's signature; its first argument is the subject."""
+        _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
         fields: dict[str, Any] = {
             parameter.name: (parameter.annotation, ... if parameter.default is inspect.Parameter.empty else parameter.default)
             for parameter in parameters
         }
-        return cls(function, create_model(f"{function.__name__}Arguments", **fields))
+        return cls(function, subject, create_model(f"{function.__name__}Arguments", **fields))
 
     @property
     def name(self) -> str:
@@ -63,7 +64,8 @@ class Tool:
         """Run it; a mistake of the caller is a result that says so."""
         try:
             checked = self.arguments.model_validate(arguments)
-            text, failed = self.function(**{name: getattr(checked, name) for name in type(checked).model_fields}), False
+            given = {name: getattr(checked, name) for name in type(checked).model_fields}
+            text, failed = self.function(self.subject, **given), False
         except (ToolRefusedError, ValidationError) as error:
             text, failed = str(error), True
         return {"content": [{"type": "text", "text": text}], "isError": failed}
@@ -72,10 +74,10 @@ class Tool:
 class StdioServer:
     """Answers one message after the other."""
 
-    def __init__(self, name: str, instructions: str, tools: Iterable[Callable[..., str]]) -> None:
+    def __init__(self, name: str, instructions: str, tools: Iterable[Tool]) -> None:
         self._name = name
         self._instructions = instructions
-        self._tools = {tool.name: tool for tool in map(Tool.of, tools)}
+        self._tools = {tool.name: tool for tool in tools}
 
     def run(self) -> None:
         """Serve until the client hangs up."""

@@ -1,1 +1,1 @@
-"""What the simulated cluster answers: pure functions from a world and arguments to text, one module per subject."""
+"""What the simulated cluster answers: pure functions from a world and arguments to text, one module per subject. Docstrings are for the model."""

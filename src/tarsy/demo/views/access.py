@@ -1,21 +1,34 @@
 """Who may do what, who did what, and the secrets that a client of these tools must learn to hide."""
 
 import base64
+from typing import Annotated
 
-from tarsy.demo.kubectl import stamp, table
+from pydantic import Field
+
+from tarsy.demo.kubectl import cells, stamp, table
 from tarsy.demo.lookup import check_namespace, find, in_namespace
+from tarsy.demo.tool_arguments import InNamespace
 from tarsy.demo.world import World
 
 _MOST = 40
 
 
-def rbac_get(world: World, namespace: str, service_account: str) -> str:
+def rbac_get(
+    world: World, namespace: InNamespace, service_account: Annotated[str, Field(description="Name of the service account")]
+) -> str:
+    """Show what a service account may do, and through which bindings."""
     account = find(world, "serviceaccount", world.service_accounts, namespace, service_account)
     bindings = "\n".join(f"  - {binding}" for binding in account.bindings)
     return f"ServiceAccount {namespace}/{service_account}\nBindings:\n{bindings}\nEffective rules:\n{account.rules.rstrip()}"
 
 
-def audit_search(world: World, user: str, namespace: str, verb: str) -> str:
+def audit_search(
+    world: World,
+    user: Annotated[str, Field(description="Only requests of users whose name contains this")] = "",
+    namespace: Annotated[str, Field(description="Only requests about objects in this namespace")] = "",
+    verb: Annotated[str, Field(description="Only this verb: get, list, create, patch, delete, …")] = "",
+) -> str:
+    """Search the API server's audit log."""
     check_namespace(world, namespace)
     found = [
         record
@@ -26,24 +39,14 @@ def audit_search(world: World, user: str, namespace: str, verb: str) -> str:
     ]
     if not found:
         return "No audit records match. The audit log is kept for 7 days."
-    rows = [
-        (
-            stamp(world.at(record.at)),
-            record.user,
-            record.verb,
-            record.resource,
-            str(record.code),
-            record.source_ip,
-            record.user_agent,
-            record.note,
-        )
-        for record in found[-_MOST:]
-    ]
+    fields = ("user", "verb", "resource", "code", "source_ip", "user_agent", "note")
+    rows = [(stamp(world.at(record.at)), *cells(record, *fields)) for record in found[-_MOST:]]
     return table(("TIME", "USER", "VERB", "RESOURCE", "CODE", "SOURCE IP", "USER AGENT", "NOTE"), rows)
 
 
-def secrets_list(world: World, namespace: str) -> str:
-    """Answer as the API server does, values and all: hiding them is the client's duty."""
+def secrets_list(world: World, namespace: InNamespace) -> str:
+    """List the secrets of a namespace."""
+    # As the API server answers, values and all: hiding them is the client's duty.
     found = in_namespace(world, world.secrets, namespace)
     if not found:
         return "No secrets found."

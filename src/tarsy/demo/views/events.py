@@ -1,20 +1,30 @@
 """Kubernetes events."""
 
 from collections.abc import Iterator
+from typing import Annotated
 
-from tarsy.demo.kubectl import age, stamp, table
+from pydantic import Field
+
+from tarsy.demo.kubectl import age, cells, stamp, table
 from tarsy.demo.lookup import check_namespace
+from tarsy.demo.tool_arguments import Namespace
 from tarsy.demo.world import Event, World
 
 _MOST = 40
 
 
-def events_list(world: World, namespace: str, kind: str, about: str) -> str:
+def events_list(
+    world: World,
+    namespace: Namespace = "",
+    type: Annotated[str, Field(description="Normal or Warning; empty means both", pattern="^(|Normal|Warning)$")] = "",  # noqa: A002 - the name that kubectl users expect
+    object: Annotated[str, Field(description="Only events whose object contains this, e.g. Pod/web-1 or Node/")] = "",  # noqa: A002 - same
+) -> str:
+    """List events, oldest first (kubectl get events)."""
     check_namespace(world, namespace)
     found = [
         event
         for event in sorted(world.events, key=lambda event: world.at(event.last))
-        if namespace in ("", event.namespace) and kind.lower() in ("", event.type.lower()) and about.lower() in event.object.lower()
+        if namespace in ("", event.namespace) and type.lower() in ("", event.type.lower()) and object.lower() in event.object.lower()
     ]
     if not found:
         return "No events found. The API server keeps events for one hour."
@@ -25,13 +35,9 @@ def events_list(world: World, namespace: str, kind: str, about: str) -> str:
 def _row(world: World, event: Event) -> tuple[str, ...]:
     return (
         stamp(world.at(event.last)),
-        str(event.count),
-        event.type,
+        *cells(event, "count", "type"),
         event.namespace or "-",
-        event.reason,
-        event.object,
-        event.source,
-        event.message,
+        *cells(event, "reason", "object", "source", "message"),
     )
 
 

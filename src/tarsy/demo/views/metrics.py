@@ -4,6 +4,9 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
+from typing import Annotated
+
+from pydantic import Field
 
 from tarsy.demo.kubectl import stamp
 from tarsy.demo.lookup import NotThereError
@@ -17,6 +20,7 @@ _MOST_SERIES = 12
 
 
 def metrics_list(world: World) -> str:
+    """List the metrics that are collected, with their labels."""
     names = sorted({series.metric for series in world.metrics})
     return "\n".join(f"{name}  labels: {', '.join(_labels_of(world, name))}" for name in names) or "No metrics are collected."
 
@@ -25,7 +29,12 @@ def _labels_of(world: World, name: str) -> list[str]:
     return sorted({label for series in world.metrics if series.metric == name for label in series.labels})
 
 
-def metrics_query(world: World, query: str, minutes: int) -> str:
+def metrics_query(
+    world: World,
+    query: Annotated[str, Field(description='A plain selector: metric{label="value",other=~"regex"}. No functions.')],
+    minutes: Annotated[int, Field(description="How many minutes to look back from now", ge=1, le=20160)] = 60,
+) -> str:
+    """Read time series by metric name and labels."""
     metric, matchers = _parse(query)
     known = [series for series in world.metrics if series.metric == metric]
     if not known:
@@ -33,8 +42,7 @@ def metrics_query(world: World, query: str, minutes: int) -> str:
         raise NotThereError(f'no metric is called "{metric}". Metrics: {names}')
     found = [series for series in known if all(_fits(series.labels.get(label, ""), sign, value) for label, sign, value in matchers)]
     if not found:
-        labels = "\n".join(f"  {_name(series)}" for series in known[:_MOST_SERIES])
-        return f"No series match. Series of {metric}:\n{labels}"
+        return "\n".join([f"No series match. Series of {metric}:", *(f"  {_name(series)}" for series in known[:_MOST_SERIES])])
     return "\n".join(line for series in found[:_MOST_SERIES] for line in _render(world, series, minutes))
 
 
@@ -47,13 +55,16 @@ def _parse(query: str) -> tuple[str, list[tuple[str, str, str]]]:
             f'cannot read "{query}": write a plain selector such as up{{namespace="shop"}}. '
             "Functions, ranges and arithmetic are not supported; rates are stored as series of their own (see metrics_list)."
         )
-    found = [(matcher["label"], matcher["sign"], matcher["value"]) for matcher in matchers if matcher]
-    for _, _, value in (entry for entry in found if "~" in entry[1]):
-        try:
-            re.compile(value)
-        except re.error as error:
-            raise NotThereError(f'"{value}" is not a regular expression: {error}') from error
-    return selector["metric"], found
+    return selector["metric"], [_checked(matcher) for matcher in matchers if matcher]
+
+
+def _checked(matcher: re.Match[str]) -> tuple[str, str, str]:
+    label, sign, value = matcher["label"], matcher["sign"], matcher["value"]
+    try:
+        re.compile(value if "~" in sign else "")
+    except re.error as error:
+        raise NotThereError(f'"{value}" is not a regular expression: {error}') from error
+    return label, sign, value
 
 
 def _fits(actual: str, sign: str, wanted: str) -> bool:
@@ -75,15 +86,18 @@ def _render(world: World, series: Series, minutes: int) -> Iterator[str]:
     if start > end:
         yield f"{_name(series)}\n  no samples in the last {minutes} minutes; the last one is {_number(frames[-1][1], series)} at {stamp(end)}"
         return
-    step = (end - start) / (_POINTS - 1)
-    # A step in the value would vanish between two samples, so the corners are sampled too.
-    corners = {at for at, _ in frames if start <= at <= end}
-    times = sorted({_rounded(start + step * index) for index in range(_POINTS)} | corners)
-    samples = [(at, _value(series, frames, at)) for at in times]
+    samples = [(at, _value(series, frames, at)) for at in _times(frames, start, end)]
     values = [value for _, value in samples]
     yield f"{_name(series)}  min={_number(min(values), series)} max={_number(max(values), series)} last={_number(values[-1], series)}"
     for at, value in samples:
         yield f"  {stamp(at)}  {_number(value, series)}"
+
+
+def _times(frames: list[tuple[datetime, float]], start: datetime, end: datetime) -> list[datetime]:
+    step = (end - start) / (_POINTS - 1)
+    # A step in the value would vanish between two samples, so the corners are sampled too.
+    corners = {at for at, _ in frames if start <= at <= end}
+    return sorted({_rounded(start + step * index) for index in range(_POINTS)} | corners)
 
 
 def _rounded(at: datetime) -> datetime:

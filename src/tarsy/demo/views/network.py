@@ -1,11 +1,17 @@
 """Services, name resolution, network policies and traffic."""
 
-from tarsy.demo.kubectl import age, stamp, table
+from typing import Annotated
+
+from pydantic import Field
+
+from tarsy.demo.kubectl import age, cells, stamp, table
 from tarsy.demo.lookup import NotThereError, check_namespace, in_namespace
-from tarsy.demo.world import Lookup, World
+from tarsy.demo.tool_arguments import Namespace
+from tarsy.demo.world import Flow, Lookup, World
 
 
-def services_list(world: World, namespace: str) -> str:
+def services_list(world: World, namespace: Namespace = "") -> str:
+    """List services with their endpoints."""
     rows = [
         (item.namespace, item.name, item.type, item.cluster_ip, item.ports, ",".join(item.endpoints) or "<none>")
         for item in in_namespace(world, world.services, namespace)
@@ -13,7 +19,12 @@ def services_list(world: World, namespace: str) -> str:
     return table(("NAMESPACE", "NAME", "TYPE", "CLUSTER-IP", "PORTS", "ENDPOINTS"), rows) if rows else "No services found."
 
 
-def dns_lookup(world: World, name: str, namespace: str) -> str:
+def dns_lookup(
+    world: World,
+    name: Annotated[str, Field(description="Host name to resolve")],
+    namespace: Annotated[str, Field(description="Resolve as a pod in this namespace would")] = "default",
+) -> str:
+    """Resolve a name from inside the cluster."""
     check_namespace(world, namespace)
     wanted = _qualified(world, name.rstrip("."), namespace)
     for lookup in world.lookups:
@@ -40,7 +51,8 @@ def _answer(lookup: Lookup, namespace: str) -> str:
     return "\n".join([*lines, f"Query time: {lookup.milliseconds} ms"])
 
 
-def netpol_list(world: World, namespace: str) -> str:
+def netpol_list(world: World, namespace: Namespace = "") -> str:
+    """List network policies."""
     found = in_namespace(world, world.policies, namespace)
     if not found:
         return "No network policies: all traffic in the namespace is allowed."
@@ -51,25 +63,20 @@ def netpol_list(world: World, namespace: str) -> str:
     )
 
 
-def flows_list(world: World, namespace: str, pod: str) -> str:
+def flows_list(
+    world: World, namespace: Namespace = "", pod: Annotated[str, Field(description="Only pods whose name contains this")] = ""
+) -> str:
+    """List observed network flows of pods: peers, ports, verdicts, volume."""
     check_namespace(world, namespace)
     found = [flow for flow in world.flows if namespace in ("", flow.namespace) and pod in flow.pod]
     if not found and not any(pod in item.name for item in world.pods):
         raise NotThereError(f'no pod matches "{pod}".')
     if not found:
         return "No flows recorded in the last 24 hours."
-    rows = [
-        (
-            stamp(world.at(flow.first)),
-            stamp(world.at(flow.last)),
-            f"{flow.namespace}/{flow.pod}",
-            flow.direction,
-            flow.peer,
-            flow.port,
-            flow.verdict,
-            flow.volume or "-",
-            flow.note,
-        )
-        for flow in found
-    ]
-    return table(("FIRST", "LAST", "POD", "DIRECTION", "PEER", "PORT", "VERDICT", "VOLUME", "NOTE"), rows)
+    headings = ("FIRST", "LAST", "POD", "DIRECTION", "PEER", "PORT", "VERDICT", "VOLUME", "NOTE")
+    return table(headings, (_flow(world, flow) for flow in found))
+
+
+def _flow(world: World, flow: Flow) -> tuple[str, ...]:
+    times = (stamp(world.at(flow.first)), stamp(world.at(flow.last)))
+    return (*times, f"{flow.namespace}/{flow.pod}", *cells(flow, "direction", "peer", "port", "verdict"), flow.volume or "-", flow.note)

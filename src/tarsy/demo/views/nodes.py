@@ -2,34 +2,35 @@
 
 from collections.abc import Iterator
 
-from tarsy.demo.kubectl import age, stamp, table
+from tarsy.demo.kubectl import age, cells, stamp, table
 from tarsy.demo.lookup import NotThereError
+from tarsy.demo.tool_arguments import NodeName
 from tarsy.demo.views.events import events_of
 from tarsy.demo.world import Node, World
 
+_HEALTHY = {"MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False", "Ready": "True"}
+
 
 def nodes_list(world: World) -> str:
+    """List the nodes with status and version."""
     rows = [
         (
-            node.name,
-            node.status,
-            node.roles,
+            *cells(node, "name", "status", "roles"),
             age(world.at(node.created), world.now),
-            node.version,
-            node.architecture,
-            node.instance,
-            node.zone,
+            *cells(node, "version", "architecture", "instance", "zone"),
         )
         for node in world.nodes
     ]
     return table(("NAME", "STATUS", "ROLES", "AGE", "VERSION", "ARCH", "INSTANCE", "ZONE"), rows)
 
 
-def nodes_describe(world: World, name: str) -> str:
+def nodes_describe(world: World, name: NodeName) -> str:
+    """Describe a node: conditions, taints, capacity, its pods and its events."""
     return "\n".join(_describe(world, _find(world, name)))
 
 
-def nodes_stats(world: World, name: str) -> str:
+def nodes_stats(world: World, name: NodeName) -> str:
+    """Read the kubelet's statistics of a node: file systems, and the pods that use most ephemeral storage."""
     node = _find(world, name)
     return node.stats.strip() or f"The kubelet of {name} reports nothing unusual: every file system is below 60% and no pod stands out."
 
@@ -42,20 +43,17 @@ def _find(world: World, name: str) -> Node:
 
 
 def _describe(world: World, node: Node) -> Iterator[str]:
+    pods = sorted((pod for pod in world.pods if pod.node == node.name), key=lambda pod: (pod.namespace, pod.name))
     yield f"Name:        {node.name}"
     yield f"Status:      {node.status}"
     yield f"Created:     {stamp(world.at(node.created))}"
     yield f"Instance:    {node.instance} ({node.architecture}) in {node.zone}, kubelet {node.version}"
     yield f"Taints:      {', '.join(node.taints) or '<none>'}"
     yield f"Capacity:    {node.capacity}"
-    if node.allocated:
-        yield f"Allocated:   {node.allocated}"
+    yield from [f"Allocated:   {node.allocated}"] if node.allocated else ()
     yield "Conditions:"
-    healthy = {"MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False", "Ready": "True"}
-    for condition, state in (healthy | dict(node.conditions)).items():
-        yield f"  {condition}: {state}"
+    yield from (f"  {condition}: {state}" for condition, state in (_HEALTHY | dict(node.conditions)).items())
     yield "Pods:"
-    for pod in sorted((pod for pod in world.pods if pod.node == node.name), key=lambda pod: (pod.namespace, pod.name)):
-        yield f"  {pod.namespace}/{pod.name}  {pod.status}"
+    yield from (f"  {pod.namespace}/{pod.name}  {pod.status}" for pod in pods)
     yield "Events:"
     yield from events_of(world, "", f"Node/{node.name}")

@@ -2,16 +2,31 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Annotated
 
-from tarsy.demo.kubectl import age, stamp, table
+from pydantic import Field
+
+from tarsy.demo.kubectl import age, cells, stamp, table
 from tarsy.demo.lookup import NotThereError, find, in_namespace
+from tarsy.demo.tool_arguments import InNamespace, Namespace, PodName
 from tarsy.demo.views.events import events_of
 from tarsy.demo.world import Container, Pod, World
 
 _INDENT = "  "
 
 
-def pods_list(world: World, namespace: str, label_selector: str, node: str) -> str:
+def namespaces_list(world: World) -> str:
+    """List the namespaces of the cluster."""
+    return "\n".join(world.namespaces)
+
+
+def pods_list(
+    world: World,
+    namespace: Namespace = "",
+    label_selector: Annotated[str, Field(description="key=value pairs, separated by commas")] = "",
+    node: Annotated[str, Field(description="Only pods on this node")] = "",
+) -> str:
+    """List pods with status, restarts, age and node (kubectl get pods -o wide)."""
     wanted = _selector(label_selector)
     pods = [
         pod for pod in in_namespace(world, world.pods, namespace) if wanted.items() <= pod.labels.items() and (not node or pod.node == node)
@@ -34,18 +49,17 @@ def _row(world: World, pod: Pod) -> tuple[str, ...]:
     restarts = sum(container.restarts for container in pod.containers)
     since = f" ({age(world.at(pod.restarted), world.now)} ago)" if pod.restarted else ""
     return (
-        pod.namespace,
-        pod.name,
+        *cells(pod, "namespace", "name"),
         f"{ready}/{len(pod.containers)}",
         pod.status,
         f"{restarts}{since}",
         age(world.at(pod.created), world.now),
-        pod.ip,
-        pod.node,
+        *cells(pod, "ip", "node"),
     )
 
 
-def pods_get(world: World, namespace: str, name: str) -> str:
+def pods_get(world: World, namespace: InNamespace, name: PodName) -> str:
+    """Describe a pod: containers, states, exit codes, limits, environment, volumes, events (kubectl describe pod)."""
     pod = find(world, "pod", world.pods, namespace, name)
     return "\n".join(_describe(world, pod))
 
@@ -61,8 +75,7 @@ def _describe(world: World, pod: Pod) -> Iterator[str]:
     yield f"IP:               {pod.ip}"
     yield f"Controlled By:    {pod.owner or '<none>'}"
     yield f"Service Account:  {pod.service_account}"
-    if pod.priority_class:
-        yield f"Priority Class:   {pod.priority_class}"
+    yield from _line("Priority Class:   ", pod.priority_class)
     yield from _listing("Security:", pod.security, "")
     yield "Containers:"
     for container in pod.containers:
@@ -77,26 +90,26 @@ def _container(container: Container) -> Iterator[str]:
     indent = _INDENT * 2
     yield f"{_INDENT}{container.name}:"
     yield f"{indent}Image:          {container.image}"
-    if container.command:
-        yield f"{indent}Command:        {container.command}"
+    yield from _line(f"{indent}Command:        ", container.command)
     yield from _block(f"{indent}State:          ", container.state)
-    if container.last_state:
-        yield from _block(f"{indent}Last State:     ", container.last_state)
+    yield from _block(f"{indent}Last State:     ", container.last_state)
     yield f"{indent}Ready:          {container.ready}"
     yield f"{indent}Restart Count:  {container.restarts}"
-    if container.limits:
-        yield f"{indent}Limits:         {container.limits}"
-    if container.requests:
-        yield f"{indent}Requests:       {container.requests}"
+    yield from _line(f"{indent}Limits:         ", container.limits)
+    yield from _line(f"{indent}Requests:       ", container.requests)
     yield from _listing("Probes:", container.probes, indent)
     yield from _listing("Environment:", container.env, indent)
     yield from _listing("Mounts:", container.mounts, indent)
 
 
+def _line(heading: str, text: str) -> Iterator[str]:
+    if text:
+        yield heading + text
+
+
 def _block(heading: str, text: str) -> Iterator[str]:
-    first, *rest = text.strip().splitlines()
-    yield heading + first
-    yield from (" " * len(heading) + line for line in rest)
+    for position, line in enumerate(text.strip().splitlines()):
+        yield (" " * len(heading) if position else heading) + line
 
 
 def _pairs(heading: str, values: Mapping[str, str]) -> Iterator[str]:
@@ -110,17 +123,33 @@ def _listing(heading: str, values: tuple[str, ...], indent: str) -> Iterator[str
         yield from (f"{indent}{_INDENT}{value}" for value in values)
 
 
-def pods_log(world: World, namespace: str, name: str, container: str, previous: bool, tail: int, grep: str) -> str:  # noqa: FBT001 - a tool's argument
-    pod = find(world, "pod", world.pods, namespace, name)
-    chosen = _choose(pod, container)
-    text = chosen.previous_log if previous else chosen.log
-    if previous and not text:
-        raise NotThereError(f'previous terminated container "{chosen.name}" in pod "{name}" not found: it has not been restarted.')
-    if not text and chosen.state.startswith("Waiting"):
-        reason = chosen.state.splitlines()[0].removeprefix("Waiting").strip(" :()")
-        raise NotThereError(f'container "{chosen.name}" in pod "{name}" is waiting to start: {reason}')
+def pods_log(
+    world: World,
+    namespace: InNamespace,
+    name: PodName,
+    container: Annotated[str, Field(description="Container; empty means the first one")] = "",
+    previous: Annotated[bool, Field(description="The log of the container's previous run, before it was restarted")] = False,  # noqa: FBT002 - a tool's argument
+    tail: Annotated[int, Field(description="How many of the last lines to return", ge=1, le=200)] = 100,
+    grep: Annotated[str, Field(description="Only lines that match this regular expression")] = "",
+) -> str:
+    """Read a container's log (kubectl logs)."""
+    chosen = _choose(find(world, "pod", world.pods, namespace, name), container)
+    text = _previous_log(chosen, name) if previous else _log(chosen, name)
     lines = [line for line in text.strip().splitlines() if _matches(grep, line)]
     return "\n".join(lines[-tail:]) if lines else "(no log lines)" if not grep else f'(no log lines match "{grep}")'
+
+
+def _previous_log(container: Container, pod: str) -> str:
+    if not container.previous_log:
+        raise NotThereError(f'previous terminated container "{container.name}" in pod "{pod}" not found: it has not been restarted.')
+    return container.previous_log
+
+
+def _log(container: Container, pod: str) -> str:
+    if not container.log and container.state.startswith("Waiting"):
+        reason = container.state.splitlines()[0].removeprefix("Waiting").strip(" :()")
+        raise NotThereError(f'container "{container.name}" in pod "{pod}" is waiting to start: {reason}')
+    return container.log
 
 
 def _choose(pod: Pod, name: str) -> Container:

@@ -1,14 +1,19 @@
 """Deployments, stateful sets, daemon sets and jobs, their rollouts, and the config maps they read."""
 
 from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field
 
 from tarsy.demo.kubectl import age, stamp, table
 from tarsy.demo.lookup import find, in_namespace
+from tarsy.demo.tool_arguments import InNamespace, Namespace
 from tarsy.demo.views.events import events_of
 from tarsy.demo.world import ConfigMap, Workload, World
 
 
-def deployments_list(world: World, namespace: str) -> str:
+def deployments_list(world: World, namespace: Namespace = "") -> str:
+    """List Deployments, StatefulSets, DaemonSets and CronJobs with readiness and images."""
     rows = [
         (
             workload.namespace,
@@ -23,7 +28,12 @@ def deployments_list(world: World, namespace: str) -> str:
     return table(("NAMESPACE", "NAME", "READY", "UP-TO-DATE", "AGE", "IMAGES"), rows) if rows else "No workloads found."
 
 
-def deployment_history(world: World, namespace: str, name: str) -> str:
+def deployment_history(
+    world: World,
+    namespace: InNamespace,
+    name: Annotated[str, Field(description="Name of the Deployment, StatefulSet, DaemonSet or CronJob")],
+) -> str:
+    """Show the rollout history of a workload: when, why, and what changed in the pod template."""
     workload = find(world, "workload", world.workloads, namespace, name.rpartition("/")[2])
     return "\n".join(_history(world, workload))
 
@@ -43,7 +53,8 @@ def _history(world: World, workload: Workload) -> Iterator[str]:
     yield from events_of(world, workload.namespace, f"{workload.kind}/{workload.name}")
 
 
-def configmaps_list(world: World, namespace: str) -> str:
+def configmaps_list(world: World, namespace: Namespace = "") -> str:
+    """List config maps and when each was last modified."""
     rows = [
         (
             item.namespace,
@@ -57,7 +68,8 @@ def configmaps_list(world: World, namespace: str) -> str:
     return table(("NAMESPACE", "NAME", "KEYS", "AGE", "LAST MODIFIED"), rows) if rows else "No config maps found."
 
 
-def configmaps_get(world: World, namespace: str, name: str) -> str:
+def configmaps_get(world: World, namespace: InNamespace, name: Annotated[str, Field(description="Name of the config map")]) -> str:
+    """Read a config map, who modified it last, and the values before that change where they are still known."""
     item = find(world, "configmap", world.configmaps, namespace, name)
     return "\n".join(_configmap(world, item))
 

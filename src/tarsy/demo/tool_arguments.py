@@ -1,0 +1,10 @@
+"""The arguments that several tools of the simulated cluster take, described for the model that calls them."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+Namespace = Annotated[str, Field(description="Namespace; empty means all namespaces")]
+InNamespace = Annotated[str, Field(description="Namespace of the object")]
+PodName = Annotated[str, Field(description="Full name of the pod, as pods_list shows it")]
+NodeName = Annotated[str, Field(description="Name of the node")]
