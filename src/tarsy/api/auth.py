@@ -100,15 +100,13 @@ def is_loopback(host: str) -> bool:
 def identify(connection: HTTPConnection, settings: AuthSettings) -> Identity | None:
     """Who is asking; None when they have to say and did not, or said something untrue."""
     from_proxy = is_trusted_proxy(peer_of(connection.scope), settings)
-    forwarded = _forwarded_author(connection) if from_proxy else None
-    if forwarded:
+    if from_proxy and (forwarded := _forwarded_author(connection)):
         return Identity(forwarded, IdentityKind.PROXY)
     scheme, _, credential = connection.headers.get("authorization", "").partition(" ")
     if settings.tokens and scheme.lower() == "bearer":
         name = settings.tokens.name_of(credential.strip())
         return Identity(name, IdentityKind.BEARER) if name else None
-    cookie = connection.cookies.get(COOKIE_NAME)
-    if cookie and (name := settings.tokens.name_of_cookie(cookie, now=time.time())):
+    if name := settings.tokens.name_of_cookie(connection.cookies.get(COOKIE_NAME, ""), now=time.time()):
         return Identity(name, IdentityKind.COOKIE)
     if from_proxy and not settings.tokens:
         # The proxy keeps the door, even if it does not say for whom it opened. With tokens, it may let callers through to be asked here.
@@ -165,11 +163,8 @@ async def authenticate_websocket(websocket: WebSocket) -> str | None:
     """The author of a live connection, or None when it must be refused: wrong host, foreign origin or no login."""
     settings: AuthSettings = websocket.app.state.services.auth
     headers = websocket.headers
-    if not host_allowed(websocket, settings):
-        return None
-    if not origin_allowed(headers.get("origin"), headers.get("host"), settings.allowed_origins):
-        return None
-    identity = identify(websocket, settings)
+    ours = host_allowed(websocket, settings) and origin_allowed(headers.get("origin"), headers.get("host"), settings.allowed_origins)
+    identity = identify(websocket, settings) if ours else None
     return identity.author if identity else None
 
 

@@ -1,6 +1,7 @@
 """What every request passes on its way in and every answer on its way out. Plain ASGI: nothing is buffered."""
 
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import structlog
@@ -49,24 +50,31 @@ def content_security_policy(nonce: str) -> str:
     )
 
 
-class SecurityHeaders:
-    """Puts the security headers on every answer, errors included. The nonce is at `scope["state"]["csp_nonce"]`."""
+class HttpMiddleware(ABC):
+    """Stands between the server and `app` for requests. Live connections pass: only they know how to refuse."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+        handle = self._handle if scope["type"] == "http" else self._app
+        await handle(scope, receive, send)
+
+    @abstractmethod
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+
+class SecurityHeaders(HttpMiddleware):
+    """Puts the security headers on every answer, errors included. The nonce is at `scope["state"]["csp_nonce"]`."""
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         nonce = secrets.token_urlsafe(16)
         scope.setdefault("state", {})["csp_nonce"] = nonce
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers[name] = value
+                headers.update(_HEADERS)
                 headers["Content-Security-Policy"] = content_security_policy(nonce)
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
@@ -74,16 +82,10 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
-class BodyLimit:
+class BodyLimit(HttpMiddleware):
     """Stops reading a body that is larger than any request may be."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         limit = MAX_BODY_BYTES if scope["path"].startswith(ALERT_PATHS) else MAX_SMALL_BODY_BYTES
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > limit:
@@ -107,22 +109,13 @@ def _too_large(limit: int) -> HTTPException:
     return HTTPException(413, f"The request is larger than {limit} bytes.")
 
 
-class Gate:
+class Gate(HttpMiddleware):
     """Lets in who may come in, and notes who it is at `scope["state"]["identity"]`."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            # A live connection asks for itself, because only it knows how to refuse.
-            await self._app(scope, receive, send)
-            return
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = _refusal(scope, scope["app"].state.services.auth)
-        if refusal:
-            await respond(refusal)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+        answer = respond(refusal) if refusal else self._app
+        await answer(scope, receive, send)
 
 
 def _refusal(scope: Scope, settings: AuthSettings) -> RequestRefusedError | None:
@@ -145,16 +138,10 @@ def needs_login(path: str) -> bool:
     return path.startswith(GUARDED_PREFIXES) and path not in OPEN_PATHS
 
 
-class LastResort:
+class LastResort(HttpMiddleware):
     """Turns an error that no handler expected into an answer, and a client that left before its answer into one line of the log."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = gone = False
 
         async def send_and_note(message: Message) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Self
 
 import structlog
 from fastapi import FastAPI, Request
@@ -39,21 +39,28 @@ MAX_LOCATION = 200
 class ProblemKind(StrEnum):
     """What went wrong, for programs; the last part of `type`."""
 
-    BAD_REQUEST = "bad-request"
-    UNKNOWN_ALERT_TYPE = "unknown-alert-type"
-    LOGIN_REQUIRED = "login-required"
-    FORBIDDEN = "forbidden"
-    NOT_FOUND = "not-found"
-    METHOD_NOT_ALLOWED = "method-not-allowed"
-    CONFLICT = "conflict"
-    TOO_LARGE = "too-large"
-    UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type"
-    MISDIRECTED = "misdirected"
-    QUEUE_FULL = "queue-full"
-    INTERNAL = "internal"
-    NO_MODEL = "no-model"
-    DATABASE_AWAY = "database-away"
-    DATABASE_FULL = "database-full"
+    status: HTTPStatus
+
+    def __new__(cls, name: str, status: HTTPStatus) -> Self:
+        kind = str.__new__(cls, name)
+        kind._value_, kind.status = name, status
+        return kind
+
+    BAD_REQUEST = "bad-request", HTTPStatus.BAD_REQUEST
+    UNKNOWN_ALERT_TYPE = "unknown-alert-type", HTTPStatus.BAD_REQUEST
+    LOGIN_REQUIRED = "login-required", HTTPStatus.UNAUTHORIZED
+    FORBIDDEN = "forbidden", HTTPStatus.FORBIDDEN
+    NOT_FOUND = "not-found", HTTPStatus.NOT_FOUND
+    METHOD_NOT_ALLOWED = "method-not-allowed", HTTPStatus.METHOD_NOT_ALLOWED
+    CONFLICT = "conflict", HTTPStatus.CONFLICT
+    TOO_LARGE = "too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+    MISDIRECTED = "misdirected", HTTPStatus.MISDIRECTED_REQUEST
+    QUEUE_FULL = "queue-full", HTTPStatus.TOO_MANY_REQUESTS
+    INTERNAL = "internal", HTTPStatus.INTERNAL_SERVER_ERROR
+    NO_MODEL = "no-model", HTTPStatus.SERVICE_UNAVAILABLE
+    DATABASE_AWAY = "database-away", HTTPStatus.SERVICE_UNAVAILABLE
+    DATABASE_FULL = "database-full", HTTPStatus.INSUFFICIENT_STORAGE
 
 
 class FieldProblem(BaseModel):
@@ -84,24 +91,6 @@ class RequestRefusedError(Exception):
         self.kind = kind
 
 
-_STATUS: Mapping[ProblemKind, HTTPStatus] = {
-    ProblemKind.BAD_REQUEST: HTTPStatus.BAD_REQUEST,
-    ProblemKind.UNKNOWN_ALERT_TYPE: HTTPStatus.BAD_REQUEST,
-    ProblemKind.LOGIN_REQUIRED: HTTPStatus.UNAUTHORIZED,
-    ProblemKind.FORBIDDEN: HTTPStatus.FORBIDDEN,
-    ProblemKind.NOT_FOUND: HTTPStatus.NOT_FOUND,
-    ProblemKind.METHOD_NOT_ALLOWED: HTTPStatus.METHOD_NOT_ALLOWED,
-    ProblemKind.CONFLICT: HTTPStatus.CONFLICT,
-    ProblemKind.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    ProblemKind.UNSUPPORTED_MEDIA_TYPE: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-    ProblemKind.MISDIRECTED: HTTPStatus.MISDIRECTED_REQUEST,
-    ProblemKind.QUEUE_FULL: HTTPStatus.TOO_MANY_REQUESTS,
-    ProblemKind.INTERNAL: HTTPStatus.INTERNAL_SERVER_ERROR,
-    ProblemKind.NO_MODEL: HTTPStatus.SERVICE_UNAVAILABLE,
-    ProblemKind.DATABASE_AWAY: HTTPStatus.SERVICE_UNAVAILABLE,
-    ProblemKind.DATABASE_FULL: HTTPStatus.INSUFFICIENT_STORAGE,
-}
-
 # Most special first: the first class that fits is taken.
 TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
     (NotFoundError, ProblemKind.NOT_FOUND),
@@ -126,8 +115,7 @@ class Answer:
 
 
 def problem_of(kind: ProblemKind, detail: str, **more: Any) -> Problem:
-    status = _STATUS[kind]
-    return Problem(type=f"urn:tarsy:problem:{kind}", title=status.phrase, status=status.value, detail=detail, **more)
+    return Problem(type=f"urn:tarsy:problem:{kind}", title=kind.status.phrase, status=kind.status.value, detail=detail, **more)
 
 
 def answer_to(error: Exception) -> Answer:
@@ -171,7 +159,7 @@ def _validation_problem(error: RequestValidationError) -> Problem:
 
 
 def _http_problem(error: HTTPException) -> Problem:
-    kind = next((kind for kind, status in _STATUS.items() if status == error.status_code), None)
+    kind = next((kind for kind in ProblemKind if kind.status == error.status_code), None)
     if kind is None:
         status = HTTPStatus(error.status_code)
         return Problem(type="about:blank", title=status.phrase, status=status.value, detail=str(error.detail))

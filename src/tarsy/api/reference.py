@@ -38,10 +38,6 @@ def _sections(document: Mapping[str, Any]) -> Iterator[str]:
 def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
     rows = "".join(_parameter(parameter) for parameter in operation.get("parameters", ()))
     table = f"<table><tbody>{rows}</tbody></table>" if rows else ""
-    bodies = ", ".join(
-        f"<code>{escape(media)}</code> {escape(_type_name(content.get('schema', {})))}"
-        for media, content in operation.get("requestBody", {}).get("content", {}).items()
-    )
     answers = ", ".join(
         f"{escape(status)} {escape(_content_name(answer.get('content', {})))}"
         for status, answer in operation["responses"].items()
@@ -50,9 +46,14 @@ def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
     return (
         f'<article><h3 id="{escape(operation["operationId"])}"><span class="method">{escape(method.upper())}</span> <code>{escape(path)}</code></h3>'
         f"<p>{escape(operation.get('description', operation.get('summary', '')))}</p>{table}"
-        + (f"<p>Body: {bodies}</p>" if bodies else "")
-        + f"<p>Answer: {answers}</p></article>"
+        f"{_body(operation)}<p>Answer: {answers}</p></article>"
     )
+
+
+def _body(operation: Mapping[str, Any]) -> str:
+    content = operation.get("requestBody", {}).get("content", {})
+    kinds = (f"<code>{escape(media)}</code> {escape(_type_name(sent.get('schema', {})))}" for media, sent in content.items())
+    return f"<p>Body: {', '.join(kinds)}</p>" if content else ""
 
 
 def _parameter(parameter: Mapping[str, Any]) -> str:

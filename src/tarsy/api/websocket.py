@@ -49,15 +49,14 @@ async def live(websocket: WebSocket) -> None:
     hub: ConnectionManager = websocket.app.state.services.hub
     try:
         with hub.connect() as connection:
-            await websocket.accept()
             log.debug("live.connected", connection_id=connection.id, author=author)
             await _converse(websocket, hub, connection)
-            log.debug("live.disconnected", connection_id=connection.id)
     except RefusedError as error:
         await websocket.send_denial_response(PlainTextResponse(str(error), status_code=503))
 
 
 async def _converse(websocket: WebSocket, hub: ConnectionManager, connection: Connection) -> None:
+    await websocket.accept()
     connection.answer(ConnectionEstablished(connection_id=connection.id))
     async with anyio.create_task_group() as tasks:
 
@@ -68,6 +67,7 @@ async def _converse(websocket: WebSocket, hub: ConnectionManager, connection: Co
         tasks.start_soon(read_then_leave, name="live.read")
         await _write(websocket, connection)
         tasks.cancel_scope.cancel()
+    log.debug("live.disconnected", connection_id=connection.id)
 
 
 async def _write(websocket: WebSocket, connection: Connection) -> None:

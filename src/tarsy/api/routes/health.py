@@ -1,5 +1,7 @@
 """Whether the program is well, for people, load balancers and Prometheus."""
 
+from collections.abc import Mapping
+
 import anyio
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -27,6 +29,15 @@ async def get_health(services: ServicesOf, response: Response) -> HealthReport:
 
 
 async def _report(services: Services) -> HealthReport:
+    found = await _ask_all(services.probes)
+    checks = {name: _check(found[name]) for name in services.probes}
+    if DATABASE in found and not found[DATABASE].healthy:
+        return HealthReport(status="unhealthy", version=services.version, checks=checks)
+    all_well = all(health.healthy for health in found.values())
+    return HealthReport(status="healthy" if all_well else "degraded", version=services.version, checks=checks)
+
+
+async def _ask_all(probes: Mapping[str, Probe]) -> Mapping[str, Health]:
     found: dict[str, Health] = {}
 
     async def ask(name: str, probe: Probe) -> None:
@@ -35,13 +46,9 @@ async def _report(services: Services) -> HealthReport:
             found[name] = await probe()
 
     async with anyio.create_task_group() as group:
-        for name, probe in services.probes.items():
+        for name, probe in probes.items():
             group.start_soon(ask, name, probe, name=f"health:{name}")
-    checks = {name: _check(found[name]) for name in services.probes}
-    if DATABASE in found and not found[DATABASE].healthy:
-        return HealthReport(status="unhealthy", version=services.version, checks=checks)
-    all_well = all(health.healthy for health in found.values())
-    return HealthReport(status="healthy" if all_well else "degraded", version=services.version, checks=checks)
+    return found
 
 
 def _check(health: Health) -> Check:

@@ -24,15 +24,10 @@ async def login(credentials: Login, request: Request, response: Response, servic
     if name is None:
         log.warning("login.refused", peer=peer_of(request.scope))
         raise RequestRefusedError(ProblemKind.LOGIN_REQUIRED, "This is not a token that the server knows.")
-    response.set_cookie(
-        COOKIE_NAME,
-        tokens.cookie_for(name, now=time.time()),
-        max_age=COOKIE_SECONDS,
-        httponly=True,
-        samesite="strict",
-        # TLS ends at a proxy: only the page itself knows how it was reached, and a browser tells with every POST.
-        secure=request.headers.get("origin", "").startswith("https:"),
-    )
+    # TLS ends at a proxy: only the page itself knows how it was reached, and a browser tells with every POST.
+    secure = request.headers.get("origin", "").startswith("https:")
+    cookie = tokens.cookie_for(name, now=time.time())
+    response.set_cookie(COOKIE_NAME, cookie, max_age=COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure)
     return Me(author=name, login_required=services.auth.login_required, identified_by="cookie")
 
 

@@ -4,10 +4,12 @@ Values that come from the environment stay `{{.VAR}}` templates here: a snapshot
 """
 
 from collections.abc import Mapping
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
 from tarsy.config.schema.masking import DEFAULT_GROUPS
+from tarsy.config.schema.values import Section
 from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
@@ -17,6 +19,12 @@ class Resolved(BaseModel):
     """Frozen and strict about unknown keys, so that an old snapshot is noticed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def of(cls, section: Section, **resolved: object) -> Self:
+        """What a section of the files says under the same names; `resolved` is what it does not, or not yet, say."""
+        written = {name: getattr(section, name) for name in cls.model_fields.keys() & type(section).model_fields}
+        return cls.model_validate({**written, **resolved})
 
 
 class ResolvedFallback(Resolved):

@@ -66,30 +66,13 @@ def resolved_provider(name: str, provider: LLMProviderConfig, native_tools: Mapp
 def resolved_server(config: Config, name: str) -> ResolvedMcpServer:
     """A tool server; its strings are still templates."""
     server = config.mcp_servers[name]
-    transport, masking = server.transport, server.data_masking
-    return ResolvedMcpServer(
+    masking = server.data_masking
+    patterns = tuple((custom.pattern, custom.replacement) for custom in masking.custom_patterns)
+    return ResolvedMcpServer.of(
+        server,
         name=name,
-        transport=ResolvedTransport(
-            type=transport.type.value,
-            command=transport.command,
-            args=transport.args,
-            env=transport.env,
-            url=transport.url,
-            bearer_token=transport.bearer_token,
-            verify_ssl=transport.verify_ssl,
-            timeout=transport.timeout,
-            custom_headers=transport.custom_headers,
-            session_cleanup_url=transport.session_cleanup_url,
-            shared_connection=transport.shared_connection,
-        ),
-        instructions=server.instructions,
-        tools=server.tools,
-        masking=ResolvedMasking(
-            enabled=masking.enabled,
-            pattern_groups=masking.pattern_groups,
-            patterns=masking.patterns,
-            custom_patterns=tuple((custom.pattern, custom.replacement) for custom in masking.custom_patterns),
-        ),
+        transport=ResolvedTransport.of(server.transport, type=server.transport.type.value),
+        masking=ResolvedMasking.of(masking, custom_patterns=patterns),
         summarization=_summarization(config, name),
     )
 
@@ -101,10 +84,5 @@ def _summarization(config: Config, server_name: str) -> ResolvedSummarization:
     backend = own.llm_backend or common.llm_backend
     if provider and backend is None:
         backend = fitting_backend(config.defaults.llm_backend or LLMBackend.LANGCHAIN, provider)
-    return ResolvedSummarization(
-        enabled=own.enabled,
-        size_threshold_tokens=own.size_threshold_tokens,
-        summary_max_token_limit=own.summary_max_token_limit,
-        provider=resolved_provider(provider_name, provider) if provider_name and provider else None,
-        backend=backend,
-    )
+    resolved = resolved_provider(provider_name, provider) if provider_name and provider else None
+    return ResolvedSummarization.of(own, provider=resolved, backend=backend)
