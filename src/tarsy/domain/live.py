@@ -32,14 +32,18 @@ def session_of(channel: str) -> str | None:
     """
     if channel == SESSIONS_CHANNEL:
         return None
-    prefix, identity = channel[: len(_SESSION_PREFIX)], channel[len(_SESSION_PREFIX) :]
+    identity = channel.removeprefix(_SESSION_PREFIX)
+    if identity == channel or not _is_canonical(identity):
+        raise UnknownChannelError(channel)
+    return identity
+
+
+def _is_canonical(identity: str) -> bool:
+    """Two spellings for one channel would be two feeds."""
     try:
-        # Only the canonical spelling: two names for one channel would be two feeds.
-        if prefix == _SESSION_PREFIX and str(UUID(identity)) == identity:
-            return identity
+        return str(UUID(identity)) == identity
     except ValueError:
-        pass
-    raise UnknownChannelError(channel)
+        return False
 
 
 class LiveEventType(StrEnum):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,6 +21,7 @@ from tarsy.domain.llm import (
 from tarsy.domain.recording import RecordedChunk, RecordedCode, RecordedError, RecordedToolCallChunk
 from tarsy.domain.usage import TokenUsage
 
+Word = TypeVar("Word", ErrorCode, FinishReason)
 _GROUNDING = TypeAdapter(GroundingChunk)
 
 
@@ -91,9 +92,9 @@ def recorded_to_chunk(chunk: RecordedChunk) -> Chunk:
         case RecordedChunk(usage=TokenUsage() as usage):
             played = usage
         case RecordedChunk(finish=str(reason)):
-            played = _finish(reason)
-        case RecordedChunk(error=RecordedError() as error):
-            played = _error(error)
+            played = FinishChunk(_known(FinishReason, reason, "a recorded answer has the finish reason"))
+        case RecordedChunk(error=RecordedError(message=message, code=code, retryable=retryable)):
+            played = ErrorChunk(message, _known(ErrorCode, code, "a recorded error has the code"), retryable)
         case _:
             played = _grounding(chunk.grounding)
     return played
@@ -104,21 +105,11 @@ def _tool_call(call: RecordedToolCallChunk) -> ToolCallChunk:
     return ToolCallChunk(call.id, call.name, arguments)
 
 
-def _error(error: RecordedError) -> ErrorChunk:
+def _known(kind: type[Word], word: str, where: str) -> Word:
     try:
-        code = ErrorCode(error.code)
+        return kind(word)
     except ValueError:
-        known = ", ".join(code.value for code in ErrorCode)
-        raise UnplayableChunkError(f"a recorded error has the code {error.code!r}; known are {known}") from None
-    return ErrorChunk(error.message, code, error.retryable)
-
-
-def _finish(reason: str) -> FinishChunk:
-    try:
-        return FinishChunk(FinishReason(reason))
-    except ValueError:
-        known = ", ".join(reason.value for reason in FinishReason)
-        raise UnplayableChunkError(f"a recorded answer has the finish reason {reason!r}; known are {known}") from None
+        raise UnplayableChunkError(f"{where} {word!r}; known are {', '.join(kind)}") from None
 
 
 def _grounding(value: Mapping[str, Any] | None) -> GroundingChunk:

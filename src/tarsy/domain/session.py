@@ -30,18 +30,10 @@ class NewSession:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlertSession:
-    id: str
-    alert_data: str
-    alert_type: str
-    chain_id: str
-    chain_snapshot: Mapping[str, Any]
-    author: str
-    nonce: str
+class AlertSession(NewSession):
+    """What was submitted, and what has become of it."""
+
     status: SessionStatus
-    runbook_url: str | None = None
-    runbook: str | None = None
-    mcp_selection: Mapping[str, Any] | None = None
     final_analysis: str | None = None
     # The chain ended before its last stage, or the analysis is not worth the word completed: it is the best there is.
     analysis_is_partial: bool = False
@@ -50,7 +42,6 @@ class AlertSession:
     executive_summary: str | None = None
     executive_summary_error: str | None = None
     error_message: str | None = None
-    created_at: datetime
     started_at: datetime | None = None
     completed_at: datetime | None = None
     deleted_at: datetime | None = None

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import assert_never
 
 from tarsy.domain.status import RunStatus
 
@@ -60,13 +59,6 @@ def stage_status(statuses: Sequence[RunStatus], policy: SuccessPolicy) -> RunSta
     When the policy is not met, the stage ends as its unsuccessful agents did, if they agree, and otherwise `failed`.
     """
     unsuccessful = {status for status in statuses if status is not RunStatus.COMPLETED}
-    match policy:
-        case SuccessPolicy.ANY:
-            succeeded = len(unsuccessful) == 0 or RunStatus.COMPLETED in statuses
-        case SuccessPolicy.ALL:
-            succeeded = len(unsuccessful) == 0
-        case _:
-            assert_never(policy)
-    if succeeded:
+    if not unsuccessful or (policy is SuccessPolicy.ANY and RunStatus.COMPLETED in statuses):
         return RunStatus.COMPLETED
     return unsuccessful.pop() if len(unsuccessful) == 1 else RunStatus.FAILED

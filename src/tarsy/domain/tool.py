@@ -8,26 +8,7 @@ from typing import Any
 from tarsy.domain.conversation import ToolCall
 
 # Servers that annotate nothing still name their tools: `list_pods`, `pods_list`, `getLogs`.
-_READING = frozenset(
-    {
-        "get",
-        "list",
-        "describe",
-        "read",
-        "search",
-        "find",
-        "show",
-        "view",
-        "fetch",
-        "query",
-        "log",
-        "logs",
-        "top",
-        "status",
-        "count",
-        "watch",
-    }
-)
+_READING = re.compile("get|list|describe|read|search|find|show|view|fetch|query|logs?|top|status|count|watch", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
@@ -62,7 +43,7 @@ class ToolDefinition:
     def may_change(self) -> bool:
         """Whether a call may change something: it does not say that it only reads, nor does its name."""
         words = _WORDS.findall(self.name.rpartition(".")[2])
-        return not (self.read_only or (words and _READING & {words[0].lower(), words[-1].lower()}))
+        return not (self.read_only or any(_READING.fullmatch(word) for word in (*words[:1], *words[-1:])))
 
     @property
     def safe_to_repeat(self) -> bool:

@@ -24,10 +24,9 @@ class GrowingText:
         known = self.since(offset)
         if known.startswith(piece):
             return self.length
-        agreed = self.length
         if not piece.startswith(known):
             self._cut(offset)
-            agreed = offset
+        agreed = self.length
         self._append(piece[agreed - offset :])
         return agreed
 

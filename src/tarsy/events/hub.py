@@ -112,9 +112,12 @@ class ConnectionManager:
         try:
             yield connection
         finally:
-            self._connections -= 1
-            for name in tuple(connection.joined):
-                self.unsubscribe(connection, name)
+            self._disconnect(connection)
+
+    def _disconnect(self, connection: Connection) -> None:
+        self._connections -= 1
+        for name in tuple(connection.joined):
+            self.unsubscribe(connection, name)
 
     async def subscribe(self, connection: Connection, name: str, last_event_id: int | None) -> None:
         """Let `connection` follow a channel from `last_event_id`, or from now.
@@ -123,16 +126,19 @@ class ConnectionManager:
             UnknownChannelError: there is no such channel.
             RefusedError: it follows too many, or the session does not exist.
         """
-        session_id = session_of(name)
-        if name not in connection.joined and len(connection.joined) >= self._limits.subscriptions:
-            raise RefusedError(f"One connection follows {self._limits.subscriptions} channels at most.")
-        if session_id is not None and not await self._store.session_exists(session_id):
-            raise RefusedError(f"There is no session {session_id}.")
+        await self._check(connection, name)
         channel = self._join(connection, name)
         await self._reach(channel, last_event_id or 0)
         cursor = channel.feed.last if last_event_id is None else last_event_id
         connection.answer(SubscriptionConfirmed(channel=name, last_event_id=channel.feed.last))
         connection.follow(channel.feed, cursor)
+
+    async def _check(self, connection: Connection, name: str) -> None:
+        session_id = session_of(name)
+        if name not in connection.joined and len(connection.joined) >= self._limits.subscriptions:
+            raise RefusedError(f"One connection follows {self._limits.subscriptions} channels at most.")
+        if session_id is not None and not await self._store.session_exists(session_id):
+            raise RefusedError(f"There is no session {session_id}.")
 
     async def catch_up(self, connection: Connection, name: str, last_event_id: int) -> None:
         """Tell a follower again of everything after `last_event_id`.

@@ -43,14 +43,7 @@ class EventPublisher:
         topic = self._live_state.progress(session_id, own=True)
         if topic is None:
             return
-        topic.update(
-            {
-                "session_id": session_id,
-                "stage_name": stage_name,
-                "stage_index": stage_index,
-                "stage_count": stage_count,
-            }
-        )
+        topic.update({"session_id": session_id, "stage_name": stage_name, "stage_index": stage_index, "stage_count": stage_count})
         self._hub.tell(topic, agreed=maxsize)
         self._relay.offer(topic)
 

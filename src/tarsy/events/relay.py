@@ -119,12 +119,10 @@ class Relay:
                 await self._news.wait()
             self._news = anyio.Event()
             began = self._clock.monotonic()
-            repeat = began >= repeat_at
-            if repeat:
-                repeat_at = began + REPEAT_SECONDS
-            sent = await self._send_watch(repeat=repeat) and await self._send_bulletin()
+            sent = await self._send_watch(repeat=began >= repeat_at) and await self._send_bulletin()
             if not sent:
                 self._news.set()
+            repeat_at = began + REPEAT_SECONDS if began >= repeat_at else repeat_at
             await anyio.sleep(pause_after(self._clock.monotonic() - began) if sent else RETRY_SECONDS)
 
     async def _send_watch(self, *, repeat: bool) -> bool:
@@ -139,8 +137,7 @@ class Relay:
         return sent
 
     async def _send_bulletin(self) -> bool:
-        topics = [topic for key in self._changed if (topic := self._live_state.get(key)) is not None]
-        self._changed.clear()
+        topics = self._take_changed()
         streams = [topic for topic in topics if isinstance(topic, OpenStream)]
         texts = [StreamDelta(stream.session_id, stream.key, stream.relayed, stream.text.since(stream.relayed)) for stream in streams]
         progress = [topic.fields for topic in topics if isinstance(topic, Progress)]
@@ -154,6 +151,11 @@ class Relay:
             stream.relayed = min(stream.relayed, delta.offset)
         self._changed |= dict.fromkeys(topic.key for topic in topics)
         return False
+
+    def _take_changed(self) -> list[Topic]:
+        topics = [topic for key in self._changed if (topic := self._live_state.get(key)) is not None]
+        self._changed.clear()
+        return topics
 
     def _resend(self, channel: str, *, from_start: bool) -> None:
         for topic in self._live_state.on_channel(channel):

@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -76,10 +76,8 @@ def parse_duration(value: object) -> float:
         return float(value)
     if isinstance(value, str) and _DURATION.fullmatch(value):
         return sum(float(number) * _UNITS[unit] for number, unit in _DURATION_PART.findall(value))
-    shown = f' "{value}"' if isinstance(value, str | int | float) else ""
-    raise refuse(
-        f"this is not a duration:{shown}" if shown else "this is not a duration", "write 90s, 15m, 1h30m, 500ms or a number of seconds"
-    )
+    shown = f': "{value}"' if isinstance(value, str | int | float) else ""
+    raise refuse(f"this is not a duration{shown}", "write 90s, 15m, 1h30m, 500ms or a number of seconds")
 
 
 def as_text(value: str | float) -> str:
@@ -139,44 +137,20 @@ def _not_blank(value: str) -> str:
     return value
 
 
-def _known(kind: str, options: Collection[str], value: str) -> str:
-    if value in options:
-        return value
-    raise refuse(f'there is no {kind} "{value}"', did_you_mean(value, options))
-
-
 def known_names(info: ValidationInfo) -> KnownNames | None:
     return info.context if isinstance(info.context, KnownNames) else None
 
 
-def _provider(value: str, info: ValidationInfo) -> str:
-    names = known_names(info)
-    return value if names is None else _known("LLM provider", names.providers, value)
+def _existing(kind: str, options: Callable[[KnownNames], Collection[str]]) -> AfterValidator:
+    """A name that must be one of those that the files define, as far as these are known."""
 
+    def check(value: str, info: ValidationInfo) -> str:
+        names = known_names(info)
+        if names is None or value in options(names):
+            return value
+        raise refuse(f'there is no {kind} "{value}"', did_you_mean(value, options(names)))
 
-def _agent(value: str, info: ValidationInfo) -> str:
-    names = known_names(info)
-    return value if names is None else _known("agent", names.agents, value)
-
-
-def _server(value: str, info: ValidationInfo) -> str:
-    names = known_names(info)
-    return value if names is None else _known("MCP server", names.servers, value)
-
-
-def _alert_type(value: str, info: ValidationInfo) -> str:
-    names = known_names(info)
-    return value if names is None else _known("chain for alert type", names.alert_types, value)
-
-
-def _pattern(value: str, info: ValidationInfo) -> str:
-    names = known_names(info)
-    return value if names is None else _known("masking pattern", names.patterns, value)
-
-
-def _pattern_group(value: str, info: ValidationInfo) -> str:
-    names = known_names(info)
-    return value if names is None else _known("masking pattern group", names.pattern_groups, value)
+    return AfterValidator(check)
 
 
 def _usable_in_a_stage(value: str, info: ValidationInfo) -> str:
@@ -214,14 +188,14 @@ Backend = Annotated[
     BeforeValidator(_as_backend),
     WithJsonSchema({"type": "string", "enum": [*(item.value for item in LLMBackend), "google-native"]}),
 ]
-ProviderName = Annotated[Name, AfterValidator(_provider)]
-AgentName = Annotated[Name, AfterValidator(_agent)]
-StageAgentName = Annotated[Name, AfterValidator(_agent), AfterValidator(_usable_in_a_stage)]
-ChatAgentName = Annotated[Name, AfterValidator(_agent), AfterValidator(_able_to_chat)]
-ServerName = Annotated[Name, AfterValidator(_server)]
-AlertTypeName = Annotated[Name, AfterValidator(_alert_type)]
-PatternName = Annotated[Name, AfterValidator(_pattern)]
-PatternGroupName = Annotated[Name, AfterValidator(_pattern_group)]
+ProviderName = Annotated[Name, _existing("LLM provider", lambda known: known.providers)]
+AgentName = Annotated[Name, _existing("agent", lambda known: known.agents)]
+StageAgentName = Annotated[AgentName, AfterValidator(_usable_in_a_stage)]
+ChatAgentName = Annotated[AgentName, AfterValidator(_able_to_chat)]
+ServerName = Annotated[Name, _existing("MCP server", lambda known: known.servers)]
+AlertTypeName = Annotated[Name, _existing("chain for alert type", lambda known: known.alert_types)]
+PatternName = Annotated[Name, _existing("masking pattern", lambda known: known.patterns)]
+PatternGroupName = Annotated[Name, _existing("masking pattern group", lambda known: known.pattern_groups)]
 
 
 def later(description: str) -> Any:
