@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tarsy.db.driver import Connection, Statement
 from tarsy.db.tables import audit_log
 
 
@@ -43,10 +44,19 @@ async def note(
     await connection.execute(sa.insert(audit_log).values(values))
 
 
-async def note_each(connection: AsyncConnection, action: AuditAction, done: Sequence[tuple[str, str]]) -> None:
+_NOTE_EACH = Statement(
+    """
+    INSERT INTO audit_log (actor, action, session_id)
+    SELECT d.actor, :action, d.session_id
+    FROM unnest(CAST(:actors AS text[]), CAST(:sessions AS uuid[])) WITH ORDINALITY AS d(actor, session_id, place) ORDER BY d.place
+    """
+)
+
+
+async def note_each(connection: Connection, action: AuditAction, done: Sequence[tuple[str, str]]) -> None:
     """Write that each of these actors did the same to each of these sessions."""
-    rows = [{"actor": actor, "action": action.value, "session_id": session_id, "details": dict[str, Any]()} for actor, session_id in done]
-    await connection.execute(sa.insert(audit_log), rows)
+    actors, sessions = zip(*done, strict=True)
+    await _NOTE_EACH.rows(connection, {"action": action.value, "actors": actors, "sessions": sessions})
 
 
 class AuditLog:

@@ -14,7 +14,7 @@ import asyncpg
 import orjson
 from sqlalchemy import URL, event, make_url, text
 from sqlalchemy.engine import ExceptionContext
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, StatementError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 APPLICATION_NAME = "tarsy"
@@ -64,10 +64,12 @@ def create_engine(url: str) -> AsyncEngine:
 
 
 def _tell_no_values(context: ExceptionContext) -> None:
+    if context.sqlalchemy_exception is not None:
+        tell_no_values(context.sqlalchemy_exception)
+
+
+def tell_no_values(told: StatementError) -> None:
     """Take out of an error the statement and what it was about to store: alerts, questions, results. They end in logs and in answers."""
-    told = context.sqlalchemy_exception
-    if told is None:
-        return
     told.statement = told.params = None
     chain = [error for error in (told, told.orig, told.orig and told.orig.__cause__) if error]
     cause = chain[-1]

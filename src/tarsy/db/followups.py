@@ -3,11 +3,13 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
+import asyncpg
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.errors import ConflictError, NotFoundError
+from tarsy.db.retry import cause_of
 from tarsy.db.tables import alert_sessions
 from tarsy.domain.status import SessionStatus
 
@@ -40,7 +42,7 @@ def one_at_a_time(constraint: str, text: str) -> Generator[None]:
     """Rename the database's refusal of a second open row."""
     try:
         yield
-    except IntegrityError as error:
-        if constraint in str(error.orig):
+    except DBAPIError as error:
+        if isinstance(cause := cause_of(error), asyncpg.UniqueViolationError) and cause.constraint_name == constraint:
             raise ConflictError(text) from error
         raise

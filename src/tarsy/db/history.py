@@ -4,17 +4,29 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.db.driver import RawConnection, Statement, borrowed, columns_of
 from tarsy.db.retry import retrying
 from tarsy.db.rows import execution_of, stage_of, timeline_of
 from tarsy.db.session_rows import chat_message_of
-from tarsy.db.tables import agent_executions, chat_user_messages, mcp_interactions, stages, timeline_events
+from tarsy.db.tables import agent_executions, chat_user_messages, stages, timeline_events
 from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.tool import ToolOutcome
+
+
+def _of_session(table: sa.Table, order: str) -> Statement:
+    return Statement(f"SELECT {columns_of(table, 't')} FROM {table.name} t WHERE t.session_id = :id ORDER BY {order}")  # noqa: S608 - our own words
+
+
+_STAGES = _of_session(stages, "t.stage_index")
+_EXECUTIONS = _of_session(agent_executions, "t.agent_index")
+_EVENTS = _of_session(timeline_events, "t.sequence_number")
+_QUESTIONS = _of_session(chat_user_messages, "t.created_at")
+_RESULT = Statement("SELECT result, is_error FROM mcp_interactions WHERE execution_id = :execution_id AND call_id = :call_id LIMIT 1")
 
 
 class SessionHistory:
@@ -25,29 +37,25 @@ class SessionHistory:
 
     async def stages(self, session_id: str) -> Sequence[StageRecord]:
         async def attempt() -> Sequence[StageRecord]:
-            async with self._engine.connect() as connection:
+            async with borrowed(self._engine) as connection:
                 return await _stages(connection, session_id, {})
 
         return await retrying(attempt)
 
     async def told(self, session_id: str) -> Sequence[StageRecord]:
         async def attempt() -> Sequence[StageRecord]:
-            async with self._engine.connect() as connection:
-                query = sa.select(timeline_events).where(timeline_events.c.session_id == session_id)
+            async with borrowed(self._engine) as connection:
                 events: dict[str, list[TimelineEvent]] = defaultdict(list)
-                for row in (await connection.execute(query.order_by(timeline_events.c.sequence_number))).mappings():
+                for row in await _EVENTS.rows(connection, {"id": session_id}):
                     events[row["execution_id"]].append(timeline_of(row))
                 return await _stages(connection, session_id, events)
 
         return await retrying(attempt)
 
     async def questions(self, session_id: str) -> Sequence[ChatUserMessage]:
-        query = sa.select(chat_user_messages).where(chat_user_messages.c.session_id == session_id)
-
         async def attempt() -> list[ChatUserMessage]:
-            async with self._engine.connect() as connection:
-                rows = await connection.execute(query.order_by(chat_user_messages.c.created_at))
-                return [chat_message_of(row) for row in rows.mappings()]
+            async with borrowed(self._engine) as connection:
+                return [chat_message_of(row) for row in await _QUESTIONS.rows(connection, {"id": session_id})]
 
         return await retrying(attempt)
 
@@ -59,25 +67,19 @@ class StoredResults:
         self._engine = engine
 
     async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
-        query = sa.select(mcp_interactions.c.result, mcp_interactions.c.is_error).where(
-            mcp_interactions.c.execution_id == execution_id, mcp_interactions.c.call_id == call_id
-        )
-
         async def attempt() -> ToolOutcome | None:
-            async with self._engine.connect() as connection:
-                row = (await connection.execute(query.limit(1))).first()
-            return ToolOutcome(row.result["content"], row.is_error) if row else None
+            async with borrowed(self._engine) as connection:
+                row = await _RESULT.row(connection, {"execution_id": execution_id, "call_id": call_id})
+            return ToolOutcome(row["result"]["content"], row["is_error"]) if row else None
 
         return await retrying(attempt)
 
 
-async def _stages(connection: AsyncConnection, session_id: str, events: dict[str, list[TimelineEvent]]) -> list[StageRecord]:
-    of_session = sa.select(agent_executions).where(agent_executions.c.session_id == session_id)
+async def _stages(connection: RawConnection, session_id: str, events: dict[str, list[TimelineEvent]]) -> list[StageRecord]:
     executions: dict[str, list[AgentExecution]] = defaultdict(list)
-    for row in (await connection.execute(of_session.order_by(agent_executions.c.agent_index))).mappings():
+    for row in await _EXECUTIONS.rows(connection, {"id": session_id}):
         executions[row["stage_id"]].append(execution_of(row))
-    ordered = sa.select(stages).where(stages.c.session_id == session_id).order_by(stages.c.stage_index)
-    found = [stage_of(row) for row in (await connection.execute(ordered)).mappings()]
+    found = [stage_of(row) for row in await _STAGES.rows(connection, {"id": session_id})]
     return [
         StageRecord(stage, tuple(ExecutionRecord(execution, tuple(events.get(execution.id, ()))) for execution in executions[stage.id]))
         for stage in found

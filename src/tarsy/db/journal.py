@@ -6,25 +6,26 @@ Locks are always taken in the same order: the claimed row of work, its noun, the
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any
+from functools import cache
 
 import orjson
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db import rows
+from tarsy.db.driver import RawConnection, Row, Statement, borrowed, columns_of, transaction
+from tarsy.db.errors import NotFoundError
 from tarsy.db.open_runs import interrupt_events
-from tarsy.db.outbox import Row, draft_rows, stored_event
+from tarsy.db.outbox import Draft, draft_rows, stored_event
 from tarsy.db.retry import retrying
 from tarsy.db.scores import request_score
-from tarsy.db.status_moves import SESSIONS
+from tarsy.db.status_moves import SESSIONS, ending_statement
 from tarsy.db.step_statement import statement_for
 from tarsy.db.storable import storable_json
-from tarsy.db.tables import agent_executions, alert_sessions, llm_interactions, mcp_interactions, messages, timeline_events, work
+from tarsy.db.tables import messages
 from tarsy.db.work.release import finish
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain import announce
-from tarsy.domain.claim import Claim, ClaimLostError
+from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
 from tarsy.domain.live import LiveEvent, StoredLiveEvent
 from tarsy.domain.session import SessionClose, ending
 from tarsy.domain.status import RunStatus, SessionStatus
@@ -32,8 +33,25 @@ from tarsy.domain.step import Step, StoredCall, StoredRun, WorkClose
 
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
-_TOLD = sa.text("SELECT EXISTS (SELECT FROM events WHERE channel = :channel AND payload - 'id' = CAST(:payload AS jsonb))")
-_SAID = sa.text("SELECT EXISTS (SELECT FROM messages WHERE id = CAST(:id AS uuid))")
+_TOLD = Statement("SELECT FROM events WHERE channel = :channel AND payload - 'id' = CAST(:payload AS jsonb) LIMIT 1")
+_SAID = Statement("SELECT FROM messages WHERE id = :id")
+_CLAIMED = Statement("SELECT claim_token::text AS claim_token, cancel_requested FROM work WHERE id = :id FOR UPDATE")
+_OF_EXECUTION = {
+    "messages": Statement(f"SELECT {columns_of(messages, 'm')} FROM messages m WHERE m.execution_id = :id ORDER BY m.sequence_number"),  # noqa: S608 - our own words
+    # Not the bodies: they are large, and a worker that continues does not need them.
+    "calls": Statement(
+        "SELECT kind, turn, error_code, error_message, provider FROM llm_interactions WHERE execution_id = :id ORDER BY started_at"
+    ),
+    "timed_out": Statement(
+        "SELECT call_id FROM mcp_interactions WHERE execution_id = :id AND is_error AND CAST(result ->> 'is_timeout' AS boolean)"
+    ),
+}
+_STANDING = Statement(
+    """
+    SELECT e.status, (SELECT max(t.sequence_number) FROM timeline_events t WHERE t.execution_id = e.id) AS last_sequence
+    FROM agent_executions e WHERE e.id = :id
+    """
+)
 
 
 class PostgresJournal:
@@ -41,8 +59,6 @@ class PostgresJournal:
 
     def __init__(self, engine: AsyncEngine, deliver: Deliver) -> None:
         self._engine = engine
-        # A statement is a transaction of its own: nothing to begin and nothing to commit.
-        self._statements = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._deliver = deliver
 
     async def commit(self, step: Step) -> None:
@@ -54,9 +70,9 @@ class PostgresJournal:
                 return []
             repeated = True
             if ends := step.session_close or step.work_close:
-                async with self._engine.begin() as connection:
+                async with transaction(self._engine) as connection:
                     return await _end(connection, step, ends.completed_at)
-            async with self._statements.connect() as connection:
+            async with borrowed(self._engine) as connection:
                 return await _store(connection, step, _announcements(step))
 
         # Whole: half of what a step says must never be left to chance by a cancellation.
@@ -64,7 +80,7 @@ class PostgresJournal:
 
     async def load(self, execution_id: str) -> StoredRun:
         async def attempt() -> StoredRun:
-            async with self._engine.connect() as connection:
+            async with borrowed(self._engine) as connection:
                 return await _load(connection, execution_id)
 
         # Whole as well: an agent that is stopped this early still has a status to end.
@@ -72,38 +88,42 @@ class PostgresJournal:
 
     async def _went_through(self, step: Step) -> bool:
         """Whether the attempt before, whose connection was lost, was committed all the same: then it has left what no other step leaves."""
-        async with self._engine.begin() as connection:
+        async with transaction(self._engine) as connection:
             # It may not have ended yet. It holds the claimed row until it has.
-            if (await connection.execute(_claimed_row(step).with_for_update())).one_or_none() is None:
+            if await _CLAIMED.row(connection, {"id": step.claim.id}) is None:
                 raise ClaimLostError(step.claim)
-            if ends := step.session_close or step.work_close:
-                noun = SUBJECTS[step.claim.kind].door.table
-                ended_at = await connection.scalar(sa.select(noun.c.completed_at).where(noun.c.id == step.claim.subject_id))
-                return ended_at == ends.completed_at
-            if drafts := _drafts(step, _announcements(step)):
-                payload = orjson.dumps(drafts[0]["payload"]).decode()
-                return (await connection.execute(_TOLD, {"channel": drafts[0]["channel"], "payload": payload})).scalar_one()
-            if step.messages:
-                return (await connection.execute(_SAID, {"id": step.messages[0].id})).scalar_one()
-            # What is left only sets what may be set twice.
-            return False
+            return await _is_stored(connection, step)
 
 
-def _claimed_row(step: Step) -> sa.Select[Any, Any]:
-    return sa.select(work.c.claim_token, work.c.cancel_requested).where(work.c.id == step.claim.id)
+async def _is_stored(connection: RawConnection, step: Step) -> bool:
+    if ends := step.session_close or step.work_close:
+        ended = await _ended_at(step.claim.kind).row(connection, {"id": step.claim.subject_id})
+        return ended is not None and ended["completed_at"] == ends.completed_at
+    if drafts := _drafts(step, _announcements(step)):
+        payload = orjson.dumps(drafts[0]["payload"]).decode()
+        return await _TOLD.row(connection, {"channel": drafts[0]["channel"], "payload": payload}) is not None
+    if step.messages:
+        return await _SAID.row(connection, {"id": step.messages[0].id}) is not None
+    # What is left only sets what may be set twice.
+    return False
 
 
-async def _end(connection: AsyncConnection, step: Step, at: datetime) -> list[StoredLiveEvent]:
+@cache
+def _ended_at(kind: WorkKind) -> Statement:
+    return Statement(f"SELECT completed_at FROM {SUBJECTS[kind].door.table.name} WHERE id = :id")  # noqa: S608 - a name of our own
+
+
+async def _end(connection: RawConnection, step: Step, at: datetime) -> list[StoredLiveEvent]:
     """Write a step that ends what was claimed.
 
     Raises:
         ClaimLostError: the claim's token is no longer the row's, or the row was erased.
     """
-    claimed = (await connection.execute(_claimed_row(step).with_for_update())).one_or_none()
-    if claimed is None or claimed.claim_token != step.claim.token:
+    claimed = await _CLAIMED.row(connection, {"id": step.claim.id})
+    if claimed is None or claimed["claim_token"] != step.claim.token:
         raise ClaimLostError(step.claim)
     if step.session_close:
-        close = ending(step.session_close, cancel_requested=claimed.cancel_requested)
+        close = ending(step.session_close, cancel_requested=claimed["cancel_requested"])
         # What was cancelled in its last moment is not judged either.
         step = replace(step, session_close=close, score=step.score if close.status is SessionStatus.COMPLETED else None)
     # The noun before the channels: indexing a long analysis takes time, and the shared channel is every session's.
@@ -115,7 +135,7 @@ async def _end(connection: AsyncConnection, step: Step, at: datetime) -> list[St
     return stored
 
 
-async def _store(connection: AsyncConnection, step: Step, told: Sequence[LiveEvent]) -> list[StoredLiveEvent]:
+async def _store(connection: RawConnection, step: Step, told: Sequence[LiveEvent]) -> list[StoredLiveEvent]:
     """Write what `step` brings, and tell of it.
 
     Raises:
@@ -123,13 +143,13 @@ async def _store(connection: AsyncConnection, step: Step, told: Sequence[LiveEve
     """
     drafts = _drafts(step, told)
     statement, parameters = statement_for(step, drafts)
-    stored = (await connection.execute(statement, parameters)).all()
+    stored = await statement.rows(connection, parameters)
     if not stored:
         raise ClaimLostError(step.claim)
-    return [stored_event(draft, row.id) for draft, row in zip(drafts, stored, strict=False)]
+    return [stored_event(draft, row["id"]) for draft, row in zip(drafts, stored, strict=False)]
 
 
-def _drafts(step: Step, told: Sequence[LiveEvent]) -> list[Row]:
+def _drafts(step: Step, told: Sequence[LiveEvent]) -> list[Draft]:
     return draft_rows([(step.session_id, event) for event in told])
 
 
@@ -147,28 +167,28 @@ def _announcements(step: Step) -> list[LiveEvent]:
     return drafts
 
 
-async def _close_noun(connection: AsyncConnection, step: Step) -> list[LiveEvent]:
+async def _close_noun(connection: RawConnection, step: Step) -> list[LiveEvent]:
     """End what the claimed work is about, and say so."""
     drafts: list[LiveEvent] = []
     if step.session_close:
         session = await _close_session(connection, step, step.session_close)
-        drafts += announce.session_completed(step.session_id, step.session_close, alert_type=session.alert_type)
+        drafts += announce.session_completed(step.session_id, step.session_close, alert_type=session["alert_type"])
         if step.score:
-            await request_score(connection, step.score, chain_id=session.chain_id)
+            await request_score(connection, step.score, chain_id=session["chain_id"])
     if step.work_close:
         await _close_followup(connection, step.claim, step.work_close)
         drafts.append(announce.work_completed(step.session_id, step.claim.kind, step.claim.subject_id, step.work_close))
     return drafts
 
 
-async def _close_followup(connection: AsyncConnection, claim: Claim, close: WorkClose) -> None:
+async def _close_followup(connection: RawConnection, claim: Claim, close: WorkClose) -> None:
     door = SUBJECTS[claim.kind].door
     judgement = asdict(close.judgement) if close.judgement else {}
     values = storable_json({"completed_at": close.completed_at, "error_message": close.error_message, **judgement})
-    await connection.execute(door.move(close.status, **values).where(door.table.c.id == claim.subject_id))
+    await ending_statement(door, close.status, tuple(values)).rows(connection, {**values, "id": claim.subject_id})
 
 
-async def _close_session(connection: AsyncConnection, step: Step, close: SessionClose) -> sa.Row[Any, Any]:
+async def _close_session(connection: RawConnection, step: Step, close: SessionClose) -> Row:
     values = {
         "completed_at": close.completed_at,
         "analysis_is_partial": close.analysis_is_partial,
@@ -178,36 +198,23 @@ async def _close_session(connection: AsyncConnection, step: Step, close: Session
         "final_analysis": close.final_analysis,
         "executive_summary": close.executive_summary,
     }
-    move = SESSIONS.move(close.status, **storable_json(values)).where(alert_sessions.c.id == step.session_id)
-    ended = (await connection.execute(move.returning(alert_sessions.c.alert_type, alert_sessions.c.chain_id))).one_or_none()
+    move = ending_statement(SESSIONS, close.status, tuple(values), "alert_type, chain_id")
+    ended = await move.row(connection, {**storable_json(values), "id": step.session_id})
     if ended is None:
         raise ClaimLostError(step.claim)
     return ended
 
 
-# Not the bodies: they are large, and a worker that continues does not need them.
-_OF_CALLS = ("kind", "turn", "error_code", "error_message", "provider")
-
-
-async def _load(connection: AsyncConnection, execution_id: str) -> StoredRun:
-    stored = await connection.execute(
-        sa.select(messages).where(messages.c.execution_id == execution_id).order_by(messages.c.sequence_number)
-    )
-    calls = await connection.execute(
-        sa.select(*(llm_interactions.c[name] for name in _OF_CALLS))
-        .where(llm_interactions.c.execution_id == execution_id)
-        .order_by(llm_interactions.c.started_at)
-    )
-    last = sa.select(sa.func.max(timeline_events.c.sequence_number)).where(timeline_events.c.execution_id == execution_id)
-    execution = sa.select(agent_executions.c.status, last.scalar_subquery().label("last_sequence"))
-    standing = (await connection.execute(execution.where(agent_executions.c.id == execution_id))).one()
-    is_timeout = mcp_interactions.c.result["is_timeout"].as_boolean()
-    waited = sa.select(mcp_interactions.c.call_id).where(mcp_interactions.c.execution_id == execution_id, mcp_interactions.c.is_error)
-    timed_out = (await connection.execute(waited.where(is_timeout))).scalars()
+async def _load(connection: RawConnection, execution_id: str) -> StoredRun:
+    of_execution = {"id": execution_id}
+    standing = await _STANDING.row(connection, of_execution)
+    if standing is None:
+        raise NotFoundError("execution", execution_id)
+    found = {name: await statement.rows(connection, of_execution) for name, statement in _OF_EXECUTION.items()}
     return StoredRun(
-        messages=tuple(rows.message_of(row) for row in stored.mappings()),
-        calls=tuple(StoredCall(*row) for row in calls),
-        timed_out_tools=frozenset(timed_out),
-        begun=standing.status != RunStatus.PENDING,
-        next_timeline_sequence=(standing.last_sequence or 0) + 1,
+        messages=tuple(rows.message_of(row) for row in found["messages"]),
+        calls=tuple(StoredCall(*row) for row in found["calls"]),
+        timed_out_tools=frozenset(row["call_id"] for row in found["timed_out"]),
+        begun=standing["status"] != RunStatus.PENDING,
+        next_timeline_sequence=(standing["last_sequence"] or 0) + 1,
     )

@@ -1,7 +1,7 @@
 """Notifications between processes: the one connection that listens, and the one that sends what belongs to no transaction."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import anyio
 import asyncpg
@@ -10,11 +10,10 @@ import structlog
 from anyio.abc import TaskStatus
 
 from tarsy.db.connection import REFUSALS, DatabaseUnavailableError, listen_connection
+from tarsy.db.driver import RawConnection
 
 log = structlog.stdlib.get_logger(__name__)
 
-# Only the type checker knows it as generic.
-RawConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 Handler = Callable[[str], None]
 GapHandler = Callable[[], None]
 

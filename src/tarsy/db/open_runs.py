@@ -7,6 +7,7 @@ from itertools import groupby
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from tarsy.db.driver import Connection, Statement
 from tarsy.db.status_moves import EXECUTIONS, STAGES
 from tarsy.db.tables import agent_executions, stages, timeline_events
 from tarsy.domain import announce
@@ -21,21 +22,25 @@ from tarsy.domain.timeline import TimelineClose, TimelineEventType
 StageTypes = Collection[StageType]
 
 
-async def interrupt_events(connection: AsyncConnection, session_id: str, types: StageTypes, at: datetime) -> list[LiveEvent]:
+# What is open is written out, so that the index of open events serves.
+_INTERRUPT = Statement(
+    f"""
+    UPDATE timeline_events SET status = '{TimelineStatus.INTERRUPTED}', completed_at = :at
+    WHERE session_id = :session_id AND status = '{TimelineStatus.STREAMING}'
+        AND stage_id IN (SELECT s.id FROM stages s WHERE s.session_id = :session_id AND s.stage_type = ANY(CAST(:types AS text[])))
+    RETURNING id::text AS id, content, position
+    """  # noqa: S608 - our own words
+)
+
+
+async def interrupt_events(connection: Connection, session_id: str, types: StageTypes, at: datetime) -> list[LiveEvent]:
     """Close what still streams, in the order in which it was opened."""
-    still_open = (
-        (timeline_events.c.session_id == session_id)
-        # Written out, so that the index of open events serves.
-        & (timeline_events.c.status == sa.literal_column(f"'{TimelineStatus.STREAMING}'"))
-        & timeline_events.c.stage_id.in_(_stages_of(session_id, types))
-    )
-    close = sa.update(timeline_events).where(still_open).values(status=TimelineStatus.INTERRUPTED.value, completed_at=at)
-    rows = (await connection.execute(close.returning(timeline_events.c.id, timeline_events.c.content, timeline_events.c.position))).all()
+    rows = await _INTERRUPT.rows(connection, {"session_id": session_id, "types": sorted(types), "at": at})
     return [
         announce.timeline_completed(
-            session_id, TimelineClose(event_id=row.id, status=TimelineStatus.INTERRUPTED, content=row.content, completed_at=at)
+            session_id, TimelineClose(event_id=row["id"], status=TimelineStatus.INTERRUPTED, content=row["content"], completed_at=at)
         )
-        for row in sorted(rows, key=lambda row: row.position)
+        for row in sorted(rows, key=lambda row: row["position"])
     ]
 
 

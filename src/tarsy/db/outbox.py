@@ -6,13 +6,15 @@ from typing import Any
 
 import orjson
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.db.driver import Connection, Statement, borrowed
 from tarsy.db.storable import storable_json
-from tarsy.db.tables import event_channels, events
+from tarsy.db.tables import events
 from tarsy.domain.live import LiveEvent, StoredLiveEvent
 
-Row = Mapping[str, Any]
+# An event that has no number yet, as PUBLISHING reads it.
+Draft = Mapping[str, Any]
 
 # PostgreSQL's channel for persistent events; subscribers' channels are inside the payload.
 EVENTS_NOTIFICATION = "tarsy_events"
@@ -49,15 +51,17 @@ PUBLISHING = """
         FROM texts ORDER BY place
     )"""
 DRAFTS = "jsonb_to_recordset(CAST(:drafts AS jsonb)) AS d(place integer, channel text, session_id uuid, payload jsonb)"
-_PUBLISH = sa.text(f"WITH drafts AS (SELECT d.* FROM {DRAFTS}), {PUBLISHING} SELECT id, sent FROM announced ORDER BY place")  # noqa: S608 - our own words
+_PUBLISH = Statement(f"WITH drafts AS (SELECT d.* FROM {DRAFTS}), {PUBLISHING} SELECT id, sent FROM announced ORDER BY place")  # noqa: S608 - our own words
+_READ = Statement("SELECT id, payload FROM events WHERE channel = :channel AND id > :last_id ORDER BY id LIMIT :limit")
+_LAST = Statement("SELECT last_id FROM event_channels WHERE name = :channel")
 
 
-async def publish(connection: AsyncConnection, drafts: Sequence[LiveEvent], *, session_id: str | None) -> list[StoredLiveEvent]:
+async def publish(connection: Connection, drafts: Sequence[LiveEvent], *, session_id: str | None) -> list[StoredLiveEvent]:
     """Store events about one session and announce them when the transaction commits; see `publish_for`."""
     return await publish_for(connection, [(session_id, draft) for draft in drafts])
 
 
-async def publish_for(connection: AsyncConnection, drafts: Sequence[tuple[str | None, LiveEvent]]) -> list[StoredLiveEvent]:
+async def publish_for(connection: Connection, drafts: Sequence[tuple[str | None, LiveEvent]]) -> list[StoredLiveEvent]:
     """Store events, each about its session, and announce them at the commit: one round trip, best the last one before it.
 
     Channels are taken in the order of first use, and kept: callers publish a session's own channel before the shared one, so that no two
@@ -66,11 +70,11 @@ async def publish_for(connection: AsyncConnection, drafts: Sequence[tuple[str | 
     if not drafts:
         return []
     rows = draft_rows(drafts)
-    stored = await connection.execute(_PUBLISH, publishing_parameters(rows))
-    return [stored_event(draft, row.id) for draft, row in zip(rows, stored, strict=True)]
+    stored = await _PUBLISH.rows(connection, publishing_parameters(rows))
+    return [stored_event(draft, row["id"]) for draft, row in zip(rows, stored, strict=True)]
 
 
-def draft_rows(drafts: Sequence[tuple[str | None, LiveEvent]]) -> list[Row]:
+def draft_rows(drafts: Sequence[tuple[str | None, LiveEvent]]) -> list[Draft]:
     """What PUBLISHING reads of each draft, in their order."""
     return [
         {
@@ -83,11 +87,11 @@ def draft_rows(drafts: Sequence[tuple[str | None, LiveEvent]]) -> list[Row]:
     ]
 
 
-def publishing_parameters(rows: Sequence[Row]) -> dict[str, Any]:
+def publishing_parameters(rows: Sequence[Draft]) -> dict[str, Any]:
     return {"drafts": orjson.dumps(rows).decode(), "notification": EVENTS_NOTIFICATION, "limit": NOTIFY_LIMIT}
 
 
-def stored_event(row: Row, number: int) -> StoredLiveEvent:
+def stored_event(row: Draft, number: int) -> StoredLiveEvent:
     """A draft under the id it was given."""
     return StoredLiveEvent(row["channel"], number, {**row["payload"], "id": number})
 
@@ -100,16 +104,15 @@ class Outbox:
 
     async def read_after(self, channel: str, last_id: int, limit: int) -> list[StoredLiveEvent]:
         """The events of `channel` that follow `last_id`, oldest first."""
-        query = sa.select(events.c.id, events.c.payload).where(events.c.channel == channel, events.c.id > last_id)
-        async with self._engine.connect() as connection:
-            rows = await connection.execute(query.order_by(events.c.id).limit(limit))
-            return [StoredLiveEvent(channel, row.id, row.payload) for row in rows]
+        async with borrowed(self._engine) as connection:
+            rows = await _READ.rows(connection, {"channel": channel, "last_id": last_id, "limit": limit})
+        return [StoredLiveEvent(channel, row["id"], row["payload"]) for row in rows]
 
     async def last_id(self, channel: str) -> int:
         """The id of a channel's newest event, 0 before the first."""
-        async with self._engine.connect() as connection:
-            query = sa.select(event_channels.c.last_id).where(event_channels.c.name == channel)
-            return (await connection.execute(query)).scalar_one_or_none() or 0
+        async with borrowed(self._engine) as connection:
+            row = await _LAST.row(connection, {"channel": channel})
+        return row["last_id"] if row else 0
 
     async def purge(self, *, older_than_seconds: float) -> int:
         """Forget events whose time has passed; their ids are never used again."""

@@ -25,14 +25,16 @@ log = structlog.get_logger(__name__)
 
 def is_disk_full(error: BaseException) -> bool:
     """Whether an error says that there is no room left, where the database is or where we are."""
-    cause = _cause(error)
+    cause = cause_of(error)
     no_room = isinstance(cause, OSError) and cause.errno in {errno.ENOSPC, errno.EDQUOT}
     return no_room or isinstance(cause, asyncpg.DiskFullError)
 
 
-def _cause(error: BaseException) -> BaseException:
-    """What the driver raised."""
-    return (error.orig.__cause__ if isinstance(error, DBAPIError) and error.orig else None) or error
+def cause_of(error: BaseException) -> BaseException:
+    """What the driver raised; SQLAlchemy may have wrapped it twice."""
+    if not isinstance(error, DBAPIError) or error.orig is None:
+        return error
+    return error.orig.__cause__ or error.orig
 
 
 def is_transient(error: BaseException) -> bool:
@@ -40,7 +42,7 @@ def is_transient(error: BaseException) -> bool:
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return True
     return isinstance(
-        _cause(error),
+        cause_of(error),
         OSError
         | TimeoutError
         | PoolTimeoutError

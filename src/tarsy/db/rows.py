@@ -3,8 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-import sqlalchemy as sa
-
+from tarsy.db.driver import Row
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
@@ -13,14 +12,15 @@ from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.usage import TokenUsage
 
-Row = dict[str, Any]
+# Values by column.
+NewRow = dict[str, Any]
 
 
-def stage_row(stage: Stage) -> Row:
+def stage_row(stage: Stage) -> NewRow:
     return asdict(stage)
 
 
-def stage_of(row: sa.RowMapping) -> Stage:
+def stage_of(row: Row) -> Stage:
     return Stage(
         id=row["id"],
         session_id=row["session_id"],
@@ -38,11 +38,11 @@ def stage_of(row: sa.RowMapping) -> Stage:
     )
 
 
-def execution_row(execution: AgentExecution) -> Row:
+def execution_row(execution: AgentExecution) -> NewRow:
     return asdict(execution)
 
 
-def execution_of(row: sa.RowMapping) -> AgentExecution:
+def execution_of(row: Row) -> AgentExecution:
     return AgentExecution(
         id=row["id"],
         session_id=row["session_id"],
@@ -61,7 +61,7 @@ def execution_of(row: sa.RowMapping) -> AgentExecution:
     )
 
 
-def message_row(message: Message, session_id: str) -> Row:
+def message_row(message: Message, session_id: str) -> NewRow:
     body = message.body
     return {
         "id": message.id,
@@ -77,7 +77,7 @@ def message_row(message: Message, session_id: str) -> Row:
     }
 
 
-def message_of(row: sa.RowMapping) -> Message:
+def message_of(row: Row) -> Message:
     calls = tuple(ToolCall(**call) for call in row["tool_calls"] or ())
     body = ConversationMessage(Role(row["role"]), row["content"], calls, row["tool_call_id"], row["tool_name"])
     return Message(
@@ -85,7 +85,7 @@ def message_of(row: sa.RowMapping) -> Message:
     )
 
 
-def timeline_row(event: TimelineEvent) -> Row:
+def timeline_row(event: TimelineEvent) -> NewRow:
     return {
         "id": event.id,
         "session_id": event.session_id,
@@ -102,7 +102,7 @@ def timeline_row(event: TimelineEvent) -> Row:
     }
 
 
-def timeline_of(row: sa.RowMapping) -> TimelineEvent:
+def timeline_of(row: Row) -> TimelineEvent:
     return TimelineEvent(
         id=row["id"],
         session_id=row["session_id"],
@@ -119,7 +119,7 @@ def timeline_of(row: sa.RowMapping) -> TimelineEvent:
     )
 
 
-def llm_interaction_row(interaction: LLMInteraction) -> Row:
+def llm_interaction_row(interaction: LLMInteraction) -> NewRow:
     return {
         "id": interaction.id,
         "session_id": interaction.session_id,
@@ -143,7 +143,7 @@ def llm_interaction_row(interaction: LLMInteraction) -> Row:
     }
 
 
-def llm_interaction_of(row: sa.RowMapping) -> LLMInteraction:
+def llm_interaction_of(row: Row) -> LLMInteraction:
     return LLMInteraction(
         id=row["id"],
         session_id=row["session_id"],
@@ -167,7 +167,7 @@ def llm_interaction_of(row: sa.RowMapping) -> LLMInteraction:
     )
 
 
-def usage_of(row: sa.RowMapping) -> TokenUsage:
+def usage_of(row: Row) -> TokenUsage:
     return TokenUsage(
         input_tokens=int(row["input_tokens"]),
         output_tokens=int(row["output_tokens"]),
@@ -177,7 +177,7 @@ def usage_of(row: sa.RowMapping) -> TokenUsage:
     )
 
 
-def mcp_interaction_row(interaction: MCPInteraction) -> Row:
+def mcp_interaction_row(interaction: MCPInteraction) -> NewRow:
     return {
         "id": interaction.id,
         "session_id": interaction.session_id,
@@ -196,7 +196,7 @@ def mcp_interaction_row(interaction: MCPInteraction) -> Row:
     }
 
 
-def mcp_interaction_of(row: sa.RowMapping) -> MCPInteraction:
+def mcp_interaction_of(row: Row) -> MCPInteraction:
     return MCPInteraction(
         id=row["id"],
         session_id=row["session_id"],

@@ -1,12 +1,13 @@
 """Scores of finished sessions: asked for, and read. Who judges is the queue's business."""
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from uuid import uuid4
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.audit import AuditAction, note
+from tarsy.db.driver import Connection, Statement
 from tarsy.db.followups import one_at_a_time, require_follow_up
 from tarsy.db.session_rows import score_of
 from tarsy.db.tables import session_scores
@@ -16,10 +17,13 @@ from tarsy.domain.score import SessionScore
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock, SystemClock
 
+_COLUMNS = [field.name for field in fields(SessionScore)]
+_INSERT = Statement(f"INSERT INTO session_scores ({', '.join(_COLUMNS)}) VALUES (:{', :'.join(_COLUMNS)})")  # noqa: S608 - our own words
 
-async def request_score(connection: AsyncConnection, score: SessionScore, *, chain_id: str) -> None:
+
+async def request_score(connection: Connection, score: SessionScore, *, chain_id: str) -> None:
     """Store a judgement that is to be made, and the work that it is."""
-    await connection.execute(sa.insert(session_scores).values(asdict(score)))
+    await _INSERT.rows(connection, asdict(score))
     wanted = NewWork(kind=SCORING, subject_id=score.id, session_id=score.session_id, chain_id=chain_id, created_at=score.created_at)
     await enqueue(connection, wanted)
 

@@ -1,14 +1,13 @@
 """Pure module: sessions, chat questions and scores from their rows."""
 
-import sqlalchemy as sa
-
+from tarsy.db.driver import Row
 from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import RunStatus, SessionStatus
 
 
-def session_of(row: sa.RowMapping) -> AlertSession:
+def session_of(row: Row) -> AlertSession:
     return AlertSession(
         id=str(row["id"]),
         alert_data=row["alert_data"],
@@ -34,7 +33,7 @@ def session_of(row: sa.RowMapping) -> AlertSession:
     )
 
 
-def chat_message_of(row: sa.RowMapping) -> ChatUserMessage:
+def chat_message_of(row: Row) -> ChatUserMessage:
     return ChatUserMessage(
         id=str(row["id"]),
         chat_id=str(row["chat_id"]),
@@ -49,7 +48,7 @@ def chat_message_of(row: sa.RowMapping) -> ChatUserMessage:
     )
 
 
-def score_of(row: sa.RowMapping) -> SessionScore:
+def score_of(row: Row) -> SessionScore:
     return SessionScore(
         id=str(row["id"]),
         session_id=str(row["session_id"]),

@@ -1,7 +1,6 @@
 """Names of the PostgreSQL notifications by which processes wake and stop each other. They carry hints: polling finds what they lose."""
 
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+from tarsy.db.driver import Connection, Statement
 
 # There is something to claim; the payload is its kind.
 WORK = "tarsy_work"
@@ -10,9 +9,9 @@ CANCEL = "tarsy_cancel"
 # A pause began or ended; the payload is its chain.
 PAUSE = "tarsy_pause"
 
-_NOTIFY = sa.text("SELECT pg_notify(:name, :payload)")
+_NOTIFY = Statement("SELECT pg_notify(:name, :payload)")
 
 
-async def notify(connection: AsyncConnection, name: str, payload: str) -> None:
+async def notify(connection: Connection, name: str, payload: str) -> None:
     """Send when (and only if) the connection's transaction commits."""
-    await connection.execute(_NOTIFY, {"name": name, "payload": payload})
+    await _NOTIFY.rows(connection, {"name": name, "payload": payload})

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 
+from tarsy.db.driver import Statement
 from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, session_scores, sql_list, stages
 from tarsy.domain.status import FOLLOWUP_MOVES, RUN_MOVES, SESSION_MOVES, sources_of
 
@@ -26,6 +28,15 @@ class StatusDoor:
     def sources(self, target: StrEnum) -> str:
         """The compare side of a move to `target`, for a statement that is written out."""
         return sql_list(sources_of(target, self.moves))
+
+
+@cache
+def ending_statement(door: StatusDoor, target: StrEnum, columns: tuple[str, ...], answer: str = "id") -> Statement:
+    """The move of one row (`id`) to an end, with whatever columns change with it; answers with columns of it, if it could be moved."""
+    changes = ", ".join(f"{name} = :{name}" for name in columns)
+    return Statement(
+        f"UPDATE {door.table.name} SET status = '{target}', {changes} WHERE id = :id AND status IN ({door.sources(target)}) RETURNING {answer}"  # noqa: S608 - names from our own tables
+    )
 
 
 SESSIONS = StatusDoor(alert_sessions, SESSION_MOVES)

@@ -12,7 +12,8 @@ import orjson
 import sqlalchemy as sa
 
 from tarsy.db import rows
-from tarsy.db.outbox import DRAFTS, PUBLISHING, Row, publishing_parameters
+from tarsy.db.driver import Statement
+from tarsy.db.outbox import DRAFTS, PUBLISHING, Draft, publishing_parameters
 from tarsy.db.storable import storable, storable_json
 from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages, timeline_events
 from tarsy.db.work.subjects import SUBJECTS
@@ -74,7 +75,7 @@ _PARTS: Mapping[str, str] = {
 }
 
 
-def statement_for(step: Step, drafts: Sequence[Row]) -> tuple[sa.TextClause, dict[str, Any]]:
+def statement_for(step: Step, drafts: Sequence[Draft]) -> tuple[Statement, dict[str, Any]]:
     """The statement that writes `step` and announces `drafts` (what of it a person should see), and its parameters.
 
     It answers with the id of each draft, with a single 0 if there are none, and with nothing if the claim was lost.
@@ -91,17 +92,17 @@ def statement_for(step: Step, drafts: Sequence[Row]) -> tuple[sa.TextClause, dic
 
 
 @cache
-def _statement(names: tuple[str, ...], *, announces: bool) -> sa.TextClause:
+def _statement(names: tuple[str, ...], *, announces: bool) -> Statement:
     """Cached: the few shapes that steps have are prepared once per connection."""
     parts = ["held AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE)"]
     if announces:
         parts += [f"drafts AS (SELECT d.* FROM held, {DRAFTS})", PUBLISHING]  # noqa: S608 - see above
     parts += [f"part_{name} AS ({_PARTS[name]})" for name in names]
     answer = "SELECT a.id, a.sent FROM held LEFT JOIN announced a ON true ORDER BY a.place" if announces else "SELECT 0 AS id FROM held"
-    return sa.text("WITH " + ",\n".join(parts) + "\n" + answer)
+    return Statement("WITH " + ",\n".join(parts) + "\n" + answer)
 
 
-def _values(step: Step, drafts: Sequence[Row]) -> Mapping[str, Sequence[Row]]:
+def _values(step: Step, drafts: Sequence[Draft]) -> Mapping[str, Sequence[rows.NewRow]]:
     return {
         "new_stages": [rows.stage_row(stage) for stage in step.stages],
         "new_agent_executions": [rows.execution_row(execution) for execution in step.executions],
@@ -116,15 +117,15 @@ def _values(step: Step, drafts: Sequence[Row]) -> Mapping[str, Sequence[Row]]:
     }
 
 
-def _placed(opened: Sequence[TimelineEvent], drafts: Sequence[Row]) -> list[Row]:
+def _placed(opened: Sequence[TimelineEvent], drafts: Sequence[Draft]) -> list[rows.NewRow]:
     """The rows of new timeline events, each with the place of its announcement for a position."""
     places = {draft["payload"]["event"]["id"]: draft["place"] for draft in drafts if "event" in draft["payload"]}
     return [{**rows.timeline_row(event), "position": places[event.id]} for event in opened]
 
 
-def _notes(step: Step) -> Mapping[str, Row]:
+def _notes(step: Step) -> Mapping[str, rows.NewRow]:
     """What is noted on the noun itself: what its agents are given, or which stage is its own."""
-    notes: dict[str, Row] = {}
+    notes: dict[str, rows.NewRow] = {}
     if step.runbook is not None:
         notes["runbook"] = {"runbook": storable(step.runbook), "session_id": step.session_id}
     if step.stages and (name := f"stage_of_{step.claim.kind}") in _PARTS:
@@ -132,7 +133,7 @@ def _notes(step: Step) -> Mapping[str, Row]:
     return notes
 
 
-def _closed(close: TimelineClose) -> Row:
+def _closed(close: TimelineClose) -> rows.NewRow:
     return {
         "id": close.event_id,
         "status": close.status.value,
@@ -143,7 +144,7 @@ def _closed(close: TimelineClose) -> Row:
     }
 
 
-def _changed(change: ExecutionChange) -> Row:
+def _changed(change: ExecutionChange) -> rows.NewRow:
     begins = change.status is RunStatus.ACTIVE
     return {
         "id": change.execution_id,
@@ -158,7 +159,7 @@ def _changed(change: ExecutionChange) -> Row:
     }
 
 
-def _stage_closed(close: StageClose) -> Row:
+def _stage_closed(close: StageClose) -> rows.NewRow:
     return {
         "id": close.stage_id,
         "status": close.status.value,

@@ -3,10 +3,9 @@
 from functools import cache
 from typing import Any
 
-import sqlalchemy as sa
-
+from tarsy.db.driver import Statement, columns_of
 from tarsy.db.tables import sql_list
-from tarsy.db.work.subjects import SUBJECTS, Subject
+from tarsy.db.work.subjects import SUBJECTS, UNREAD, Subject
 from tarsy.domain.claim import WorkKind
 from tarsy.domain.work import WorkRules, WorkState
 
@@ -29,20 +28,20 @@ _TIME_LIMIT = """
 
 
 @cache
-def claimable_statement(rules: WorkRules) -> sa.TextClause:
+def claimable_statement(rules: WorkRules) -> Statement:
     """Whether there is anything to claim, and anything parked whose time has come."""
-    return sa.text(
+    return Statement(
         f"SELECT EXISTS (SELECT FROM work w WHERE {_candidate(rules)}) AND {_room(rules)} AS ready,"  # noqa: S608 - our own words
         f" EXISTS (SELECT FROM work WHERE work.kind = :kind AND {DUE}) AS due"
     )
 
 
 @cache
-def claim_statement(rules: WorkRules) -> sa.TextClause:
+def claim_statement(rules: WorkRules) -> Statement:
     """Claim the first in rank and move its noun along; answers with both."""
     subject = SUBJECTS.get(rules.kind)
     noun, moved = (", n.*", _moved(subject)) if subject else ("", "")
-    return sa.text(
+    return Statement(
         f"""
         WITH next AS (
             SELECT w.id FROM work w
@@ -58,7 +57,7 @@ def claim_statement(rules: WorkRules) -> sa.TextClause:
             FROM next WHERE w.id = next.id
             RETURNING w.id, w.subject_id, w.session_id, w.attempts, w.deadline
         ){moved}
-        SELECT c.id AS work_id, c.subject_id AS work_subject_id, c.session_id AS work_session_id, c.attempts AS work_attempts,
+        SELECT c.id::text AS work_id, c.subject_id::text AS work_subject_id, c.session_id::text AS work_session_id, c.attempts AS work_attempts,
             CAST(extract(epoch FROM c.deadline - now()) AS double precision) AS seconds_left, now() AS now{noun}
         FROM claimed c {"LEFT JOIN moved n ON true" if subject else ""}
         """  # noqa: S608 - our own words
@@ -98,5 +97,5 @@ def _moved(subject: Subject) -> str:
         moved AS (
             UPDATE {subject.door.table.name} n SET status = {sql_list([target])}{subject.at_claim}
             FROM claimed c WHERE n.id = c.subject_id AND n.status IN ({subject.door.sources(target)})
-            RETURNING n.*
+            RETURNING {columns_of(subject.door.table, "n", without=UNREAD)}
         )"""  # noqa: S608 - our own words

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
+import orjson
 
-from tarsy.db import signals
-from tarsy.db.tables import work
+from tarsy.db.driver import Connection, Statement
+from tarsy.db.signals import WORK
 from tarsy.domain.claim import WorkKind
 from tarsy.domain.work import PRIORITY_HEAD_START, WorkState
 
@@ -26,11 +25,19 @@ class NewWork:
     not_before: datetime | None = None
 
 
-async def enqueue(connection: AsyncConnection, *wanted: NewWork) -> None:
+_COLUMNS = "id, kind, subject_id, session_id, chain_id, state, priority, rank, not_before, created_at"
+_ENQUEUE = Statement(
+    f"""
+    WITH wanted AS (SELECT * FROM jsonb_populate_recordset(NULL::work, CAST(:rows AS jsonb))),
+    ready AS (INSERT INTO work ({_COLUMNS}) SELECT {_COLUMNS} FROM wanted)
+    SELECT pg_notify(:notification, kind) FROM (SELECT DISTINCT kind FROM wanted) kinds
+    """  # noqa: S608 - our own words
+)
+
+
+async def enqueue(connection: Connection, *wanted: NewWork) -> None:
     """Make work ready and wake a worker for each kind of it, when the transaction commits."""
-    await connection.execute(sa.insert(work), [_row(one) for one in wanted])
-    for kind in sorted({one.kind for one in wanted}):
-        await signals.notify(connection, signals.WORK, kind)
+    await _ENQUEUE.rows(connection, {"rows": orjson.dumps([_row(one) for one in wanted]).decode(), "notification": WORK})
 
 
 def _row(wanted: NewWork) -> dict[str, object]:

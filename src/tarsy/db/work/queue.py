@@ -8,11 +8,11 @@ from typing import Any
 from uuid import uuid4
 
 import anyio
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.db.driver import RawConnection, Row, Statement, borrowed, transaction
 from tarsy.db.outbox import publish
-from tarsy.db.tables import agent_executions, work
+from tarsy.db.tables import sql_list, work
 from tarsy.db.work.claim_statement import claim_parameters, claim_statement, claimable_statement
 from tarsy.db.work.parking import wake_due
 from tarsy.db.work.release import claimed_row, finish, release
@@ -25,7 +25,7 @@ from tarsy.domain.work import Claimed, Parking, Pulse, Release, WorkRules
 
 # An arbitrary number that only this lock uses. A process that is paused while it holds the lock keeps all others waiting: not for long.
 # The last limit begins when the lock is held, and only where the server knows it (from PostgreSQL 17 on).
-CLAIM_LOCK = sa.text(
+CLAIM_LOCK = Statement(
     """
     SELECT set_config('lock_timeout', '5s', true), pg_advisory_xact_lock(7421901),
         set_config('idle_in_transaction_session_timeout', '2s', true),
@@ -37,7 +37,7 @@ CLAIM_LOCK = sa.text(
 
 # A row that is locked is being written to by a worker or by a writer that outlasts this beat: it is left out, and no other row waits
 # for it. What was asked of each claim is read past the locks.
-_BEAT = sa.text(
+_BEAT = Statement(
     """
     WITH mine AS (
         SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:tokens AS uuid[])) AS m(id, token)
@@ -48,12 +48,20 @@ _BEAT = sa.text(
     beaten AS (
         UPDATE work w SET heartbeat_at = now() FROM heard WHERE w.id = heard.id
     )
-    SELECT w.id, w.cancel_requested, p.chain_id AS pause, p.since, p.actor, p.reason
+    SELECT w.id::text AS id, w.cancel_requested, p.chain_id AS pause, p.since, p.actor, p.reason
     FROM work w JOIN mine m ON w.id = m.id AND w.claim_token = m.token
     LEFT JOIN LATERAL (
         SELECT * FROM pauses WHERE parks_running AND chain_id IN ('', w.chain_id) ORDER BY chain_id LIMIT 1
     ) p ON true
     """
+)
+
+_UNWANTED = Statement(
+    f"""
+    SELECT id::text AS id FROM agent_executions
+    WHERE session_id = ANY(CAST(:sessions AS uuid[])) AND cancel_requested
+        AND status IN ({sql_list(status for status in RunStatus if not status.is_final)})
+    """  # noqa: S608 - our own words
 )
 
 
@@ -62,7 +70,6 @@ class WorkQueue:
 
     def __init__(self, engine: AsyncEngine, *, pod_id: str) -> None:
         self._engine = engine
-        self._statements = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._pod = pod_id
         # Its workers queue here and not in the database, where each of them would hold a connection that the heartbeat needs.
         self._turn = anyio.Lock()
@@ -75,27 +82,27 @@ class WorkQueue:
         `counted` are the kinds that share `max_concurrent_sessions`.
         """
         parameters = claim_parameters(rules, list(counted), max_concurrent_sessions)
-        async with self._statements.connect() as connection:
+        async with borrowed(self._engine) as connection:
             # Most of the time there is nothing, and no process has to take turns to find out.
-            found = (await connection.execute(claimable_statement(rules), parameters)).one()
-        woken = await wake_due(self._engine, rules.kind) if found.due else []
-        if not found.ready and not found.due:
+            (found,) = await claimable_statement(rules).rows(connection, parameters)
+        woken = await wake_due(self._engine, rules.kind) if found["due"] else []
+        if not found["ready"] and not found["due"]:
             return None
-        async with self._turn, self._engine.begin() as connection:
-            await connection.execute(CLAIM_LOCK)
+        async with self._turn, transaction(self._engine) as connection:
+            await CLAIM_LOCK.rows(connection)
             claimed = await self._claim(connection, rules, parameters)
         return (claimed[0], [*woken, *claimed[1]]) if claimed else None
 
     async def _claim(
-        self, connection: AsyncConnection, rules: WorkRules, parameters: Mapping[str, Any]
+        self, connection: RawConnection, rules: WorkRules, parameters: Mapping[str, Any]
     ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None:
         token = str(uuid4())
         values = {**parameters, "pod": self._pod, "token": token, "time_limit": rules.time_limit}
-        row = (await connection.execute(claim_statement(rules), values)).mappings().first()
+        row = await claim_statement(rules).row(connection, values)
         if row is None:
             return None
-        session_id = str(row["work_session_id"]) if row["work_session_id"] else None
-        claim = Claim(rules.kind, str(row["work_id"]), str(row["work_subject_id"]), token, session_id)
+        session_id = row["work_session_id"]
+        claim = Claim(rules.kind, row["work_id"], row["work_subject_id"], token, session_id)
         subject = SUBJECTS.get(rules.kind)
         if subject and row["id"] is None:
             # Its noun has ended without it: there is nothing left to do.
@@ -110,20 +117,16 @@ class WorkQueue:
         """Say that this process is alive and hear, per claim id, whether the claim still is, or what parks it."""
         pulses: dict[str, Pulse | Parking] = {claim.id: Pulse.LOST for claim in claims}
         parameters = {"ids": [claim.id for claim in claims], "tokens": [claim.token for claim in claims]}
-        async with self._statements.connect() as connection:
-            for row in await connection.execute(_BEAT, parameters):
-                pulses[str(row.id)] = _pulse(row)
+        async with borrowed(self._engine) as connection:
+            for row in await _BEAT.rows(connection, parameters):
+                pulses[row["id"]] = _pulse(row)
         return pulses
 
     async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]:
         """Executions of these claims that a person asked to stop: finds what a lost notification did not tell."""
-        of_claims = agent_executions.c.session_id.in_([claim.session for claim in claims if claim.session])
-        running = [status.value for status in RunStatus if not status.is_final]
-        wanted = sa.select(agent_executions.c.id).where(
-            of_claims, agent_executions.c.cancel_requested, agent_executions.c.status.in_(running)
-        )
-        async with self._engine.connect() as connection:
-            return (await connection.execute(wanted)).scalars().all()
+        async with borrowed(self._engine) as connection:
+            rows = await _UNWANTED.rows(connection, {"sessions": [claim.session for claim in claims if claim.session]})
+        return [row["id"] for row in rows]
 
     async def let_go(self, claim: Claim, wish: Release) -> list[StoredLiveEvent]:
         """Give up a claim as `wish` says, unless something else was asked for meanwhile; nothing happens if the claim was lost."""
@@ -133,14 +136,14 @@ class WorkQueue:
 
     async def finish(self, claim: Claim) -> None:
         """End work that has no noun whose end would end it."""
-        async with self._engine.begin() as connection:
+        async with borrowed(self._engine) as connection:
             await finish(connection, claim)
 
 
-def _pulse(row: sa.Row[Any]) -> Pulse | Parking:
-    if row.cancel_requested:
+def _pulse(row: Row) -> Pulse | Parking:
+    if row["cancel_requested"]:
         return Pulse.CANCEL
-    if row.pause is not None:
-        pause = Pause(row.pause or None, row.since, row.actor, row.reason, parks_running=True)
-        return Parking(pause.told, pause=row.pause)
+    if row["pause"] is not None:
+        pause = Pause(row["pause"] or None, row["since"], row["actor"], row["reason"], parks_running=True)
+        return Parking(pause.told, pause=row["pause"])
     return Pulse.ALIVE

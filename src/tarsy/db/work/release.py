@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db import signals
+from tarsy.db.driver import Connection, Statement
 from tarsy.db.open_runs import abandon_runs, interrupt_events
 from tarsy.db.outbox import publish
 from tarsy.db.storable import storable
@@ -53,12 +54,23 @@ async def release(connection: AsyncConnection, row: sa.RowMapping, wish: Release
     return await publish(connection, drafts, session_id=row["session_id"])
 
 
-async def finish(connection: AsyncConnection, claim: Claim) -> bool:
+# Told even where the claim was lost: what was held back by this work may begin.
+_FINISH = Statement(
+    f"""
+    WITH done AS (
+        UPDATE work SET state = '{WorkState.DONE}', {", ".join(f"{name} = NULL" for name in _FREE)}
+        WHERE id = :id AND claim_token = :token RETURNING id
+    )
+    SELECT EXISTS (SELECT FROM done) AS found, pg_notify(:notification, :kind) AS sent
+    """  # noqa: S608 - our own words
+)
+
+
+async def finish(connection: Connection, claim: Claim) -> bool:
     """Mark claimed work as done; false when the claim was lost."""
-    done = sa.update(work).where(work.c.id == claim.id, work.c.claim_token == claim.token)
-    found = await connection.execute(done.values(_FREE | {"state": WorkState.DONE.value}))
-    await signals.notify(connection, signals.WORK, claim.kind)
-    return found.rowcount == 1
+    values = {"id": claim.id, "token": claim.token, "notification": signals.WORK, "kind": claim.kind}
+    row = await _FINISH.row(connection, values)
+    return row is not None and row["found"]
 
 
 async def _still_paused(connection: AsyncConnection, parking: Parking) -> bool:

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from tarsy.db.driver import RawConnection, Row, Statement, columns_of
 from tarsy.db.open_runs import stored_analysis
 from tarsy.db.session_rows import chat_message_of, score_of, session_of
 from tarsy.db.status_moves import QUESTIONS, SCORES, SESSIONS, StatusDoor
@@ -45,29 +44,29 @@ class Subject(ABC):
     at_claim: str = ""
 
     @abstractmethod
-    async def read(self, connection: AsyncConnection, row: sa.RowMapping) -> object:
+    async def read(self, connection: RawConnection, row: Row) -> object:
         """What the handler is given."""
 
     @abstractmethod
-    def moved(self, row: sa.RowMapping, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
+    def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
         """What is told of a move that is no end."""
 
     @abstractmethod
-    async def end(self, connection: AsyncConnection, row: sa.RowMapping, ends: Ends) -> Sequence[LiveEvent]:
+    async def end(self, connection: AsyncConnection, row: Row, ends: Ends) -> Sequence[LiveEvent]:
         """Write and tell the end of the noun that the row of work names."""
 
 
 class SessionSubject(Subject):
-    async def read(self, connection: AsyncConnection, row: sa.RowMapping) -> AlertSession:
+    async def read(self, connection: RawConnection, row: Row) -> AlertSession:
         del connection  # the row holds all
         return session_of(row)
 
-    def moved(self, row: sa.RowMapping, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
+    def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
         return announce.session_status(
             str(row["id"]), SessionStatus(row["status"]), alert_type=row["alert_type"], at=at, waiting_reason=reason
         )
 
-    async def end(self, connection: AsyncConnection, row: sa.RowMapping, ends: Ends) -> Sequence[LiveEvent]:
+    async def end(self, connection: AsyncConnection, row: Row, ends: Ends) -> Sequence[LiveEvent]:
         analysis = await stored_analysis(connection, row["subject_id"])
         close = SessionClose(
             status=session_status_of(ends.status),
@@ -92,7 +91,7 @@ class SessionSubject(Subject):
 
 
 class _FollowUp(Subject):
-    async def end(self, connection: AsyncConnection, row: sa.RowMapping, ends: Ends) -> Sequence[LiveEvent]:
+    async def end(self, connection: AsyncConnection, row: Row, ends: Ends) -> Sequence[LiveEvent]:
         close = WorkClose(status=ends.status, completed_at=row["now"], error_message=storable(ends.reason))
         ended = self.door.move(close.status, completed_at=close.completed_at, error_message=close.error_message)
         found = await connection.execute(ended.where(self.door.table.c.id == row["subject_id"]))
@@ -100,26 +99,31 @@ class _FollowUp(Subject):
 
 
 class QuestionSubject(_FollowUp):
-    async def read(self, connection: AsyncConnection, row: sa.RowMapping) -> ChatWork:
+    async def read(self, connection: RawConnection, row: Row) -> ChatWork:
         return ChatWork(await _session(connection, row["session_id"]), chat_message_of(row))
 
-    def moved(self, row: sa.RowMapping, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
+    def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
         del at, reason  # a question that waits looks the same whatever it waits for
         return (announce.chat_message(chat_message_of(row)),)
 
 
 class ScoreSubject(_FollowUp):
-    async def read(self, connection: AsyncConnection, row: sa.RowMapping) -> ScoreWork:
+    async def read(self, connection: RawConnection, row: Row) -> ScoreWork:
         return ScoreWork(await _session(connection, row["session_id"]), score_of(row))
 
-    def moved(self, row: sa.RowMapping, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
+    def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
         del row, at, reason  # a scoring is told of when it has ended
         return ()
 
 
-async def _session(connection: AsyncConnection, session_id: Any) -> AlertSession:
-    query = sa.select(alert_sessions).where(alert_sessions.c.id == str(session_id))
-    return session_of((await connection.execute(query)).mappings().one())
+# What only the database searches.
+UNREAD = frozenset({"search"})
+_SESSION = Statement(f"SELECT {columns_of(alert_sessions, 's', without=UNREAD)} FROM alert_sessions s WHERE s.id = :id")  # noqa: S608 - our own words
+
+
+async def _session(connection: RawConnection, session_id: str) -> AlertSession:
+    (row,) = await _SESSION.rows(connection, {"id": session_id})
+    return session_of(row)
 
 
 _SUBJECTS = (
