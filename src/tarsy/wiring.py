@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,7 @@ from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.schema.configuration import Config
 from tarsy.db.audit import AuditLog
 from tarsy.db.chats import ChatRepository
-from tarsy.db.connection import create_engine
+from tarsy.db.connection import create_engine, pool_use
 from tarsy.db.embedded.server import open_database
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.interactions import InteractionRepository
@@ -32,6 +32,7 @@ from tarsy.db.listen import NotificationListener, NotificationSender
 from tarsy.db.migrate import upgrade
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
 from tarsy.db.pauses import PauseRepository
+from tarsy.db.processes import ProcessRepository
 from tarsy.db.retention import OldSessions
 from tarsy.db.retry import is_transient
 from tarsy.db.scores import ScoreRepository
@@ -41,6 +42,8 @@ from tarsy.db.timeline import TimelineRepository
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
+from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.overview import LiveProcess
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.installation import Installation, PoolView, SampleChains, probes, recorded_alert, sample_incidents, watched_servers
 from tarsy.kit.clock import SystemClock
@@ -48,6 +51,7 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
+from tarsy.queue.presence import Presence
 from tarsy.queue.retention import Retention
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import Dependencies
@@ -56,6 +60,13 @@ from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
 from tarsy.session.runbook import RunbookSource
 from tarsy.settings import Role, Settings
+from tarsy.telemetry.event_lag import EventLag
+from tarsy.telemetry.exposition import Exposition
+from tarsy.telemetry.gauges import InstallationGauges, PoolUse, ProcessGauges
+from tarsy.telemetry.measured_http import MeasuredHttp
+from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredRecovery, MeasuredStore, measured_delivery
+from tarsy.telemetry.metrics import Metrics
+from tarsy.telemetry.session_times import SessionTimes
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.masking import Masker, Unmasked
 from tarsy.tools.pool import connection_pool
@@ -96,6 +107,7 @@ async def application(
         stack.push_async_callback(model.aclose)
         await stack.enter_async_context(kept_supervisor())
         listener, sender = NotificationListener(url), NotificationSender(url)
+        metrics = Metrics()
         parts = _Parts(
             settings=settings,
             loaded=loaded,
@@ -105,6 +117,8 @@ async def application(
             tools=tools or McpToolServers(env=loaded.env, pool=await stack.enter_async_context(connection_pool())),
             monitor=HealthMonitor(watched_servers(loaded), env=loaded.env),
             mask=mask or configured_mask(loaded.config),
+            metrics=metrics,
+            times=SessionTimes(metrics.sessions),
             pod_id=f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}",
         )
         built = _assemble(parts, listener)
@@ -115,6 +129,7 @@ async def application(
             if settings.role is not Role.WORKER:
                 tasks.start_soon(parts.monitor.run, name="tool server health")
             tasks.start_soon(_retention(parts).run, name="retention")
+            tasks.start_soon(_presence(parts, built.pool).run, name="presence")
             yield built
             tasks.cancel_scope.cancel()
 
@@ -147,11 +162,27 @@ class _Parts:
     tools: ToolServers
     monitor: HealthMonitor
     mask: Mask
+    metrics: Metrics
+    times: SessionTimes
     pod_id: str
 
     @property
     def config(self) -> Config:
         return self.loaded.config
+
+    @property
+    def deliver(self) -> Callable[[Sequence[StoredLiveEvent]], None]:
+        return measured_delivery(self.live.publisher.announce, self.times)
+
+    @property
+    def gauges(self) -> ProcessGauges:
+        return ProcessGauges(
+            metrics=self.metrics,
+            version=__version__,
+            connections=lambda: self.live.hub.connection_count,
+            pool=lambda: PoolUse(*pool_use(self.engine)),
+            servers=lambda: self.monitor.reports,
+        )
 
     @property
     def runbooks(self) -> RunbookSource:
@@ -170,8 +201,11 @@ def _assemble(parts: _Parts, listener: NotificationListener) -> Application:
         listener.subscribe(CANCEL, pool.on_cancel)
         listener.subscribe(PAUSE, pool.on_pause)
         listener.on_gap(pool.on_gap)
+    listener.subscribe(EVENTS_NOTIFICATION, EventLag(parts.metrics.process, SystemClock()).on_notification)
     services = _services(parts, pool)
-    return Application(api=create_app(services), services=services, pool=pool, engine=parts.engine, live=parts.live)
+    api = create_app(services)
+    api.add_middleware(MeasuredHttp, metrics=parts.metrics.process)
+    return Application(api=api, services=services, pool=pool, engine=parts.engine, live=parts.live)
 
 
 def llm_client(settings: Settings, loaded: LoadedConfig) -> LLMClient:
@@ -187,7 +221,7 @@ def _pool(parts: _Parts) -> WorkerPool:
     config, engine, live = parts.config, parts.engine, parts.live
     clock, cancellations = SystemClock(), Cancellations()
     dependencies = Dependencies(
-        journal=PostgresJournal(engine, live.publisher.announce),
+        journal=MeasuredJournal(PostgresJournal(engine, parts.deliver), parts.metrics, parts.times),
         history=SessionHistory(engine),
         llm=parts.llm,
         tools=parts.tools,
@@ -200,26 +234,37 @@ def _pool(parts: _Parts) -> WorkerPool:
         cancellations=cancellations,
     )
     runner = Runner(
-        queue=WorkQueue(engine, pod_id=parts.pod_id),
+        queue=MeasuredQueue(WorkQueue(engine, pod_id=parts.pod_id), parts.metrics, parts.times),
         cancellations=cancellations,
-        deliver=live.publisher.announce,
+        deliver=parts.deliver,
         is_transient=is_transient,
         mask=dependencies.mask,
     )
     handlers = (SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies))
-    return WorkerPool(config.queue, runner, Recovery(engine), handlers, clock=clock)
+    return WorkerPool(config.queue, runner, MeasuredRecovery(Recovery(engine), parts.metrics), handlers, clock=clock)
 
 
 def _retention(parts: _Parts) -> Retention:
     return Retention(parts.config.system.retention, OldSessions(parts.engine), Outbox(parts.engine))
 
 
+def _presence(parts: _Parts, pool: WorkerPool | None) -> Presence:
+    process = LiveProcess(
+        id=parts.pod_id,
+        role=parts.settings.role.value,
+        workers=len(pool.slots) if pool else 0,
+        version=__version__,
+        started_at=SystemClock().now(),
+    )
+    return Presence(ProcessRepository(parts.engine), process, InstallationGauges(parts.metrics.installation).show)
+
+
 def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
     config, engine, settings = parts.config, parts.engine, parts.settings
-    sessions = SessionRepository(engine)
+    sessions = SessionRepository(engine, deliver=parts.deliver)
     intake = Intake(
         chains=SeveralSources((ConfiguredChains(config, parts.monitor.known_tools), SampleChains(config, settings.replay_speed))),
-        store=sessions,
+        store=MeasuredStore(sessions, parts.times),
         mask=parts.mask,
         runbooks=parts.runbooks,
         default_alert_type=config.defaults.alert_type,
@@ -252,4 +297,5 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         mask=parts.mask,
         samples=partial(sample_incidents, config),
         hub=parts.live.hub,
+        metrics=Exposition(parts.metrics.registry, parts.gauges.refresh),
     )

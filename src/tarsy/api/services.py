@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Request
-from prometheus_client import REGISTRY, CollectorRegistry
+from prometheus_client import generate_latest
 
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
 from tarsy.api.streams import Streams
@@ -124,7 +124,8 @@ class Services:
     # Hides secrets in what people write; the same as for alerts.
     mask: Callable[[str], str]
     samples: Callable[[], Sequence[SampleIncident]] = tuple
-    metrics: CollectorRegistry = REGISTRY
+    # Figures for Prometheus, in its text format.
+    metrics: Callable[[], bytes] = generate_latest
     streams: Streams = field(default_factory=Streams)
 
 

@@ -86,7 +86,7 @@ class ChatRepository:
         async with self._engine.begin() as connection:
             if (await connection.execute(asked)).first() is None:
                 raise NotFoundError("chat message", message_id)
-            answer = await cancel(connection, CHAT_ANSWER, message_id, reason="cancelled")
+            answer, _ = await cancel(connection, CHAT_ANSWER, message_id, reason="cancelled")
             if answer is not CancelAnswer.ALREADY_ENDED:
                 details = {"message_id": message_id}
                 await note(connection, actor=actor, action=AuditAction.CHAT_CANCELLED, session_id=session_id, details=details)

@@ -16,6 +16,7 @@ from sqlalchemy import URL, event, make_url, text
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, StatementError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import QueuePool
 
 APPLICATION_NAME = "tarsy"
 # Workers, HTTP requests and the heartbeat of one process; ten replicas stay below PostgreSQL's default of 100 connections.
@@ -127,6 +128,12 @@ def _has_news(fileno: int) -> bool:
     poll = select.poll()
     poll.register(fileno, select.POLLIN)
     return bool(poll.poll(0))
+
+
+def pool_use(engine: AsyncEngine) -> tuple[int, int]:
+    """How many of the engine's connections are in use, and how many lie idle."""
+    pool = engine.pool
+    return (pool.checkedout(), pool.checkedin()) if isinstance(pool, QueuePool) else (0, 0)
 
 
 async def ping(engine: AsyncEngine) -> None:

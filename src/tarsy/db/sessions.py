@@ -10,6 +10,7 @@ from tarsy.db.admission import Admission
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import ConflictError, NotFoundError
+from tarsy.db.journal import Deliver
 from tarsy.db.session_list import SessionFilter, SessionPage, read_page
 from tarsy.db.session_rows import session_of
 from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, session_scores, work
@@ -27,9 +28,12 @@ _READ = [column for column in alert_sessions.c if column.name != "search"]
 
 
 class SessionRepository:
-    def __init__(self, engine: AsyncEngine, clock: Clock | None = None) -> None:
+    """`deliver` hands what was committed to this process's own subscribers at once."""
+
+    def __init__(self, engine: AsyncEngine, clock: Clock | None = None, deliver: Deliver | None = None) -> None:
         self._engine = engine
         self._clock = clock or SystemClock()
+        self._deliver = deliver
         self._admission = Admission(engine)
 
     async def insert(self, session: NewSession, *, max_queue_size: int | None = None) -> None:
@@ -96,10 +100,12 @@ class SessionRepository:
         """
         async with self._engine.begin() as connection:
             before = await _row_of(connection, session_id)
-            answer = await cancel(connection, INVESTIGATION, session_id, reason=f"Cancelled by {actor}.")
+            answer, told = await cancel(connection, INVESTIGATION, session_id, reason=f"Cancelled by {actor}.")
             if answer is not CancelAnswer.ALREADY_ENDED and before.status != SessionStatus.CANCELLING:
                 await note(connection, actor=actor, action=AuditAction.SESSION_CANCELLED, session_id=session_id)
-            return answer
+        if self._deliver:
+            self._deliver(told)
+        return answer
 
     async def request_execution_cancel(self, session_id: str, execution_id: str, *, actor: str) -> CancelAnswer:
         """Stop one agent and leave the others of its stage alone.

@@ -392,6 +392,18 @@ pauses = sa.Table(
     sa.Column("parks_running", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
+# Every process of the installation, for as long as it gives signs of life.
+processes = sa.Table(
+    "processes",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("workers", sa.Integer, nullable=False),
+    sa.Column("version", sa.Text, nullable=False),
+    sa.Column("started_at", Timestamp, nullable=False),
+    sa.Column("seen_at", Timestamp, nullable=False, server_default=sa.func.now()),
+)
+
 audit_log = sa.Table(
     "audit_log",
     metadata,

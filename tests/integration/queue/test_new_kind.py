@@ -161,13 +161,13 @@ async def test_a_process_that_does_not_know_the_kind_leaves_it_alone(engine: Asy
 async def test_it_is_cancelled_at_once_while_it_waits_and_by_its_handler_while_it_runs(engine: AsyncEngine, ground: Ground) -> None:
     waiting = await write(engine)
     async with engine.begin() as connection:
-        assert await cancel(connection, LETTER, waiting, reason="not needed") is CancelAnswer.CANCELLED
+        assert (await cancel(connection, LETTER, waiting, reason="not needed"))[0] is CancelAnswer.CANCELLED
     assert (await state(ground, waiting))["state"] == "done"
     handler, running = Letters(goes_on), await write(engine)
     async with working(engine, handler):
         await ground.until("SELECT state = 'claimed' FROM work WHERE subject_id = $1", running)
         async with engine.begin() as connection:
-            assert await cancel(connection, LETTER, running, reason="not needed") is CancelAnswer.CANCELLING
+            assert (await cancel(connection, LETTER, running, reason="not needed"))[0] is CancelAnswer.CANCELLING
         await ground.until("SELECT state = 'done' FROM work WHERE subject_id = $1", running)
     assert handler.ended_early == [RunStatus.CANCELLED]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import anyio
 from fastapi import APIRouter, Request, Response
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from tarsy.api.auth import Identity, IdentityKind, is_loopback, peer_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError
@@ -62,4 +62,4 @@ async def get_metrics(request: Request, services: ServicesOf) -> Response:
     anonymous = identity is None or identity.kind is IdentityKind.OPEN
     if anonymous and not is_loopback(peer_of(request.scope) or ""):
         raise RequestRefusedError(ProblemKind.FORBIDDEN, "Metrics are for this machine and for callers with a token.")
-    return Response(generate_latest(services.metrics), media_type=CONTENT_TYPE_LATEST)
+    return Response(services.metrics(), media_type=CONTENT_TYPE_LATEST)

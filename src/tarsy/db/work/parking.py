@@ -75,23 +75,27 @@ async def wake_due(engine: AsyncEngine, kind: WorkKind) -> list[StoredLiveEvent]
     return woken
 
 
-async def cancel(connection: AsyncConnection, kind: WorkKind, subject_id: str, *, reason: str) -> CancelAnswer:
-    """End work that waits here and now; tell the worker of work that runs. Asking twice changes nothing."""
+async def cancel(
+    connection: AsyncConnection, kind: WorkKind, subject_id: str, *, reason: str
+) -> tuple[CancelAnswer, list[StoredLiveEvent]]:
+    """End work that waits here and now; tell the worker of work that runs. Asking twice changes nothing.
+
+    Answers also with what was told of it.
+    """
     row = await claimed_row(connection, about(kind, subject_id))
     if row is None or row["state"] == WorkState.DONE:
-        return CancelAnswer.ALREADY_ENDED
+        return CancelAnswer.ALREADY_ENDED, []
     if row["state"] != WorkState.CLAIMED:
-        await release(connection, row, Ends(RunStatus.CANCELLED, reason))
-        return CancelAnswer.CANCELLED
-    if not row["cancel_requested"]:
-        await _tell_worker(connection, row)
-    return CancelAnswer.CANCELLING
+        return CancelAnswer.CANCELLED, await release(connection, row, Ends(RunStatus.CANCELLED, reason))
+    told = [] if row["cancel_requested"] else await _tell_worker(connection, row)
+    return CancelAnswer.CANCELLING, told
 
 
-async def _tell_worker(connection: AsyncConnection, row: sa.RowMapping) -> None:
+async def _tell_worker(connection: AsyncConnection, row: sa.RowMapping) -> list[StoredLiveEvent]:
     await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(cancel_requested=True))
-    subject = SUBJECTS.get(row["kind"])
-    if subject and subject.cancelling:
-        drafts = await move_noun(connection, subject, row, subject.cancelling, None)
-        await publish(connection, drafts, session_id=row["session_id"])
     await signals.notify(connection, signals.CANCEL, row["subject_id"])
+    subject = SUBJECTS.get(row["kind"])
+    if subject is None or subject.cancelling is None:
+        return []
+    drafts = await move_noun(connection, subject, row, subject.cancelling, None)
+    return await publish(connection, drafts, session_id=row["session_id"])

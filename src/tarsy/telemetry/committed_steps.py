@@ -1,0 +1,78 @@
+"""Reads metrics off steps that were committed: each call and each end is counted exactly when it is stored."""
+
+from collections.abc import Iterable
+
+from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
+from tarsy.domain.step import Step
+from tarsy.telemetry.labels import BoundedLabel
+from tarsy.telemetry.metrics import Metrics, ModelMetrics, ToolMetrics
+
+
+class StepReader:
+    """Counts the calls of a step."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._models = ModelCalls(metrics.models)
+        self._tools = ToolCalls(metrics.tools)
+
+    def read(self, step: Step) -> None:
+        for call in step.llm_interactions:
+            self._models.count(call)
+            if call.kind is LLMInteractionKind.SUMMARIZATION and call.error_code is None:
+                self._tools.summarised()
+        self._models.count_fallbacks(step.execution_changes)
+        for exchange in step.mcp_interactions:
+            if exchange.kind is MCPInteractionKind.TOOL_CALL:
+                self._tools.count(exchange)
+
+
+class ModelCalls:
+    def __init__(self, metrics: ModelMetrics) -> None:
+        self._metrics = metrics
+        self._provider, self._model = BoundedLabel(), BoundedLabel()
+
+    def count(self, call: LLMInteraction) -> None:
+        model = self._provider(call.provider), self._model(call.model)
+        self._metrics.calls.labels(*model, call.kind.value, call.error_code or "ok").inc()
+        self._metrics.seconds.labels(*model).observe(call.duration_ms / 1000)
+        if call.first_chunk_ms is not None:
+            self._metrics.first_chunk.labels(*model).observe(call.first_chunk_ms / 1000)
+        for kind, count in _tokens(call):
+            self._metrics.tokens.labels(*model, kind).inc(count)
+
+    def count_fallbacks(self, changes: Iterable[ExecutionChange]) -> None:
+        for change in changes:
+            if change.llm_provider is not None:
+                self._metrics.fallbacks.labels(self._provider(change.llm_provider), self._model(change.model_name or "")).inc()
+
+
+def _tokens(call: LLMInteraction) -> tuple[tuple[str, int], ...]:
+    usage = call.usage
+    return (
+        ("input", usage.input_tokens),
+        ("cached_input", usage.cached_tokens),
+        ("output", usage.output_tokens),
+        ("thinking", usage.thinking_tokens),
+    )
+
+
+class ToolCalls:
+    def __init__(self, metrics: ToolMetrics) -> None:
+        self._metrics = metrics
+        self._server, self._tool = BoundedLabel(), BoundedLabel()
+
+    def count(self, call: MCPInteraction) -> None:
+        """A call with a name that no server offers is refused before it is one: it is not stored, and makes no series."""
+        tool = self._server(call.server), self._tool(call.tool or "")
+        self._metrics.calls.labels(*tool, _outcome(call)).inc()
+        self._metrics.seconds.labels(*tool).observe(call.duration_ms / 1000)
+
+    def summarised(self) -> None:
+        self._metrics.shortened.labels("summarised").inc()
+
+
+def _outcome(call: MCPInteraction) -> str:
+    if call.result and call.result.get("is_timeout"):
+        return "timeout"
+    return "error" if call.is_error else "ok"

@@ -1,0 +1,133 @@
+"""Decorators around the ports of the queue, the journal and the way in."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from tarsy.domain.claim import Claim, WorkKind
+from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.session import NewSession
+from tarsy.domain.step import Step, StoredRun
+from tarsy.domain.work import Claimed, Parking, Pulse, Recovered, Release, WorkRules
+from tarsy.telemetry.committed_steps import StepReader
+from tarsy.telemetry.metrics import Metrics
+from tarsy.telemetry.session_times import SessionTimes
+
+
+class _Journal(Protocol):
+    async def commit(self, step: Step) -> None: ...
+
+    async def load(self, execution_id: str) -> StoredRun: ...
+
+
+class _Queue(Protocol):
+    async def claim(
+        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
+    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None: ...
+
+    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse | Parking]: ...
+
+    async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]: ...
+
+    async def let_go(self, claim: Claim, wish: Release) -> list[StoredLiveEvent]: ...
+
+    async def finish(self, claim: Claim) -> None: ...
+
+
+class _Recovery(Protocol):
+    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]: ...
+
+
+class _Store(Protocol):
+    async def insert(self, session: NewSession, *, max_queue_size: int | None = None) -> None: ...
+
+
+class MeasuredJournal:
+    """Times the commit of each step, and reads it once it is committed."""
+
+    def __init__(self, inner: _Journal, metrics: Metrics, times: SessionTimes) -> None:
+        self._inner = inner
+        self._seconds = metrics.work.step
+        self._reader = StepReader(metrics)
+        self._times = times
+
+    async def commit(self, step: Step) -> None:
+        with self._seconds.time():
+            await self._inner.commit(step)
+        self._reader.read(step)
+        if step.session_close:
+            self._times.closed(step.claim, step.session_close)
+
+    async def load(self, execution_id: str) -> StoredRun:
+        return await self._inner.load(execution_id)
+
+
+class MeasuredQueue:
+    """Counts what is claimed and what is let go of."""
+
+    def __init__(self, inner: _Queue, metrics: Metrics, times: SessionTimes) -> None:
+        self._inner = inner
+        self._metrics = metrics.work
+        self._times = times
+
+    async def claim(
+        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
+    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None:
+        found = await self._inner.claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
+        if found:
+            self._metrics.claimed.labels(rules.kind).inc()
+            self._times.claimed(found[0].claim, found[0].noun)
+        return found
+
+    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse | Parking]:
+        return await self._inner.beat(claims)
+
+    async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]:
+        return await self._inner.unwanted(claims)
+
+    async def let_go(self, claim: Claim, wish: Release) -> list[StoredLiveEvent]:
+        told = await self._inner.let_go(claim, wish)
+        self._times.let_go(claim)
+        self._metrics.released.labels(claim.kind, type(wish).__name__.lower()).inc()
+        return told
+
+    async def finish(self, claim: Claim) -> None:
+        await self._inner.finish(claim)
+        self._times.let_go(claim)
+
+
+class MeasuredRecovery:
+    """Counts what is taken back from silent workers."""
+
+    def __init__(self, inner: _Recovery, metrics: Metrics) -> None:
+        self._inner = inner
+        self._recovered = metrics.work.recovered
+
+    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]:
+        recovered, told = await self._inner.run(silent_seconds=silent_seconds, limits=limits)
+        for one in recovered:
+            self._recovered.labels(one.claim.kind, "given_up" if one.given_up else "continued").inc()
+        return recovered, told
+
+
+class MeasuredStore:
+    """Counts what comes in."""
+
+    def __init__(self, inner: _Store, times: SessionTimes) -> None:
+        self._inner = inner
+        self._times = times
+
+    async def insert(self, session: NewSession, *, max_queue_size: int | None = None) -> None:
+        await self._inner.insert(session, max_queue_size=max_queue_size)
+        self._times.submitted(session)
+
+
+def measured_delivery(
+    inner: Callable[[Sequence[StoredLiveEvent]], None], times: SessionTimes
+) -> Callable[[Sequence[StoredLiveEvent]], None]:
+    """Hands committed events on, and reads the ends of sessions off them."""
+
+    def deliver(events: Sequence[StoredLiveEvent]) -> None:
+        times.told(events)
+        inner(events)
+
+    return deliver

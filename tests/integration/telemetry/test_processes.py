@@ -1,0 +1,85 @@
+"""Processes give signs of life, and one of them speaks for the whole installation."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import anyio
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from support.agent_scenario import Scenario, agent, chain, stage
+from support.scraped import value
+from tarsy.db.connection import create_engine
+from tarsy.db.processes import ProcessRepository
+from tarsy.db.sessions import SessionRepository
+from tarsy.domain.overview import LiveProcess, Overview
+from tarsy.queue.presence import Presence
+from tarsy.telemetry.exposition import Exposition
+from tarsy.telemetry.gauges import InstallationGauges
+from tarsy.telemetry.metrics import Metrics
+
+ELDER = LiveProcess(id="elder", role="api", workers=0, version="1", started_at=datetime(2026, 1, 1, tzinfo=UTC))
+YOUNGER = LiveProcess(id="younger", role="worker", workers=8, version="1", started_at=ELDER.started_at + timedelta(seconds=1))
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncGenerator[AsyncEngine]:
+    engine = create_engine(database_url)
+    yield engine
+    await engine.dispose()
+
+
+async def test_the_process_that_has_been_there_longest_tells_of_all(engine: AsyncEngine) -> None:
+    processes = ProcessRepository(engine)
+    await SessionRepository(engine).insert(replace(Scenario(chain(stage(agent())), ()).session(), id=str(uuid4())))
+    assert await processes.beat(YOUNGER) is not None
+    overview = await processes.beat(ELDER)
+    assert await processes.beat(YOUNGER) is None
+    assert overview is not None
+    assert {status.value: count for status, count in overview.sessions.items() if count} == {"pending": 1}
+    assert [(level.priority, level.depth) for level in overview.queue] == [(0, 1)]
+    assert [(role.role, role.processes, role.workers) for role in overview.roles] == [("api", 1, 0), ("worker", 1, 8)]
+
+
+async def test_another_process_takes_over_from_one_that_left_or_fell_silent(engine: AsyncEngine) -> None:
+    processes = ProcessRepository(engine)
+    await processes.beat(ELDER)
+    assert await processes.beat(YOUNGER) is None
+    async with engine.begin() as connection:
+        await connection.exec_driver_sql("UPDATE processes SET seen_at = now() - interval '1 minute' WHERE id = 'elder'")
+    alone = await processes.beat(YOUNGER)
+    assert alone is not None
+    assert [role.role for role in alone.roles] == ["worker"]
+    assert await processes.beat(ELDER) is not None
+    await processes.leave("elder")
+    assert await processes.beat(YOUNGER) is not None
+
+
+async def test_a_process_that_ends_leaves(engine: AsyncEngine) -> None:
+    processes = ProcessRepository(engine)
+    told: list[Overview | None] = []
+    begun = anyio.Event()
+
+    def note(overview: Overview | None) -> None:
+        told.append(overview)
+        begun.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(Presence(processes, YOUNGER, note).run)
+        await begun.wait()
+        assert (await processes.overview()).workers == 8
+        tasks.cancel_scope.cancel()
+    assert told[0] is not None
+    assert (await processes.overview()).workers == 0
+
+
+async def test_gauges_of_the_installation_are_gone_where_another_process_tells_them(engine: AsyncEngine) -> None:
+    metrics = Metrics()
+    gauges, scrape = InstallationGauges(metrics.installation), Exposition(metrics.registry, lambda: None)
+    gauges.show(await ProcessRepository(engine).beat(YOUNGER))
+    assert value(scrape(), "tarsy_workers", role="worker") == 8
+    assert value(scrape(), "tarsy_sessions", status="pending") == 0
+    gauges.show(None)
+    assert value(scrape(), "tarsy_workers", role="worker") is None

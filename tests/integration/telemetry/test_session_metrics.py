@@ -1,0 +1,105 @@
+"""What an investigation leaves in /metrics: read off committed steps and claims."""
+
+from prometheus_client import generate_latest
+
+from support.agent_scenario import (
+    OTHER,
+    PROVIDER,
+    SESSION_ID,
+    SUMMARY,
+    Scenario,
+    agent,
+    answers,
+    calls,
+    chain,
+    fails,
+    fallback,
+    says,
+    stage,
+)
+from support.scraped import label_values, value
+from tarsy.db.work.parking import CancelAnswer
+from tarsy.db.work.queue import WorkQueue
+from tarsy.db.work.recovery import Recovery
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.session.executor import SessionExecutor
+from tarsy.telemetry.measured_work import MeasuredRecovery
+from tarsy.telemetry.metrics import Metrics
+from tarsy.wiring import Application
+
+TRACK = "0.look/1.Investigator"
+MODEL = {"provider": PROVIDER.name, "model": PROVIDER.model}
+STORY = Scenario(
+    chain(stage(agent()), scoring=None),
+    [
+        says(TRACK, 0, calls("a", "k8s.pods"), calls("b", "k8s.summon_unicorn")),
+        says(TRACK, 1, "It is the disk."),
+        says(f"1.{SUMMARY}", 0, "Disk."),
+    ],
+    [answers(TRACK, "a", "k8s.pods", "one pod")],
+)
+
+
+async def work_off(running: Application) -> bytes:
+    assert running.pool is not None
+    await running.pool.work_off(INVESTIGATION)
+    return running.services.metrics()
+
+
+async def test_a_finished_session_is_in_the_counters_and_histograms(database_url: str) -> None:
+    async with STORY.running(database_url) as running:
+        told = await work_off(running)
+    assert value(told, "tarsy_sessions_ended_total", alert_type="test", status="completed") == 1
+    assert value(told, "tarsy_alert_to_verdict_seconds_count") == 1
+    assert value(told, "tarsy_session_wait_seconds_count") == 1
+    assert value(told, "tarsy_session_run_seconds_count", status="completed") == 1
+    assert value(told, "tarsy_work_claimed_total", kind="session") == 1
+    assert (value(told, "tarsy_step_seconds_count") or 0) > 5
+
+
+async def test_model_calls_are_counted_with_their_tokens(database_url: str) -> None:
+    async with STORY.running(database_url) as running:
+        told = await work_off(running)
+    assert value(told, "tarsy_model_calls_total", **MODEL, kind="iteration", outcome="ok") == 2
+    assert value(told, "tarsy_model_call_seconds_count", **MODEL) == 3
+    assert value(told, "tarsy_model_first_chunk_seconds_count", **MODEL) == 3
+    assert value(told, "tarsy_model_tokens_total", **MODEL, type="input") == 30
+    assert value(told, "tarsy_model_tokens_total", **MODEL, type="output") == 15
+
+
+async def test_tool_calls_are_counted_and_an_invented_tool_makes_no_series(database_url: str) -> None:
+    async with STORY.running(database_url) as running:
+        told = await work_off(running)
+    assert value(told, "tarsy_tool_calls_total", server="k8s", tool="pods", outcome="ok") == 1
+    assert value(told, "tarsy_tool_call_seconds_count", server="k8s", tool="pods") == 1
+    assert "summon_unicorn" not in label_values(told, "tool")
+
+
+async def test_errors_and_fallbacks_of_models_are_counted(database_url: str) -> None:
+    story = Scenario(
+        chain(stage(agent(fallback_providers=(fallback(OTHER),), mcp_servers=())), scoring=None),
+        [says(TRACK, 0, fails("credentials")), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
+    )
+    async with story.running(database_url) as running:
+        told = await work_off(running)
+    assert value(told, "tarsy_model_calls_total", **MODEL, kind="iteration", outcome="credentials") == 1
+    assert value(told, "tarsy_model_fallbacks_total", provider="other", model="model-2") == 1
+
+
+async def test_a_session_that_is_cancelled_before_it_began_is_counted_as_ended(database_url: str) -> None:
+    async with STORY.running(database_url) as running:
+        assert await running.services.sessions.request_cancel(SESSION_ID, actor="tester") is CancelAnswer.CANCELLED
+        told = running.services.metrics()
+    assert value(told, "tarsy_sessions_ended_total", alert_type="test", status="cancelled") == 1
+
+
+async def test_work_taken_back_from_a_silent_worker_is_counted(database_url: str) -> None:
+    metrics = Metrics()
+    async with STORY.running(database_url) as running:
+        lost = WorkQueue(running.engine, pod_id="lost")
+        assert await lost.claim(SessionExecutor.rules, counted=(INVESTIGATION,), max_concurrent_sessions=5) is not None
+        async with running.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE work SET heartbeat_at = now() - interval '1 hour'")
+        await MeasuredRecovery(Recovery(running.engine), metrics).run(silent_seconds=60, limits={INVESTIGATION: 3})
+    told = generate_latest(metrics.registry)
+    assert value(told, "tarsy_recoveries_total", kind="session", outcome="continued") == 1
