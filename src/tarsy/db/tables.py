@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
+from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.domain.conversation import Role
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteractionKind
 from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
@@ -46,10 +47,143 @@ def _session_key(*, nullable: bool = False) -> sa.Column[str]:
     return sa.Column("session_id", Id, sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=nullable)
 
 
+# What is wrong: alerts that belong together. Open while `resolved_at` is empty.
+incidents = sa.Table(
+    "incidents",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("route", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("severity", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("alert_type", sa.Text, nullable=False),
+    sa.Column("opened_at", Timestamp, nullable=False),
+    sa.Column("heard_at", Timestamp, nullable=False),
+    sa.Column("resolved_at", Timestamp),
+    sa.Column("firing", sa.Integer, nullable=False),
+    sa.Column("alerts", sa.Integer, nullable=False),
+    sa.Column("deliveries", sa.BigInteger, nullable=False),
+    sa.Column("looked_again", sa.SmallInteger, nullable=False, server_default="0"),
+    # No foreign key: an investigation that was erased has still been made.
+    sa.Column("session_id", Id),
+    sa.Column("merged_into", Id, sa.ForeignKey("incidents.id", ondelete="CASCADE")),
+    _one_of("severity", Severity),
+    sa.Index("ix_incidents_key", "key", sa.text("opened_at DESC")),
+    sa.Index("ix_incidents_recent", sa.text("opened_at DESC"), sa.text("id DESC")),
+    sa.Index("ix_incidents_open", sa.text("opened_at DESC"), sa.text("id DESC"), postgresql_where=sa.text("resolved_at IS NULL")),
+    sa.Index("ix_incidents_resolved", "resolved_at"),
+    sa.Index(None, "merged_into"),
+    postgresql_with=ROOMY,
+)
+
+# What a monitoring system keeps saying: a row for each incident that the alert was part of, the latest of them current.
+alerts = sa.Table(
+    "alerts",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("incident_id", Id, sa.ForeignKey("incidents.id", ondelete="CASCADE")),
+    # Source and fingerprint in a form of fixed length.
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("is_current", sa.Boolean, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("severity", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    # What the sender said last, and the time of which it spoke.
+    sa.Column("said", sa.Text, nullable=False),
+    sa.Column("said_at", Timestamp),
+    # How often it was heard of, as part of this incident and in all.
+    sa.Column("count", sa.BigInteger, nullable=False),
+    sa.Column("count_in_all", sa.BigInteger, nullable=False),
+    sa.Column("labels", JSONB, nullable=False),
+    sa.Column("annotations", JSONB, nullable=False),
+    sa.Column("links", JSONB, nullable=False),
+    sa.Column("group_key", sa.Text),
+    sa.Column("starts_at", Timestamp),
+    sa.Column("ends_at", Timestamp),
+    sa.Column("first_at", Timestamp, nullable=False),
+    sa.Column("heard_at", Timestamp, nullable=False),
+    # Why it is only recorded.
+    sa.Column("reason", sa.Text),
+    sa.Column("body", sa.Text, nullable=False),
+    _one_of("severity", Severity),
+    _one_of("status", AlertStatus),
+    _one_of("said", AlertStatus),
+    sa.Index("uq_alerts_current", "key", unique=True, postgresql_where=sa.text("is_current")),
+    sa.Index("ix_alerts_incident", "incident_id", "first_at"),
+    sa.Index("ix_alerts_labels", "labels", postgresql_using="gin", postgresql_ops={"labels": "jsonb_path_ops"}),
+    sa.Index("ix_alerts_firing", "heard_at", "id", postgresql_where=sa.text(f"is_current AND status = '{AlertStatus.FIRING}'")),
+    sa.Index("ix_alerts_recorded", "heard_at", postgresql_where=sa.text("incident_id IS NULL")),
+    postgresql_with=ROOMY,
+)
+
+# How often alerts of an incident were heard of, minute by minute: the chart of an incident.
+incident_activity = sa.Table(
+    "incident_activity",
+    metadata,
+    sa.Column("incident_id", Id, sa.ForeignKey("incidents.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("minute", Timestamp, nullable=False),
+    sa.Column("firing", sa.Integer, nullable=False),
+    sa.Column("resolved", sa.Integer, nullable=False),
+    sa.PrimaryKeyConstraint("incident_id", "minute"),
+    postgresql_with=ROOMY,
+)
+
+# What was made different: deployments and the like. They open nothing, and may be the cause.
+changes = sa.Table(
+    "changes",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    # Source and fingerprint in a form of fixed length.
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("labels", JSONB, nullable=False),
+    sa.Column("link", sa.Text),
+    sa.Column("at", Timestamp, nullable=False),
+    sa.Column("received_at", Timestamp, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.UniqueConstraint("key"),
+    _one_of("outcome", ChangeOutcome),
+    sa.Index(None, "at"),
+    sa.Index("ix_changes_labels", "labels", postgresql_using="gin", postgresql_ops={"labels": "jsonb_path_ops"}),
+    postgresql_with=ROOMY,
+)
+
+# Mutes that people made; those of the configuration are in its files.
+mutes = sa.Table(
+    "mutes",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("starts", Timestamp, nullable=False),
+    sa.Column("ends", Timestamp, nullable=False),
+    sa.Column("match", ARRAY(sa.Text), nullable=False),
+    sa.Column("incident_key", sa.Text),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.CheckConstraint("starts < ends", name="has_length"),
+    sa.Index(None, "ends"),
+)
+
+# Requests that were taken, by the id that their sender gave them: the same again gets the same answer, and counts once.
+webhook_deliveries = sa.Table(
+    "webhook_deliveries",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("received_at", Timestamp, nullable=False),
+    sa.Column("answer", JSONB, nullable=False),
+    sa.Index(None, "received_at"),
+)
+
 alert_sessions = sa.Table(
     "alert_sessions",
     metadata,
     sa.Column("id", Id, primary_key=True),
+    # None: an explicit request, which is never grouped.
+    sa.Column("incident_id", Id, sa.ForeignKey("incidents.id", ondelete="SET NULL")),
     sa.Column("alert_data", sa.Text, nullable=False),
     sa.Column("alert_type", sa.Text, nullable=False),
     sa.Column("chain_id", sa.Text, nullable=False),
@@ -103,6 +237,7 @@ alert_sessions = sa.Table(
     ),
     sa.Index("ix_alert_sessions_search", "search", postgresql_using="gin"),
     sa.Index("ix_alert_sessions_ended", "completed_at"),
+    sa.Index("ix_alert_sessions_incident", "incident_id", "created_at", postgresql_where=sa.text("incident_id IS NOT NULL")),
     postgresql_with=ROOMY,
 )
 

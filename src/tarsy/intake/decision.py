@@ -2,53 +2,13 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import assert_never
 
 from tarsy.domain.alert import Alert, AlertStatus, Severity
-from tarsy.intake.routes import AUTO_RESOLVE_AFTER, LOOKS_AGAIN_AT_MOST, Mute, OnResolved, Route, RouteAction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownAlert:
-    """What is known of an alert. `status` counts; it differs from what the sender said only after a long silence."""
-
-    status: AlertStatus
-    # What the sender said last, going by the time of which it spoke.
-    said: AlertStatus
-    # None: it did not say of which time it spoke.
-    said_at: datetime | None
-    # How often the sender spoke of it.
-    count: int
-    severity: Severity
-    incident_id: str | None = None
-
-
-class Investigation(StrEnum):
-    """Where the last investigation of an incident stands."""
-
-    # There was none, or it was cancelled because the trouble was over before it began.
-    NONE = "none"
-    PENDING = "pending"
-    RUNNING = "running"
-    # However it ended; also when a person cancelled it.
-    FINISHED = "finished"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IncidentView:
-    """The incident that an alert belongs to: the open one it is a member of, else the latest one of its key."""
-
-    id: str
-    # None: open.
-    resolved_at: datetime | None = None
-    severity: Severity
-    # How many of its alerts fire.
-    firing: int
-    investigation: Investigation
-    finished_at: datetime | None = None
-    # How many further investigations there were since its members or its severity last changed.
-    looked_again: int = 0
+from tarsy.domain.incident import IncidentView, Investigation, KnownAlert
+from tarsy.domain.mute import Mute
+from tarsy.domain.route import AUTO_RESOLVE_AFTER, LOOKS_AGAIN_AT_MOST, OnResolved, RouteAction
+from tarsy.intake.routes import Route
 
 
 @dataclass(frozen=True, slots=True)

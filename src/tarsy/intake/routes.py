@@ -1,44 +1,14 @@
 """Pure module: which alerts belong together, which chain looks at them, and how urgent they are. The first route that fits counts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from enum import StrEnum
+from dataclasses import dataclass
+from datetime import timedelta
 from types import MappingProxyType
 
 from tarsy.domain.alert import Alert
+from tarsy.domain.matchers import Matcher, all_accept, label_values, parse_matchers
+from tarsy.domain.route import EACH, GROUP_WAIT, REOPEN_AFTER, REPEAT_INTERVAL, OnResolved, RouteAction
 from tarsy.intake.fields import fingerprint
-from tarsy.intake.matchers import Matcher, all_accept, label_values, parse_matchers
-
-# What a group's first notification waits for its companions: as long as Alertmanager needs to send the next groups of one outage.
-GROUP_WAIT = timedelta(seconds=15)
-# Alertmanager's own default: by then an engineer should have acted, and what the agents found may no longer be true.
-REPEAT_INTERVAL = timedelta(hours=4)
-# What was looked at so often without anything new is not understood better by looking again.
-LOOKS_AGAIN_AT_MOST = 3
-# A problem that comes back so soon was not over.
-REOPEN_AFTER = timedelta(minutes=30)
-# For senders that never say resolved.
-AUTO_RESOLVE_AFTER = timedelta(hours=24)
-# Instead of the names of labels: every alert for itself.
-EACH = "..."
-
-
-class RouteAction(StrEnum):
-    INVESTIGATE = "investigate"
-    # Kept and shown, not investigated.
-    RECORD = "record"
-    # Counted, and nothing else.
-    DROP = "drop"
-
-
-class OnResolved(StrEnum):
-    """What happens to investigations when nothing of their incident fires any more."""
-
-    # Those that wait are cancelled before they cost anything; those that run are told.
-    CANCEL_PENDING = "cancel_pending"
-    NOTE = "note"
-    IGNORE = "ignore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,20 +94,3 @@ BUILT_IN_ROUTES = (
 def route_for(alert: Alert, routes: Sequence[Route]) -> Route:
     """The first route that fits; of the built-in ones, the last fits always."""
     return next(route for route in (*routes, *BUILT_IN_ROUTES) if route.accepts(alert))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mute:
-    """A time in which certain alerts are recorded only: maintenance."""
-
-    starts: datetime
-    ends: datetime
-    match: tuple[Matcher, ...] = ()
-    reason: str = field(default="maintenance")
-
-    def covers(self, alert: Alert, now: datetime) -> bool:
-        return self.starts <= now < self.ends and all_accept(self.match, alert)
-
-
-def muted_by(alert: Alert, mutes: Sequence[Mute], now: datetime) -> Mute | None:
-    return next((mute for mute in mutes if mute.covers(alert, now)), None)

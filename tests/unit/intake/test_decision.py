@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.alert import Alert, AlertStatus, Severity
+from tarsy.domain.incident import IncidentView, Investigation, KnownAlert
+from tarsy.domain.mute import Mute
+from tarsy.domain.route import OnResolved, RouteAction
 from tarsy.intake.adapters.registry import says_resolved
 from tarsy.intake.decision import (
     CountRepeat,
     Decision,
     Drop,
     Escalate,
-    IncidentView,
     InvestigateAgain,
-    Investigation,
     Join,
-    KnownAlert,
     Look,
     OpenIncident,
     Record,
@@ -30,7 +30,7 @@ from tarsy.intake.decision import (
     decide,
     ended_by_silence,
 )
-from tarsy.intake.routes import Mute, OnResolved, Route, RouteAction
+from tarsy.intake.routes import Route
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 ROUTE = Route(name="r", group_by=("problem",))

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from support.sender_examples import load_examples
 from tarsy.domain.alert import Alert, AlertStatus, Severity
+from tarsy.domain.matchers import Matcher, MatcherError, Operator, all_accept, parse_matchers
+from tarsy.domain.mute import Mute, muted_by
+from tarsy.domain.route import RouteAction
 from tarsy.intake.adapters.registry import deliver
-from tarsy.intake.matchers import Matcher, MatcherError, Operator, all_accept, parse_matchers
-from tarsy.intake.routes import Mute, Route, RouteAction, ServerVariants, muted_by, route_for
+from tarsy.intake.routes import Route, ServerVariants, route_for
 
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)
 
