@@ -57,6 +57,19 @@ def test_check_of_a_good_configuration_says_so(tmp_path: Path) -> None:
     assert run.stderr == f"{tmp_path}/tarsy.yaml:1: defaults.memory: memory is accepted, not acted on yet\n"
 
 
+def test_check_puts_the_files_of_tarsy_d_together_and_names_them(tmp_path: Path) -> None:
+    (tmp_path / "tarsy.d").mkdir()
+    (tmp_path / "tarsy.d" / "web.yaml").write_text("agents:\n  Web: {}\n")
+    (tmp_path / "tarsy.d" / "shop.yaml").write_text("agents:\n  Shop: {}\n")
+    run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == f"{tmp_path} with tarsy.d/shop.yaml, tarsy.d/web.yaml: ok (1 chain, 7 agents, 1 MCP server)\n"
+    (tmp_path / "tarsy.d" / "web.yaml").write_text("agents:\n  Shop: {}\n")
+    twice = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
+    told = f"{tmp_path}/tarsy.d/web.yaml:2: agents.Shop: agents.Shop already stands in {tmp_path}/tarsy.d/shop.yaml:2; keep one of the two"
+    assert (twice.returncode, twice.stderr.splitlines()[0]) == (1, told)
+
+
 def test_show_prints_the_effective_configuration_without_secrets(tmp_path: Path) -> None:
     (tmp_path / "tarsy.yaml").write_text("mcp_servers: {m: {transport: {type: http, url: 'http://h', bearer_token: hunter2}}}\n")
     run = tarsy_config("show", "--config", tmp_path, cwd=tmp_path)

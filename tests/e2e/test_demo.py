@@ -180,6 +180,18 @@ def test_init_for_a_second_purpose_adds_what_the_first_lacks_and_keeps_what_was_
     assert load_config(tmp_path / "config", {"KUBECONFIG": "k"}).config.llm_providers["local"].model == "other"
 
 
+@pytest.mark.parametrize("options", [(), ("--force",)])
+def test_init_leaves_out_what_the_files_of_tarsy_d_say_already(tarsy: Tarsy, tmp_path: Path, options: tuple[str, ...]) -> None:
+    pieces = tmp_path / "config" / "tarsy.d"
+    pieces.mkdir(parents=True)
+    (pieces / "team.yaml").write_text("agents: {KubernetesAgent: {description: ours}}\ndefaults: {alert_type: kubernetes}\n")
+    run = tarsy("init", "kubernetes", *options, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "  kept agents.KubernetesAgent of config/tarsy.d/team.yaml\n" in run.stdout
+    config = load_config(tmp_path / "config", {"OPENAI_API_KEY": "k", "KUBECONFIG": "k"}).config
+    assert (config.agents["KubernetesAgent"].description, config.defaults.runbook[:8]) == ("ours", "Find out")
+
+
 def test_init_overwrites_only_when_told_to_and_takes_any_address_and_name(tarsy: Tarsy, tmp_path: Path) -> None:
     target = tmp_path / "config" / "llm-providers.yaml"
     target.parent.mkdir()
@@ -225,6 +237,18 @@ def test_the_doctor_says_what_to_do_about_everything_at_once(tarsy: Tarsy, tmp_p
     assert "fail  database" in run.stdout
     assert "secret" not in run.stdout
     assert "3 to put right." in run.stdout
+
+
+def test_the_doctor_names_the_files_that_the_configuration_is_split_over(tarsy: Tarsy, tmp_path: Path) -> None:
+    pieces = tmp_path / "config" / "tarsy.d"
+    pieces.mkdir(parents=True)
+    (pieces / "team.yaml").write_text("defaults: {max_iterations: 3}\n")
+    run = tarsy("doctor", "--port", "0", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")})
+    assert "config with tarsy.d/team.yaml; chains: kubernetes" in run.stdout
+    (pieces / "team.yaml").write_text("defaults: {max_iteration: 3}\n")
+    again = tarsy("doctor", "--port", "0", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")})
+    assert "config/tarsy.d/team.yaml:1: defaults.max_iteration: unknown key" in again.stdout
+    assert again.returncode == 1
 
 
 def test_the_doctor_tells_a_port_taken_by_tarsy_from_one_taken_by_others(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:

@@ -31,6 +31,10 @@ class ConfigDirectory:
         if providers is not None:
             self._write("llm-providers.yaml", providers)
 
+    def write_piece(self, name: str, content: str | Mapping[str, Any]) -> None:
+        (self.path / "tarsy.d").mkdir(exist_ok=True)
+        self._write(f"tarsy.d/{name}", content)
+
     def _write(self, name: str, content: str | Mapping[str, Any]) -> None:
         text = content if isinstance(content, str) else yaml.safe_dump(dict(content), sort_keys=False)
         (self.path / name).write_text(text, encoding="utf-8")

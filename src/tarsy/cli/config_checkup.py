@@ -36,7 +36,7 @@ def check_configuration(loaded: LoadedConfig | ConfigError) -> Iterator[Finding]
         return
     config = loaded.config
     sizes = f"chains: {', '.join(config.chains)}; tool servers: {', '.join(config.mcp_servers)}"
-    yield ok("configuration", f"{loaded.directory or 'built-in, there is no config/tarsy.yaml'}; {sizes}")
+    yield ok("configuration", f"{loaded.place or 'built-in, there is no config/tarsy.yaml'}; {sizes}")
     told_elsewhere = ("no model is configured", "is used by chain")
     yield from (warn("configuration", str(w)) for w in loaded.warnings if not any(part in w.message for part in told_elsewhere))
 

@@ -31,17 +31,42 @@ def init(
     """Write commented configuration files that work as they are. Files that exist keep what they say and get what they lack."""
     files = sorted(path for path in (TEMPLATES / template).iterdir() if path.is_file())
     said = [path for path, given in (("llm_providers.local.base_url", url), ("llm_providers.local.model", model)) if given]
+    elsewhere = _entries_of_pieces(directory)
     planned: list[tuple[Path, str, str]] = []
     for file in files:
         target = directory / _RENAMED.get(file.name, file.name)
         text = filled(file.read_text(encoding="utf-8"), url=url or URL, model=model or MODEL)
-        planned.append((target, *(_added(target, text, said) if target.exists() and not force else (text, f"wrote {target}"))))
+        text, kept = _unless_elsewhere(target, text, elsewhere)
+        new, told = _added(target, text, said) if target.exists() and not force else (text, f"wrote {target}")
+        planned.append((target, new, "\n".join([told, *kept])))
     directory.mkdir(parents=True, exist_ok=True)
     for target, text, told in planned:
         target.write_text(text, encoding="utf-8")
         typer.echo(told)
     place = "" if directory == Path("config") else f" --config {directory}"
     typer.echo(f"Next: tarsy doctor{place}, then tarsy serve{place}")
+
+
+def _entries_of_pieces(directory: Path) -> dict[str, Path]:
+    """What the files of tarsy.d say already, such as `agents.Web`, and which of them says it."""
+    from tarsy.config.load.environment import piece_files  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.load.source import read_source  # noqa: PLC0415 - heavy, imported on first use
+
+    found: dict[str, Path] = {}
+    for piece in piece_files(directory):
+        found |= {f"{path[0]}.{path[1]}": piece for path in read_source(piece).places if len(path) == 2}
+    return found
+
+
+def _unless_elsewhere(target: Path, text: str, elsewhere: dict[str, Path]) -> tuple[str, list[str]]:
+    """The template without what stands in tarsy.d, where it may not stand twice; and a line about each entry left out."""
+    from tarsy.cli.yaml_merge import without  # noqa: PLC0415 - only when the command runs
+    from tarsy.config.schema.documents import TARSY_FILE  # noqa: PLC0415 - heavy, imported on first use
+
+    if target.name != TARSY_FILE:
+        return text, []
+    kept = {entry: piece for entry, piece in elsewhere.items() if without(text, [entry]) != text}
+    return without(text, kept), [f"  kept {entry} of {piece}" for entry, piece in sorted(kept.items())]
 
 
 def _added(target: Path, template: str, said: list[str]) -> tuple[str, str]:

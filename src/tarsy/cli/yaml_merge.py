@@ -57,6 +57,17 @@ def merge(written: str, template: str, *, replaced: Collection[str] = ()) -> Mer
     return Merged(text if merging.edits else written, tuple(merging.added), tuple(merging.kept))
 
 
+def without(template: str, entries: Collection[str]) -> str:
+    """The template without these entries of its sections, such as `agents.Web`, and without sections that held nothing else."""
+    # From the end to the beginning: the places of the others stay true.
+    for key, section in reversed((_mapping(template) or MappingNode("", [])).value):
+        named: list[tuple[Any, Node]] = section.value if isinstance(section, MappingNode) else []
+        taken = [(name, value) for name, value in named if f"{key.value}.{name.value}" in entries]
+        for name, value in reversed([(key, section)] if taken and len(taken) == len(named) else taken):
+            template = template[: _start(template, name)] + template[_end(template, value, name.start_mark.column) :]
+    return template
+
+
 def _mapping(text: str) -> MappingNode | None:
     """The mapping that a text is; None if it is nothing but comments."""
     try:
@@ -115,19 +126,11 @@ class _Merging:
 
     def _entry(self, key: Node, value: Node, column: int, *, headless: bool = False) -> str:
         """The lines of an entry in the template and the comments around it, moved to `column`; without its head, those below its key."""
-        start = self.template.find("\n", key.end_mark.index) + 1 if headless else self._start(key)
+        start = self.template.find("\n", key.end_mark.index) + 1 if headless else _start(self.template, key)
         entry = self.template[start : _end(self.template, value, key.start_mark.column)]
         shift = column - key.start_mark.column
         lines = entry.splitlines(keepends=True)
         return "".join((" " * shift + line if shift > 0 else line[-shift:]) if line.strip() else line for line in lines)
-
-    def _start(self, key: Node) -> int:
-        """Where an entry of the template begins, with the comments right above it."""
-        lines = self.template[: key.start_mark.index].split("\n")[:-1]
-        above = 0
-        while above < len(lines) and _indent(lines[-1 - above]) == key.start_mark.column:
-            above += 1
-        return sum(len(line) + 1 for line in lines[: len(lines) - above])
 
     def _literal(self, value: Node) -> str:
         return self.template[value.start_mark.index : value.end_mark.index].rstrip()
@@ -149,6 +152,15 @@ def _is_empty(node: Node) -> bool:
 
 def _value(node: Node) -> Any:
     return yaml.SafeLoader("").construct_document(node)  # pyright: ignore[reportUnknownMemberType] - untyped in the stubs
+
+
+def _start(text: str, key: Node) -> int:
+    """Where an entry begins, with the comments right above it."""
+    lines = text[: key.start_mark.index].split("\n")[:-1]
+    above = 0
+    while above < len(lines) and _indent(lines[-1 - above]) == key.start_mark.column:
+        above += 1
+    return sum(len(line) + 1 for line in lines[: len(lines) - above])
 
 
 def _end(text: str, node: Any, column: int) -> int:

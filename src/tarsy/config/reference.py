@@ -37,12 +37,15 @@ This page is made from the program (`python -m tarsy.config.reference`). `tarsy 
 | file | holds |
 |---|---|
 | `tarsy.yaml` | everything but the models |
+| `tarsy.d/*.yaml` | further parts of `tarsy.yaml`, one file for each team or purpose |
 | `llm-providers.yaml` | the models |
 | `.env` | environment variables; also read from the working directory. The real environment wins, then the configuration directory. |
 
 - `{{.VAR}}` in a value stands for the environment variable `VAR`. It is filled in on the parsed value, so it cannot break the YAML; `$` is an ordinary
   character. What leads to a tool server or a model is filled in only when it is used, so no stored or shown configuration holds it.
   A variable that is not set is a mistake if some chain needs it. `{{.SESSION_ID}}` can be used in an MCP server's `custom_headers` and `session_cleanup_url`.
+- The files of `tarsy.d` and `tarsy.yaml` are checked as one: a section may be spread over several files, an entry of it (`agents.Web`, `defaults.alert_type`) stands
+  in one of them. Lists at the top, where the order counts, begin in `tarsy.yaml` and go on in the order of the names. Hidden files are not read.
 - An entry with the name of a built-in one overrides it key by key. An entry (or transport) of another `type` replaces it whole.
 - A user's chain takes over the alert types of a built-in chain.
 - An unknown key, a wrong type, a name that does not exist, a missing key of a model that some chain uses: all are reported in one go, with file and line.

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarsy.cli.init import TEMPLATES
-from tarsy.cli.yaml_merge import CannotMergeError, merge
+from tarsy.cli.yaml_merge import CannotMergeError, merge, without
 
 TEMPLATE = """\
 # Written by init.
@@ -142,3 +142,9 @@ def _contains(whole: object, part: object) -> bool:
     if isinstance(part, dict) and isinstance(whole, dict):
         return all(key in whole and _contains(whole[key], value) for key, value in part.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return part is None or whole == part
+
+
+def test_entries_that_stand_elsewhere_are_left_out_with_their_comments() -> None:
+    left = without(TEMPLATE, ["defaults.llm_provider", "servers.one", "queue.workers"])
+    assert left == "# Written by init.\n\ndefaults:\n  runbook: |\n    Look.\n\n    Look again.\n  limits: {time: 5m, calls: 3}\n\n"
+    assert without(TEMPLATE, []) == TEMPLATE

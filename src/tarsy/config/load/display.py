@@ -25,7 +25,7 @@ def check_report(directory: Path | None, env: Mapping[str, str]) -> tuple[bool, 
     sizes = ", ".join(
         (_counted(len(config.chains), "chain"), _counted(len(config.agents), "agent"), _counted(len(config.mcp_servers), "MCP server"))
     )
-    return True, f"{loaded.directory or 'built-in configuration'}: ok ({sizes})", report(loaded.warnings)
+    return True, f"{loaded.place or 'built-in configuration'}: ok ({sizes})", report(loaded.warnings)
 
 
 def effective(loaded: LoadedConfig, *, as_json: bool = False) -> str:

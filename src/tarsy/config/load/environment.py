@@ -6,7 +6,7 @@ from pathlib import Path
 from dotenv import dotenv_values
 
 from tarsy.config.problems import ConfigError, Problem
-from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE
+from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_DIRECTORY, TARSY_FILE
 
 DIRECTORY_VARIABLE = "TARSY_CONFIG_DIR"
 DEFAULT_DIRECTORY = Path("config")
@@ -28,6 +28,31 @@ def find_directory(directory: Path | None, env: Mapping[str, str]) -> Path | Non
             [Problem(str(named), 0, "", f"holds neither {TARSY_FILE} nor {PROVIDERS_FILE}", "add one of them, or name another directory")]
         )
     return named
+
+
+def piece_files(directory: Path | None) -> tuple[Path, ...]:
+    """The files of `tarsy.d`, in the order of their names. Hidden ones are editors' and Kubernetes' own.
+
+    Raises:
+        ConfigError: the directory cannot be read.
+    """
+    return tuple(path for path in _visible(directory) if path.suffix == ".yaml")
+
+
+def overlooked_files(directory: Path | None) -> tuple[Problem, ...]:
+    """One remark for each file of `tarsy.d` that looks as if it should be read, and is not."""
+    misnamed = (path for path in _visible(directory) if path.suffix in {".yml", ".json"})
+    return tuple(Problem(str(path), 0, "", "this file is not read", f"name it {path.stem}.yaml") for path in misnamed)
+
+
+def _visible(directory: Path | None) -> list[Path]:
+    place = (directory or Path()) / TARSY_DIRECTORY
+    if directory is None or not place.is_dir():
+        return []
+    try:
+        return sorted(path for path in place.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        raise ConfigError([Problem(str(place), 0, "", f"cannot be read: {error.strerror}")]) from error
 
 
 def with_dotenv(env: Mapping[str, str], directory: Path | None) -> Mapping[str, str]:
@@ -54,4 +79,4 @@ def _read_dotenv(place: Path) -> Mapping[str, str]:
 
 
 def _holds_configuration(directory: Path) -> bool:
-    return (directory / TARSY_FILE).is_file() or (directory / PROVIDERS_FILE).is_file()
+    return (directory / TARSY_FILE).is_file() or (directory / PROVIDERS_FILE).is_file() or bool(piece_files(directory))

@@ -1,4 +1,4 @@
-"""Loading: both files over the built-ins, every check, one report."""
+"""Loading: all files over the built-ins, every check, one report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,8 +8,9 @@ from typing import Any
 from tarsy.config.load import checks
 from tarsy.config.load.chain_rules import duplicate_alert_types, misused_replicas, yield_alert_types
 from tarsy.config.load.checks import Files
-from tarsy.config.load.environment import find_directory, with_dotenv
+from tarsy.config.load.environment import find_directory, overlooked_files, piece_files, with_dotenv
 from tarsy.config.load.mistakes import validate
+from tarsy.config.load.pieces import put_together
 from tarsy.config.load.source import Source, read_source
 from tarsy.config.load.substitution import Filled, fill_in
 from tarsy.config.load.transport_remarks import transport_remarks
@@ -32,6 +33,14 @@ class LoadedConfig:
     # Hidden from repr: it holds the secrets.
     env: Mapping[str, str] = field(repr=False)
     directory: FilePath | None = None
+    # The files of tarsy.d that are part of it.
+    pieces: tuple[FilePath, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it was read from, for people; empty: nowhere, there are the built-ins alone."""
+        names = ", ".join(f"{piece.parent.name}/{piece.name}" for piece in self.pieces)
+        return f"{self.directory or ''}{f' with {names}' if names else ''}"
 
 
 def load_config(directory: FilePath | None, env: Mapping[str, str]) -> LoadedConfig:
@@ -42,11 +51,12 @@ def load_config(directory: FilePath | None, env: Mapping[str, str]) -> LoadedCon
     """
     found = find_directory(directory, with_dotenv(env, None))
     full_env = with_dotenv(env, found)
-    files = Files(_source(found, TARSY_FILE), _source(found, PROVIDERS_FILE))
-    checked = _check(files, full_env)
+    pieces = piece_files(found)
+    tarsy = put_together(_file_of(found, TARSY_FILE), (_source(piece) for piece in pieces))
+    checked = _check(Files(tarsy, _file_of(found, PROVIDERS_FILE)), full_env)
     if checked.problems or checked.config is None:
         raise ConfigError(checked.problems)
-    return LoadedConfig(checked.config, in_order(checked.warnings), full_env, found)
+    return LoadedConfig(checked.config, in_order((*checked.warnings, *overlooked_files(found))), full_env, found, pieces)
 
 
 @dataclass(slots=True)
@@ -56,10 +66,14 @@ class _Checked:
     warnings: list[Problem] = field(default_factory=list[Problem])
 
 
-def _source(directory: FilePath | None, name: str) -> Source:
+def _file_of(directory: FilePath | None, name: str) -> Source:
     if directory is None or not (directory / name).exists():
         return Source(str((directory or FilePath()) / name), {})
-    source = read_source(directory / name)
+    return _source(directory / name)
+
+
+def _source(path: FilePath) -> Source:
+    source = read_source(path)
     if source.data is not None and mapping(source.data) is None:
         source.problems.append(source.problem((), "this file is not a mapping of keys to values"))
     source.data = mapping(source.data) or {}
@@ -106,7 +120,7 @@ def _check_together(checked: _Checked, config: Config, files: Files, filled: tup
         source.problem(path, f"the environment variable {variable} is not set", f"set {variable}")
         for source, part in zip((files.tarsy, files.providers), filled, strict=True)
         for path, variable in part.missing
-        if reach.holds(path) or (source.file, dotted(path)) in mistaken
+        if reach.holds(path) or (source.place_of(path).file, dotted(path)) in mistaken
     ]
     places = {(problem.file, problem.path) for problem in wanting}
     checked.problems = [*wanting, *(problem for problem in checked.problems if (problem.file, problem.path) not in places)]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -12,27 +12,34 @@ from tarsy.config.problems import Path, Problem, dotted
 _MERGE = "tag:yaml.org,2002:merge"
 
 
+class Place(NamedTuple):
+    """Where something stands; line 0: the file does not hold it."""
+
+    file: str
+    line: int
+
+
 @dataclass(slots=True)
 class Source:
-    """One file: its data, where each part stands, and what was wrong with the text itself."""
+    """One file, or several that were put together: the data, where each part stands, and what was wrong with the text itself."""
 
     file: str
     data: Any = None
-    lines: dict[Path, int] = field(default_factory=dict[Path, int])
+    places: dict[Path, Place] = field(default_factory=dict[Path, Place])
     problems: list[Problem] = field(default_factory=list[Problem])
 
-    def line_of(self, path: Path) -> int:
-        """The line of `path`, or of the nearest part around it that stands in the file."""
+    def place_of(self, path: Path) -> Place:
+        """The place of `path`, or of the nearest part around it that was written."""
         for length in range(len(path), -1, -1):
-            if path[:length] in self.lines:
-                return self.lines[path[:length]]
-        return 0
+            if path[:length] in self.places:
+                return self.places[path[:length]]
+        return Place(self.file, 0)
 
     def holds(self, path: Path) -> bool:
-        return path in self.lines
+        return path in self.places
 
     def problem(self, path: Path, message: str, cure: str = "") -> Problem:
-        return Problem(self.file, self.line_of(path), dotted(path), message, cure)
+        return Problem(*self.place_of(path), dotted(path), message, cure)
 
 
 def read_source(path: FilePath) -> Source:
@@ -72,7 +79,7 @@ class _Reader:
         self._source = source
 
     def read(self, node: yaml.Node, path: Path, around: frozenset[int]) -> Any:
-        self._source.lines.setdefault(path, node.start_mark.line + 1)
+        self._source.places.setdefault(path, self._place(node))
         if id(node) in around:
             self._source.problems.append(self._source.problem(path, "this alias contains itself"))
             return None
@@ -96,15 +103,18 @@ class _Reader:
                 continue
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else str(key_node.start_mark)
             here = (*path, key)
-            line = key_node.start_mark.line + 1
+            place = self._place(key_node)
             if key in entries:
-                first = self._source.lines[here]
+                first = self._source.places[here].line
                 message = f'the key "{key}" stands here a second time (first in line {first})'
-                self._source.problems.append(Problem(self._source.file, line, dotted(here), message, "keep one of the two"))
+                self._source.problems.append(Problem(*place, dotted(here), message, "keep one of the two"))
                 continue
-            self._source.lines[here] = line
+            self._source.places[here] = place
             entries[key] = self.read(value_node, here, around)
         return {**merged, **entries}
+
+    def _place(self, node: yaml.Node) -> Place:
+        return Place(self._source.file, node.start_mark.line + 1)
 
     def _merged(self, node: yaml.Node, path: Path, around: frozenset[int]) -> Mapping[str, Any]:
         match node:

@@ -14,11 +14,13 @@ from tarsy.config.schema.system import SystemConfig
 from tarsy.config.schema.values import Section
 
 TARSY_FILE = "tarsy.yaml"
+# Beside tarsy.yaml: further parts of the same document, one file for each team or purpose.
+TARSY_DIRECTORY = "tarsy.d"
 PROVIDERS_FILE = "llm-providers.yaml"
 
 
 class TarsyDocument(Section):
-    """`tarsy.yaml`: everything but the models."""
+    """`tarsy.yaml` with the files of `tarsy.d`: everything but the models."""
 
     system: SystemConfig = Field(default=SystemConfig(), description="The installation's surroundings.")
     defaults: DefaultsConfig = Field(default=DefaultsConfig(), description="What holds where nothing more specific is said.")
