@@ -44,7 +44,8 @@ def _follows_from_others(details: ErrorDetails) -> bool:
 
 def _salvage(model: type[Document], data: Any, found: Sequence[ErrorDetails], names: KnownNames) -> Document | None:
     # Every round takes something out, so this ends; a mistake in a leaf can take its whole entry along.
-    while isinstance(data, dict) and found and all(details["loc"] for details in found):
+    # A document without a key that it needs cannot be built at all.
+    while isinstance(data, dict) and found and all(details["loc"] and details["loc"][0] in data for details in found):
         for loc in sorted({_faulty_part(data, details) for details in found}, key=_last_first, reverse=True):
             _take_out(data, loc)
         try:
