@@ -27,7 +27,7 @@ _REFUSALS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClie
 
 
 class Row(Protocol):
-    """A row that was read, whoever read it."""
+    """A row that was read, by SQLAlchemy or by the driver."""
 
     def __getitem__(self, key: str, /) -> Any: ...
 

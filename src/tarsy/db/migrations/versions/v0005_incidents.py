@@ -1,14 +1,14 @@
 """Incidents and the alerts they are made of, changes, mutes, and the requests that were taken.
 
-Revision ID: 0004
+Revision ID: 0005
 """
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0004"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 branch_labels = None
 depends_on = None
 
