@@ -5,18 +5,12 @@ https://argo-cd.readthedocs.io/en/stable/operator-manual/declarative-setup/#appl
 """
 
 from tarsy.domain.alert import Change, ChangeOutcome
-from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.adapters.adapter import Adapter, outcomes
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.received import Received
 
 SOURCE = "argocd"
-_OUTCOMES = {
-    "succeeded": ChangeOutcome.SUCCEEDED,
-    "failed": ChangeOutcome.FAILED,
-    "error": ChangeOutcome.FAILED,
-    "running": ChangeOutcome.STARTED,
-    "terminating": ChangeOutcome.STARTED,
-}
+_OUTCOMES = outcomes(started="running terminating", succeeded="succeeded", failed="failed error")
 
 
 def recognises(received: Received) -> bool:
@@ -24,19 +18,16 @@ def recognises(received: Received) -> bool:
     return "name" in application.at("metadata") and "status" in application
 
 
-def read(received: Received) -> Delivery | None:
+def read(received: Received) -> Change | None:
     application = received.body.at("app")
-    if not application.at("metadata").text("name"):
-        return None
-    return Delivery(source=SOURCE, changes=(_change(received, application),))
+    return _change(received, application) if application.at("metadata").text("name") else None
 
 
 def _change(received: Received, application: Fields) -> Change:
     operation, name = application.at("status", "operationState"), application.at("metadata").text("name", limit=MAX_LABEL)
     phase, health = operation.word("phase"), application.at("status", "health").word("status")
-    revision = operation.at("syncResult").text("revision", limit=MAX_LABEL) or application.at("status", "sync").text(
-        "revision", limit=MAX_LABEL
-    )
+    synced = (operation.at("syncResult"), application.at("status", "sync"))
+    revision = next((found for part in synced if (found := part.text("revision", limit=MAX_LABEL))), "")
     return Change(
         source=SOURCE,
         fingerprint=fingerprint(name, revision, operation.text("startedAt", limit=MAX_LABEL)),

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.adapters.adapter import Adapter
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, plain_text, title, web_address
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.received import Received
 from tarsy.intake.severity import severity_of
 
 SOURCE = "azure-monitor"
@@ -19,11 +19,9 @@ def recognises(received: Received) -> bool:
     return received.body.text("schemaId") == "azureMonitorCommonAlertSchema"
 
 
-def read(received: Received) -> Delivery | None:
+def read(received: Received) -> Alert | None:
     essentials = received.body.at("data", "essentials")
-    if not essentials.text("alertId", "alertRule"):
-        return None
-    return Delivery(source=SOURCE, alerts=(_alert(received, essentials),))
+    return _alert(received, essentials) if essentials.text("alertId", "alertRule") else None
 
 
 def _alert(received: Received, essentials: Fields) -> Alert:

@@ -1,28 +1,26 @@
 """Changes in our own words, for pipelines and feature flags that can send what they like: `{"kind": "change", "title": …}`."""
 
 from tarsy.domain.alert import Change, ChangeOutcome
-from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.adapters.adapter import Adapter, outcomes
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.received import Received
 
 SOURCE = "change"
 _DEPLOYED = ("service", "version", "environment")
 _OWN = (*_DEPLOYED, "cluster", "namespace", "author")
-_OUTCOMES = {
-    ChangeOutcome.STARTED: "started running pending in_progress",
-    ChangeOutcome.SUCCEEDED: "succeeded success successful finished completed done deployed ok",
-    ChangeOutcome.FAILED: "failed failure error errored aborted cancelled",
-}
-_BY_WORD = {word: outcome for outcome, words in _OUTCOMES.items() for word in words.split()}
+_OUTCOMES = outcomes(
+    started="started running pending in_progress",
+    succeeded="succeeded success successful finished completed done deployed ok",
+    failed="failed failure error errored aborted cancelled",
+)
 
 
 def recognises(received: Received) -> bool:
     return received.body.text("kind") == "change"
 
 
-def read(received: Received) -> Delivery | None:
-    body = received.body
-    return Delivery(source=SOURCE, changes=(change_of(body, SOURCE, received.text),)) if body else None
+def read(received: Received) -> Change | None:
+    return change_of(received.body, SOURCE, received.text) if received.body else None
 
 
 def change_of(body: Fields, source: str, text: str) -> Change:
@@ -33,7 +31,7 @@ def change_of(body: Fields, source: str, text: str) -> Change:
         source=source,
         fingerprint=body.text("fingerprint", "id", limit=MAX_LABEL) or fingerprint(headline, told, at.isoformat() if at else ""),
         title=title(headline, fallback="Change"),
-        outcome=_BY_WORD.get(body.word("outcome", "status"), ChangeOutcome.UNKNOWN),
+        outcome=_OUTCOMES.get(body.word("outcome", "status"), ChangeOutcome.UNKNOWN),
         labels=labels([*body.labels("labels").items(), *told.items()]),
         link=body.link("link", "url"),
         at=at,

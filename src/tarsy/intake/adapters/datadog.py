@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
 from tarsy.intake.adapters.adapter import Adapter
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, tags, title
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.received import Received
 from tarsy.intake.severity import severity_of
 
 SOURCE = "datadog"
@@ -26,11 +26,9 @@ def recognises(received: Received) -> bool:
     return "event_type" in body and "last_updated" in body and ("org" in body or "alert_transition" in body)
 
 
-def read(received: Received) -> Delivery | None:
+def read(received: Received) -> Alert | None:
     body = received.body
-    if not body.text("title", "alert_title", "alert_id"):
-        return None
-    return Delivery(source=SOURCE, alerts=(_alert(received, body),))
+    return _alert(received, body) if body.text("title", "alert_title", "alert_id") else None
 
 
 def _alert(received: Received, body: Fields) -> Alert:

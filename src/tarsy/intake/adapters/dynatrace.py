@@ -6,7 +6,7 @@ https://docs.dynatrace.com/docs/analyze-explore-automate/notifications-and-alert
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.adapters.adapter import Adapter
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, plain_text, tags, title
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.received import Received
 from tarsy.intake.severity import severity_of
 
 SOURCE = "dynatrace"
@@ -19,10 +19,8 @@ def recognises(received: Received) -> bool:
     return "ProblemID" in received.body and "State" in received.body
 
 
-def read(received: Received) -> Delivery | None:
-    if not received.body.text("ProblemID", "PID", "ProblemTitle"):
-        return None
-    return Delivery(source=SOURCE, alerts=(_alert(received),))
+def read(received: Received) -> Alert | None:
+    return _alert(received) if received.body.text("ProblemID", "PID", "ProblemTitle") else None
 
 
 def _alert(received: Received) -> Alert:

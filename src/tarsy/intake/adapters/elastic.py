@@ -6,7 +6,7 @@ https://www.elastic.co/guide/en/kibana/current/rule-action-variables.html
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.adapters.adapter import Adapter
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, fingerprint, labels, located, tags, title
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.received import Received
 from tarsy.intake.severity import severity_of
 
 SOURCE = "elastic"
@@ -18,10 +18,8 @@ def recognises(received: Received) -> bool:
     return "name" in received.body.at("rule") and "actionGroup" in received.body.at("alert")
 
 
-def read(received: Received) -> Delivery | None:
-    if not received.body.at("rule").text("id", "name"):
-        return None
-    return Delivery(source=SOURCE, alerts=(_alert(received),))
+def read(received: Received) -> Alert | None:
+    return _alert(received) if received.body.at("rule").text("id", "name") else None
 
 
 def _alert(received: Received) -> Alert:

@@ -4,25 +4,16 @@ https://docs.github.com/en/webhooks/webhook-events-and-payloads
 """
 
 from tarsy.domain.alert import Change, ChangeOutcome
-from tarsy.intake.adapters.adapter import Adapter
+from tarsy.intake.adapters.adapter import Adapter, outcomes
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
 from tarsy.intake.received import Delivery, Received
 
 SOURCE = "github"
 # The object that a body is about, most telling first: a deployment's status comes with the deployment.
 _SUBJECTS = ("deployment_status", "deployment", "release", "workflow_run", "pull_request", "head_commit")
-_OUTCOMES = {
-    "success": ChangeOutcome.SUCCEEDED,
-    "published": ChangeOutcome.SUCCEEDED,
-    "failure": ChangeOutcome.FAILED,
-    "error": ChangeOutcome.FAILED,
-    "timed_out": ChangeOutcome.FAILED,
-    "startup_failure": ChangeOutcome.FAILED,
-    "in_progress": ChangeOutcome.STARTED,
-    "queued": ChangeOutcome.STARTED,
-    "pending": ChangeOutcome.STARTED,
-    "created": ChangeOutcome.STARTED,
-}
+_OUTCOMES = outcomes(
+    started="in_progress queued pending created", succeeded="success published", failed="failure error timed_out startup_failure"
+)
 
 
 def recognises(received: Received) -> bool:

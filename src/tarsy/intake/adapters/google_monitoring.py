@@ -6,7 +6,7 @@ https://cloud.google.com/monitoring/support/notification-options#webhooks
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.adapters.adapter import Adapter
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, title
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.received import Received
 from tarsy.intake.severity import severity_of
 
 SOURCE = "google-monitoring"
@@ -17,11 +17,9 @@ def recognises(received: Received) -> bool:
     return "version" in received.body and "incident_id" in incident and "policy_name" in incident
 
 
-def read(received: Received) -> Delivery | None:
+def read(received: Received) -> Alert | None:
     incident = received.body.at("incident")
-    if not incident.text("incident_id", "policy_name", "summary"):
-        return None
-    return Delivery(source=SOURCE, alerts=(_alert(received, incident),))
+    return _alert(received, incident) if incident.text("incident_id", "policy_name", "summary") else None
 
 
 def _alert(received: Received, incident: Fields) -> Alert:

@@ -7,7 +7,7 @@ https://docs.newrelic.com/docs/alerts-applied-intelligence/new-relic-alerts/adva
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.adapters.adapter import Adapter
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, plain_text, title
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.received import Received
 from tarsy.intake.severity import severity_of
 
 SOURCE = "newrelic"
@@ -19,11 +19,9 @@ def recognises(received: Received) -> bool:
     return ("issueUrl" in body and "state" in body) or ("current_state" in body and "incident_id" in body)
 
 
-def read(received: Received) -> Delivery | None:
+def read(received: Received) -> Alert | None:
     body = received.body
-    if not body.text("title", "details", "condition_name", "id", "incident_id"):
-        return None
-    return Delivery(source=SOURCE, alerts=(_alert(received, body),))
+    return _alert(received, body) if body.text("title", "details", "condition_name", "id", "incident_id") else None
 
 
 def _alert(received: Received, body: Fields) -> Alert:

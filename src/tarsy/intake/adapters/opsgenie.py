@@ -6,7 +6,7 @@ https://support.atlassian.com/opsgenie/docs/integrate-opsgenie-with-outgoing-web
 from tarsy.domain.alert import Alert, AlertStatus
 from tarsy.intake.adapters.adapter import Adapter
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, labels, tags, title
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.received import Received
 from tarsy.intake.severity import severity_of
 
 SOURCE = "opsgenie"
@@ -17,13 +17,11 @@ def recognises(received: Received) -> bool:
     return "action" in received.body and "alertId" in received.body.at("alert")
 
 
-def read(received: Received) -> Delivery | None:
+def read(received: Received) -> Alert | None:
     alert = received.body.at("alert")
     # The alias is what Opsgenie itself tells problems apart by.
     identity = alert.text("alias", "alertId", limit=MAX_LABEL)
-    if not identity:
-        return None
-    return Delivery(source=SOURCE, alerts=(_alert(received, alert, identity),))
+    return _alert(received, alert, identity) if identity else None
 
 
 def _alert(received: Received, alert: Fields, identity: str) -> Alert:

@@ -3,6 +3,8 @@
 https://developer.pagerduty.com/docs/webhooks/v3-overview
 """
 
+import re
+
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
 from tarsy.intake.adapters.adapter import Adapter
 from tarsy.intake.fields import MAX_LABEL, Fields, labels, title
@@ -11,20 +13,7 @@ from tarsy.intake.severity import severity_of
 
 SOURCE = "pagerduty"
 # What changes an incident, or whether it goes on. Notes, responders, updates for the public and services do neither.
-_NEWS = {
-    f"incident.{word}"
-    for word in (
-        "triggered",
-        "acknowledged",
-        "unacknowledged",
-        "escalated",
-        "delegated",
-        "reassigned",
-        "priority_updated",
-        "reopened",
-        "resolved",
-    )
-}
+_NEWS = re.compile(r"incident\.(triggered|(un)?acknowledged|escalated|delegated|reassigned|priority_updated|reopened|resolved)")
 _URGENCIES = {"high": Severity.HIGH, "low": Severity.WARNING}
 
 
@@ -41,7 +30,7 @@ def read(received: Received) -> Delivery | None:
     incident = event.at("data")
     if incident.word("type") in {"", "incident"} and incident.text("id"):
         return Delivery(source=SOURCE, alerts=(_alert(received, event, incident),), delivery_id=delivery_id)
-    if kind in _NEWS or not kind.startswith(("incident.", "service.", "pagey.")):
+    if _NEWS.fullmatch(kind) or not kind.startswith(("incident.", "service.", "pagey.")):
         return None
     return Delivery(source=SOURCE, delivery_id=delivery_id, remark=f"{kind} does not say whether anything is wrong")
 

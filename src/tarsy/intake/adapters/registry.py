@@ -73,5 +73,5 @@ def deliver(received: Received, source: str | None = None, mappings: Mapping[str
         delivery = read_mapped(received, source, mappings[source])
     else:
         adapter = ADAPTERS.get(source) if source else recognise(received)
-        delivery = adapter.read(received) if adapter else None
+        delivery = adapter.deliver(received) if adapter else None
     return delivery or (read_plain(received, source) if source else read_plain(received))

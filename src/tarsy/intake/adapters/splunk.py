@@ -6,7 +6,7 @@ https://help.splunk.com/en/splunk-enterprise/alert-and-respond/alerting-manual/1
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.adapters.adapter import Adapter
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, located, title
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.received import Received
 from tarsy.intake.severity import severity_of
 
 SOURCE = "splunk"
@@ -16,10 +16,8 @@ def recognises(received: Received) -> bool:
     return "sid" in received.body and "results_link" in received.body and "search_name" in received.body
 
 
-def read(received: Received) -> Delivery | None:
-    if not received.body.text("sid", "search_name"):
-        return None
-    return Delivery(source=SOURCE, alerts=(_alert(received),))
+def read(received: Received) -> Alert | None:
+    return _alert(received) if received.body.text("sid", "search_name") else None
 
 
 def _alert(received: Received) -> Alert:

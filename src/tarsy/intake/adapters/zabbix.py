@@ -9,7 +9,7 @@ import json
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
 from tarsy.intake.adapters.adapter import Adapter
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, tags, title, web_address
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.received import Received
 from tarsy.intake.severity import severity_of
 
 SOURCE = "zabbix"
@@ -20,12 +20,10 @@ def recognises(received: Received) -> bool:
     return "event_id" in received.body and "event_value" in received.body
 
 
-def read(received: Received) -> Delivery | None:
+def read(received: Received) -> Alert | None:
     # A macro that has no value here stays as it was written.
     known = Fields({name: value for name, value in received.body.values.items() if not _is_macro(value)})
-    if not known.text("event_id", "event_name", "alert_subject"):
-        return None
-    return Delivery(source=SOURCE, alerts=(_alert(received, known),))
+    return _alert(received, known) if known.text("event_id", "event_name", "alert_subject") else None
 
 
 def _is_macro(value: object) -> bool:
