@@ -6,11 +6,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Self
 
 import anyio
 import structlog
 
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, FinishChunk, FinishReason, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.characters import whole_characters
 from tarsy.llm.failures import Failure, RefusedAnswerError, UnfinishedStreamError, describe
@@ -60,6 +62,10 @@ class TimeLimits:
     first_chunk: float
     stall: float
 
+    @classmethod
+    def of(cls, provider: ResolvedProvider) -> Self:
+        return cls(first_chunk=provider.first_chunk_timeout, stall=provider.stall_timeout)
+
 
 class SilenceError(Exception):
     """The vendor stopped talking; `started` says whether it had begun."""
@@ -95,13 +101,11 @@ class _Attempt:
         """Take in a signal and return it if it is for the caller now. Usage is kept until the end."""
         match signal:
             case Alive():
-                return None
+                pass
             case Finished():
                 self.finished = signal
-                return None
             case TokenUsage():
                 self.usage = signal
-                return None
             case TextChunk() | ThinkingChunk():
                 text = self._whole(signal.content)
                 return self._emit(replace(signal, content=text)) if text else None
@@ -109,6 +113,7 @@ class _Attempt:
                 return self._emit(replace(signal, arguments=whole_characters(signal.arguments)))
             case _:
                 return self._emit(signal)
+        return None
 
     def _emit(self, chunk: Chunk) -> Chunk:
         self.emitted = True

@@ -62,6 +62,22 @@ MASKED_EXCERPT = 16 * 1024
 OnOutput = Callable[[str], None]
 
 
+class Aside:
+    """What a server says outside the protocol, masked: a secret may have several lines there too."""
+
+    def __init__(self, masker: Masker, note: OnOutput) -> None:
+        self._masked = masker.stream(by_words=False)
+        self._note = note
+
+    def hear(self, line: str) -> None:
+        # A line can be as long as a message may be: masking all of it would hold up the other sessions.
+        self._note(self._masked.feed(f"{line[:MASKED_EXCERPT]}\n"))
+
+    def end(self) -> None:
+        """Take the lines that were held back for what might have followed them."""
+        self._note(self._masked.finish())
+
+
 class Connection:
     """One session with one server, from connecting to the end."""
 
@@ -74,8 +90,8 @@ class Connection:
         self._endpoint = endpoint
         self._ours = ours
         self._masker = masker
-        # A secret may have several lines, also outside the protocol.
-        self._stderr, self._noise = masker.stream(by_words=False), masker.stream(by_words=False)
+        self._stderr = Aside(masker, lambda text: self._note(text, log.info, "tool_server.stderr"))
+        self._noise = Aside(masker, lambda text: self._note(text, log.warning, "tool_server.noise"))
         self._shared = shared
         self._session: ClientSession | None = None
         self._failure: ToolServerError | None = None
@@ -149,14 +165,13 @@ class Connection:
             ToolServerError: it would not say.
         """
         tools: list[types.Tool] = []
-        cursor: str | None = None
+        params: types.PaginatedRequestParams | None = None
         for _ in range(MAX_TOOL_PAGES):
-            params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
             page = await self._request(types.ListToolsRequest(params=params), types.ListToolsResult)
             tools.extend(page.tools)
-            cursor = page.next_cursor
-            if not cursor:
+            if not page.next_cursor:
                 return tuple(tools)
+            params = types.PaginatedRequestParams(cursor=page.next_cursor)
         raise BadAnswer(self.server, f"Tool server '{self.server}' lists its tools on more than {MAX_TOOL_PAGES} pages.")
 
     async def call(self, tool: str, arguments: Mapping[str, Any], on_output: OnOutput) -> types.CallToolResult:
@@ -167,8 +182,7 @@ class Connection:
         """
 
         async def progress(progress: float, total: float | None, message: str | None) -> None:
-            share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
-            on_output(f"[{share}] {message}\n" if message else f"[{share}]\n")
+            on_output(_progress_line(progress, total, message))
 
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
         self._listeners.append(on_output)
@@ -196,9 +210,8 @@ class Connection:
         except MCPError as error:
             raise self._renamed(error, seen) from error
         except ValidationError as error:
-            raise BadAnswer(
-                self.server, f"Tool server '{self.server}' gave an answer that is not valid MCP: {clip(str(error), LINE_EXCERPT)}"
-            ) from error
+            text = f"Tool server '{self.server}' gave an answer that is not valid MCP: {clip(str(error), LINE_EXCERPT)}"
+            raise BadAnswer(self.server, text) from error
         finally:
             failures.reset(token)
 
@@ -240,7 +253,7 @@ class Connection:
     def _streams(self) -> AbstractAsyncContextManager[TransportStreams]:
         match self._endpoint:
             case StdioEndpoint(command=command, args=args, env=env):
-                return stdio_streams(command, args, child_environment(env, self._ours), Observer(self._on_stderr, self._on_noise))
+                return stdio_streams(command, args, child_environment(env, self._ours), Observer(self._stderr.hear, self._noise.hear))
             case HttpEndpoint(sse=True):
                 return sse_streams(self._endpoint, self._break)
             case HttpEndpoint():
@@ -267,33 +280,19 @@ class Connection:
         for listener in self._listeners:
             listener(f"{params.level}: {text}\n")
 
-    def _on_stderr(self, line: str) -> None:
-        # A line can be as long as a message may be: masking all of it would hold up the other sessions.
-        self._said_on_stderr(self._stderr.feed(f"{line[:MASKED_EXCERPT]}\n"))
-
-    def _on_noise(self, line: str) -> None:
-        self._said_as_noise(self._noise.feed(f"{line[:MASKED_EXCERPT]}\n"))
-
-    def _said_on_stderr(self, text: str) -> None:
-        for line in self._last_said(text):
-            log.info("tool_server.stderr", server=self.server, line=line)
-
-    def _said_as_noise(self, text: str) -> None:
-        for line in self._last_said(text):
-            log.warning("tool_server.noise", server=self.server, line=line)
-
-    def _last_said(self, text: str) -> list[str]:
+    def _note(self, text: str, write: Callable[..., object], event: str) -> None:
+        """Remember what the server said outside the protocol, and write it to the log."""
         shown = [clip(line, LINE_EXCERPT) for line in text.splitlines() if line.strip()]
         self._last_words.extend(shown)
         # An error of a server that has started since is not why it ended later.
         if self._first_error is None and not self.ready.is_set():
             self._first_error = next((line for line in shown if ERROR_LINE.match(line)), None)
-        return shown
+        for line in shown:
+            write(event, server=self.server, line=line)
 
     def _hear_out(self) -> None:
-        """Take the lines that were held back for what might have followed them."""
-        self._said_on_stderr(self._stderr.finish())
-        self._said_as_noise(self._noise.finish())
+        self._stderr.end()
+        self._noise.end()
 
     async def _clean_up(self) -> None:
         """Tell the server that the execution is over, if it wants to know."""
@@ -304,13 +303,18 @@ class Connection:
         failures.set(seen)
         with anyio.CancelScope(shield=True), anyio.move_on_after(CLEANUP_SECONDS) as patience:
             try:
-                async with http_client(endpoint.headers, verify_ssl=endpoint.verify_ssl, timeout=endpoint.timeout) as client:
+                async with http_client(endpoint) as client:
                     await client.delete(url)
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 seen.append(HttpFailure(method="DELETE", url=url.partition("?")[0], status=None, detail=str(error)))
         if seen or patience.cancelled_caught:
             problem = self._masker.mask(str(seen[-1]) if seen else f"no answer within {CLEANUP_SECONDS:.0f} s")
             log.warning("tool_server.cleanup_failed", server=self.server, problem=problem)
+
+
+def _progress_line(progress: float, total: float | None, message: str | None) -> str:
+    share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
+    return f"[{share}] {message}\n" if message else f"[{share}]\n"
 
 
 async def _initialise(session: ClientSession) -> None:

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import structlog
@@ -112,8 +112,10 @@ class McpToolExecutor:
         arguments = parse_arguments(call.arguments, tool.parameters_schema)
         if isinstance(arguments, ArgumentProblem):
             return refusal(arguments.message)
+        return await self._made(server, tool, arguments, Output(on_output))
+
+    async def _made(self, server: ToolServer, tool: ToolDefinition, arguments: Mapping[str, Any], output: Output) -> Outcome:
         timeout = min(self._call_timeout, server.call_timeout or self._call_timeout)
-        output = Output(on_output)
         result: types.CallToolResult | Lost | None = None
         try:
             with anyio.move_on_after(timeout):

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 
 import anyio
 import structlog
@@ -85,16 +86,10 @@ class HealthMonitor:
         before = self._reports[server.name]
         state = ServerState.CONNECTED if problem is None else ServerState.FAILED
         now = self._clock.now()
-        self._reports[server.name] = ServerHealth(
-            name=server.name,
-            transport=before.transport,
-            state=state,
-            error=problem,
-            checked_at=now,
-            since=before.since if before.state is state else now,
-            # What it offered when it was last there is still worth knowing.
-            tools=server.tools or before.tools,
-        )
+        since = before.since if before.state is state else now
+        # What it offered when it was last there is still worth knowing.
+        tools = server.tools or before.tools
+        self._reports[server.name] = replace(before, state=state, error=problem, checked_at=now, since=since, tools=tools)
         if before.state is not state:
             log.info("tool_server.state", server=server.name, state=state, problem=problem)
 
@@ -105,8 +100,10 @@ async def _look(server: ToolServer) -> str | None:
         # It never came up or went away: ask for its tools again, which connects again.
         server.forget_listing()
     await server.ensure_listed()
-    if server.problem is not None:
-        return server.problem
+    return server.problem or await _pinged(server)
+
+
+async def _pinged(server: ToolServer) -> str | None:
     try:
         with anyio.fail_after(PING_SECONDS):
             await server.ping()

@@ -16,6 +16,7 @@ from anyio.abc import TaskGroup
 from httpx2._utils import get_environment_proxies
 
 from tarsy.kit.text import clip
+from tarsy.tools.endpoint import HttpEndpoint
 from tarsy.tools.failures import HttpFailure
 
 # Enough of an error page to recognise it.
@@ -45,27 +46,22 @@ Wrap = Callable[[httpx2.AsyncBaseTransport], httpx2.AsyncBaseTransport]
 
 
 def http_client(
-    headers: Mapping[str, str],
-    *,
-    verify_ssl: bool,
-    timeout: float | None,
-    on_failure: Callable[[], None] | None = None,
-    wrap: Wrap = lambda transport: transport,
+    endpoint: HttpEndpoint, *, on_failure: Callable[[], None] | None = None, wrap: Wrap = lambda transport: transport
 ) -> httpx2.AsyncClient:
-    """A client that remembers failures; `on_failure` is called after each one, for a transport that would wait on for ever.
+    """A client of `endpoint` that remembers failures; `on_failure` is called after each one, for a transport that would wait on for ever.
 
     HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY are obeyed; this machine itself is never reached through a proxy.
     """
 
     def transport(proxy: str | None = None) -> httpx2.AsyncBaseTransport:
-        direct = httpx2.AsyncHTTPTransport(verify=_ssl_context(verify_ssl=verify_ssl), limits=_LIMITS, proxy=proxy)
+        direct = httpx2.AsyncHTTPTransport(verify=_ssl_context(verify_ssl=endpoint.verify_ssl), limits=_LIMITS, proxy=proxy)
         return wrap(ObservedTransport(direct, on_failure))
 
     # With a transport of its own a client does not look at the environment.
     proxies = {**get_environment_proxies(), **_THIS_MACHINE}
     return httpx2.AsyncClient(
-        headers=dict(headers),
-        timeout=httpx2.Timeout(timeout or CONNECT_TIMEOUT, read=READ_TIMEOUT),
+        headers=dict(endpoint.headers),
+        timeout=httpx2.Timeout(endpoint.timeout or CONNECT_TIMEOUT, read=READ_TIMEOUT),
         transport=transport(),
         mounts={pattern: transport(proxy) if proxy else None for pattern, proxy in proxies.items()},
     )

@@ -36,8 +36,5 @@ class MaskedTools:
         finally:
             pass_on(said.finish())
         arguments = await in_thread_if_long(masker.mask, call.arguments)
-        return replace(
-            result,
-            call=replace(call, name=masker.mask(call.name), arguments=arguments),
-            content=await in_thread_if_long(masker.mask, result.content),
-        )
+        made = replace(call, name=masker.mask(call.name), arguments=arguments)
+        return replace(result, call=made, content=await in_thread_if_long(masker.mask, result.content))

@@ -149,13 +149,8 @@ class ToolServer:
             if self.tools:
                 # It only failed to say what has changed: the tools it had are still worth trying.
                 return
-        self.listing = ToolListing(
-            server=self.name,
-            tools=tuple(tool.name for tool in self.tools),
-            error=error,
-            started_at=started_at,
-            duration_ms=milliseconds_since(started, self._clock),
-        )
+        names, took = tuple(tool.name for tool in self.tools), milliseconds_since(started, self._clock)
+        self.listing = ToolListing(server=self.name, tools=names, error=error, started_at=started_at, duration_ms=took)
 
     async def _listed(self) -> tuple[ToolDefinition, ...]:
         try:
@@ -199,13 +194,14 @@ class ToolServer:
         await load("tarsy.tools.connection")
         from tarsy.tools.connection import Connection  # noqa: PLC0415 - just loaded, off the event loop
 
+        def make() -> Connection:
+            return Connection(self.name, endpoint, ours=self._env, masker=self.masker, shared=self._shared)
+
         self._shared = self._pool is not None and self._pool.shares(self._config)
         if self._pool is not None and self._shared:
-            return await self._pool.connection(
-                self._config, lambda: Connection(self.name, endpoint, ours=self._env, masker=self.masker, shared=True)
-            )
+            return await self._pool.connection(self._config, make)
         # Known before it is waited for: an owner that gives up meanwhile must be able to end it.
-        connection = self._connection = Connection(self.name, endpoint, ours=self._env, masker=self.masker)
+        connection = self._connection = make()
         self._tasks.start_soon(connection.run, name=f"tool server {self.name}")
         await connection.ready.wait()
         if self._pool is not None and connection.is_stateless:
@@ -215,16 +211,10 @@ class ToolServer:
 
 def _endpoint(config: ResolvedMcpServer, env: Mapping[str, str], execution_id: str | None) -> tuple[Endpoint | None, str]:
     try:
-        return (
-            endpoint_of(
-                config.transport,
-                lambda value: expand(value, env),
-                lambda value: expand(value, env, session_id=execution_id),
-            ),
-            "",
-        )
+        found = endpoint_of(config.transport, lambda value: expand(value, env), lambda value: expand(value, env, session_id=execution_id))
     except (MissingVariableError, ValueError) as error:
         return None, f"{error} (mcp_servers.{config.name}.transport)"
+    return found, ""
 
 
 def _definition(server: str, tool: "types.Tool", masker: Masker) -> ToolDefinition:

@@ -177,20 +177,16 @@ async def server_process(command: str, args: Sequence[str], env: Mapping[str, st
 
 def _request(command: str, args: Sequence[str], env: Mapping[str, str]) -> bytes:
     """What to run, byte for byte: our encoding need not be the supervisor's."""
+    request = {
+        "command": [_as_bytes(word) for word in (command, *args)],
+        "environment": {_as_bytes(name): _as_bytes(value) for name, value in env.items()},
+        "directory": _as_bytes(str(Path.cwd())),
+    }
+    return b"%b\n" % json.dumps(request).encode()
 
-    def as_bytes(text: str) -> str:
-        return os.fsencode(text).decode("latin-1")
 
-    return (
-        b"%b\n"
-        % json.dumps(
-            {
-                "command": [as_bytes(word) for word in (command, *args)],
-                "environment": {as_bytes(name): as_bytes(value) for name, value in env.items()},
-                "directory": as_bytes(str(Path.cwd())),
-            }
-        ).encode()
-    )
+def _as_bytes(text: str) -> str:
+    return os.fsencode(text).decode("latin-1")
 
 
 def _started(ours: ExitStack, request: bytes) -> ServerProcess:

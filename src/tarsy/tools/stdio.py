@@ -28,6 +28,9 @@ MAX_STDERR_LINE = 64 * 1024
 # A server that is told to end by the end of its input gets this long before its process tree is ended.
 LEAVE_SECONDS = 1.0
 
+# What is raised when the other end of a pipe, or ours, is closed.
+_GONE = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
+
 
 @dataclass(frozen=True, slots=True)
 class Observer:
@@ -82,7 +85,7 @@ async def _lines(stream: Pipe, limit: int) -> AsyncGenerator[bytes]:
     """
     parts: list[bytes] = []
     size = 0
-    with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+    with suppress(*_GONE):
         while True:
             *complete, rest = (await stream.receive()).split(b"\n")
             for line in complete:
@@ -120,9 +123,7 @@ async def _receive_messages(stdout: Pipe, incoming: MemoryObjectSendStream[Sessi
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             pass
     # The session has left or the server is out of order: let it write into the void, so that it can come to an end.
-    with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-        while True:
-            await stdout.receive()
+    await _drain(stdout)
 
 
 async def _send_messages(
@@ -144,6 +145,10 @@ async def _receive_stderr(stderr: Pipe, observer: Observer) -> None:
                 observer.on_stderr(line.decode(errors="replace").rstrip())
     except OverflowError:
         observer.on_stderr("a line too long to show; what follows is not shown")
-        with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-            while True:
-                await stderr.receive()
+        await _drain(stderr)
+
+
+async def _drain(stream: Pipe) -> None:
+    with suppress(*_GONE):
+        while True:
+            await stream.receive()

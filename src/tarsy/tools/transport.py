@@ -20,7 +20,7 @@ from tarsy.tools.http import MAX_BODY_BYTES, AcknowledgedPosts, http_client
 async def http_streams(endpoint: HttpEndpoint) -> AsyncGenerator[TransportStreams]:
     """Streamable HTTP."""
     async with (
-        http_client(endpoint.headers, verify_ssl=endpoint.verify_ssl, timeout=endpoint.timeout) as client,
+        http_client(endpoint) as client,
         streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=MAX_BODY_BYTES) as streams,
     ):
         yield streams
@@ -36,13 +36,7 @@ async def sse_streams(endpoint: HttpEndpoint, on_failure: Callable[[], None]) ->
         ) -> httpx2.AsyncClient:
             # What the SDK would pass is its own defaults: ours are in the endpoint.
             del headers, timeout, auth
-            return http_client(
-                endpoint.headers,
-                verify_ssl=endpoint.verify_ssl,
-                timeout=endpoint.timeout,
-                on_failure=on_failure,
-                wrap=lambda transport: AcknowledgedPosts(transport, posts),
-            )
+            return http_client(endpoint, on_failure=on_failure, wrap=lambda transport: AcknowledgedPosts(transport, posts))
 
         async with sse_client(endpoint.url, httpx_client_factory=client) as streams:
             yield streams

@@ -111,22 +111,21 @@ def _usage(usage: types.GenerateContentResponseUsageMetadata) -> TokenUsage:
 
 def _grounding(candidate: types.Candidate) -> Iterator[GroundingChunk]:
     metadata = candidate.grounding_metadata
-    if metadata is not None:
-        found = GroundingChunk(
-            web_search_queries=tuple(metadata.web_search_queries or ()),
-            sources=tuple(
-                GroundingSource(chunk.web.uri or "", chunk.web.title or "")
-                for chunk in metadata.grounding_chunks or ()
-                if chunk.web is not None
-            ),
-            supports=tuple(_support(support) for support in metadata.grounding_supports or ()),
-            search_entry_point_html=(metadata.search_entry_point.rendered_content or "") if metadata.search_entry_point else "",
-        )
-        if found != GroundingChunk():
-            yield found
+    if metadata is not None and (found := _searched(metadata)) != GroundingChunk():
+        yield found
     pages = candidate.url_context_metadata
     if pages is not None and pages.url_metadata:
         yield GroundingChunk(sources=tuple(GroundingSource(page.retrieved_url or "", "") for page in pages.url_metadata))
+
+
+def _searched(metadata: types.GroundingMetadata) -> GroundingChunk:
+    pages = [chunk.web for chunk in metadata.grounding_chunks or () if chunk.web is not None]
+    return GroundingChunk(
+        web_search_queries=tuple(metadata.web_search_queries or ()),
+        sources=tuple(GroundingSource(page.uri or "", page.title or "") for page in pages),
+        supports=tuple(_support(support) for support in metadata.grounding_supports or ()),
+        search_entry_point_html=(metadata.search_entry_point.rendered_content or "") if metadata.search_entry_point else "",
+    )
 
 
 def _support(support: types.GroundingSupport) -> GroundingSupport:

@@ -34,12 +34,9 @@ def make_client(access: Access) -> GoogleClient:
         CredentialsMissingError: the credentials file cannot be used.
     """
     http = httpx.AsyncClient(limits=_LIMITS, timeout=None, follow_redirects=True, event_hooks=HOOKS)  # noqa: S113 - the seconds are counted in one place, ours
-    options = types.HttpOptions(
-        base_url=access.base_url,
-        # So are the retries.
-        retry_options=types.HttpRetryOptions(attempts=1),
-        httpx_async_client=http,
-    )
+    # So are the retries.
+    once = types.HttpRetryOptions(attempts=1)
+    options = types.HttpOptions(base_url=access.base_url, retry_options=once, httpx_async_client=http)
     if access.type is ProviderType.VERTEXAI:
         where: dict[str, Any] = {"project": access.project, "location": access.location, "credentials": google_credentials(access)}
         return GoogleClient(Client(vertexai=True, http_options=options, **where), http)

@@ -48,7 +48,7 @@ class GoogleNativeProvider:
             "contents": gemini_request.contents(request, self._memory),
             "config": gemini_request.config(request),
         }
-        limits = TimeLimits(first_chunk=request.provider.first_chunk_timeout, stall=request.provider.stall_timeout)
+        limits = TimeLimits.of(request.provider)
 
         async def attempt() -> AsyncGenerator[Signal]:
             heard = GeminiAnswer(names)

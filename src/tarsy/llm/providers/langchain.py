@@ -48,7 +48,7 @@ class LangChainProvider:
             self._memory.forget(request.execution_id)
         key = ModelKey(access, request.provider.model)
         question = self._question(key, await self._models.get(key), request)
-        limits = TimeLimits(first_chunk=request.provider.first_chunk_timeout, stall=request.provider.stall_timeout)
+        limits = TimeLimits.of(request.provider)
         chunks = answer(lambda: self._attempt(question), limits=limits, policy=self._policy, censor=access.censor)
         async with aclosing(chunks):
             async for chunk in chunks:

@@ -155,10 +155,13 @@ class LangChainAnswer:
             self._calls[object()] = self._calls.pop(key)
             call = None
         if call is None:
-            taken = any(known.call_id == given for known in self._calls.values())
-            call = self._calls[key] = _Call(given, given if given and not taken else own_call_id())
+            call = self._calls[key] = _Call(given, self._free_id(given))
         call.name += piece.get("name") or ""
         call.arguments += piece.get("args") or ""
+
+    def _free_id(self, given: str) -> str:
+        taken = any(known.call_id == given for known in self._calls.values())
+        return given if given and not taken else own_call_id()
 
     def _take_usage(self, usage: Any) -> TokenUsage:
         """What has been used so far: told in parts by some, anew each time by servers that speak like OpenAI or Claude."""

@@ -127,12 +127,11 @@ def options(
     """What goes along with this call only. Without `summaries`, a model behind the Responses API keeps its thoughts to itself."""
     match dialect:
         case Dialect.ANTHROPIC:
-            profile = cast("Mapping[str, Any]", chat.profile or {})
-            thinking = anthropic_thinking(request.provider.model, profile, complete=_thinking_is_complete(request, memory))
+            profile, complete = cast("Mapping[str, Any]", chat.profile or {}), _thinking_is_complete(request, memory)
+            thinking = anthropic_thinking(request.provider.model, profile, complete=complete)
             return {"thinking": thinking} if thinking else {}
         case Dialect.RESPONSES:
-            reasoning = {"reasoning": {"summary": "auto"}} if summaries else {}
-            return {"prompt_cache_key": request.execution_id, **reasoning}
+            return {"prompt_cache_key": request.execution_id, **({"reasoning": {"summary": "auto"}} if summaries else {})}
         case Dialect.CHAT_COMPLETIONS | Dialect.GOOGLE:
             return {}
         case _:

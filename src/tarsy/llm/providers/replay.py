@@ -58,17 +58,17 @@ class RecordingFiles:
         Raises:
             RecordingUnreadableError: there is no such file, or it is not a recording.
         """
-        path = Path(name)
         try:
-            version = path.stat().st_mtime_ns
-            known = self._read.get(name)
-            if known is not None and known[0] == version:
-                return known[1]
-            recording = Recording.model_validate(yaml.load(path.read_text(encoding="utf-8"), Loader=_YAML_LOADER))  # noqa: S506 - a safe loader either way
+            version = Path(name).stat().st_mtime_ns
+            if self._read.get(name, (None, None))[0] != version:
+                self._read[name] = (version, _recording_at(Path(name)))
         except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
             raise RecordingUnreadableError(f"the recording {name} cannot be read: {error}") from error
-        self._read[name] = (version, recording)
-        return recording
+        return self._read[name][1]
+
+
+def _recording_at(path: Path) -> Recording:
+    return Recording.model_validate(yaml.load(path.read_text(encoding="utf-8"), Loader=_YAML_LOADER))  # noqa: S506 - a safe loader either way
 
 
 # The C parser reads a large recording ten times faster; both are safe loaders.
