@@ -23,7 +23,7 @@ from tarsy.domain.work import Claimed, Lane, Parking, RunEnd, WorkRules
 from tarsy.kit.text import clip_bytes, in_thread_if_long
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, next_step, plan
-from tarsy.session.stage_runner import AbandonedStage, StageJob, StageRunner, abandoned, outcome_of
+from tarsy.session.stage_runner import Abandoned, StageJob, StageRunner, abandoned, outcome_of
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +43,7 @@ class SessionExecutor:
         finish = await self._walk(claimed, chain, plan(chain), scope)
         if isinstance(finish, Parking):
             return finish
-        await self._finish(claimed, chain, finish)
+        await self._finish(claimed, chain, finish, Abandoned())
         return RunEnd.WRITTEN
 
     async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:
@@ -53,7 +53,7 @@ class SessionExecutor:
         reason = timed_out if status is RunStatus.TIMED_OUT else "cancelled"
         records = await self._dependencies.history.told(claimed.noun.id)
         stages, now = plan(chain), self._dependencies.clock.now()
-        closing = [abandoned(record, status, reason=reason, at=now) for record in records if not record.stage.status.is_final]
+        closing = abandoned(records, status, reason=reason, at=now)
         analysis = best_analysis([conclusions_of(record) for record in records])
         finish = cut_short(stages, finished_stages(stages, records), status, reason, analysis)
         await self._finish(claimed, chain, finish, closing)
@@ -118,9 +118,7 @@ class SessionExecutor:
             completed_at=now,
         )
 
-    async def _finish(
-        self, claimed: Claimed[AlertSession], chain: ResolvedChain, finish: FinishSession, abandoned_stages: Sequence[AbandonedStage] = ()
-    ) -> None:
+    async def _finish(self, claimed: Claimed[AlertSession], chain: ResolvedChain, finish: FinishSession, closing: Abandoned) -> None:
         reason = await self._partial_reason(claimed.noun.id, chain, finish)
         close = SessionClose(
             status=finish.status,
@@ -137,8 +135,8 @@ class SessionExecutor:
         await self._dependencies.journal.commit(
             Step(
                 claim=claimed.claim,
-                execution_changes=tuple(change for changes, _ in abandoned_stages for change in changes),
-                stage_closes=tuple(stage_close for _, stage_close in abandoned_stages),
+                execution_changes=closing.executions,
+                stage_closes=closing.stages,
                 session_close=close,
                 score=score,
             )

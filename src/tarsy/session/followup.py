@@ -53,19 +53,10 @@ class _FollowUps(ABC, Generic[FollowUp]):
         reason = f"no answer within {timeout:g} s" if status is RunStatus.TIMED_OUT else "cancelled"
         now = self._dependencies.clock.now()
         records = await self._dependencies.history.stages(claimed.noun.session.id)
-        closing = [
-            abandoned(record, status, reason=reason, at=now)
-            for record in records
-            if record.stage.stage_type is self.stage_type and not record.stage.status.is_final
-        ]
-        await self._dependencies.journal.commit(
-            Step(
-                claim=claimed.claim,
-                execution_changes=tuple(change for changes, _ in closing for change in changes),
-                stage_closes=tuple(close for _, close in closing),
-                work_close=WorkClose(status=status, completed_at=now, error_message=reason),
-            )
-        )
+        closing = abandoned((one for one in records if one.stage.stage_type is self.stage_type), status, reason=reason, at=now)
+        close = WorkClose(status=status, completed_at=now, error_message=reason)
+        step = Step(claim=claimed.claim, execution_changes=closing.executions, stage_closes=closing.stages, work_close=close)
+        await self._dependencies.journal.commit(step)
         return RunEnd.WRITTEN
 
     @abstractmethod

@@ -217,16 +217,18 @@ def check_text(submission: Submission) -> None:
     """
     if not submission.data.strip():
         raise AlertRefusedError("The alert is empty.")
-    for name, text in (("alert", submission.data), ("alert type", submission.alert_type or "")):
-        if not is_storable(text):
-            raise AlertRefusedError(
-                f"The {name} contains a NUL character or half a surrogate pair: text must not; encode binary data first."
-            )
+    _check_storable("alert", submission.data)
+    _check_storable("alert type", submission.alert_type or "")
     size = len(submission.data.encode())
     if size > MAX_ALERT_BYTES:
         raise AlertTooLargeError(size)
     if submission.runbook_url is not None:
         _check_runbook(submission.runbook_url)
+
+
+def _check_storable(name: str, text: str) -> None:
+    if not is_storable(text):
+        raise AlertRefusedError(f"The {name} contains a NUL character or half a surrogate pair: text must not; encode binary data first.")
 
 
 def is_storable(text: str) -> bool:

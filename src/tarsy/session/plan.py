@@ -1,9 +1,9 @@
 """Pure module: the stages a chain amounts to, and what follows the ones that are done."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedStage
 from tarsy.domain.analysis import StageConclusions, best_analysis
 from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus, session_status_of
@@ -56,31 +56,25 @@ def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
     """Write a chain out: its stages, a synthesis after each that has several agents, an executive summary at the end unless it is switched off."""
     planned: list[PlannedStage] = []
     for stage in chain.stages:
-        index = len(planned)
-        planned.append(
-            PlannedStage(
-                index=index,
-                name=stage.name,
-                stage_type=StageType.INVESTIGATION,
-                agents=stage.agents,
-                success_policy=stage.success_policy,
-                parallel_type=stage.parallel_type,
-            )
-        )
-        if stage.synthesis and len(stage.agents) > 1:
-            planned.append(
-                PlannedStage(
-                    index=index + 1,
-                    name=f"{stage.name} synthesis",
-                    stage_type=StageType.SYNTHESIS,
-                    agents=(stage.synthesis,),
-                    references=index,
-                )
-            )
+        planned += _investigation(stage, len(planned))
     if chain.executive_summary is None:
         return tuple(planned)
     summary = PlannedStage(index=len(planned), name=EXECUTIVE_SUMMARY, stage_type=StageType.EXEC_SUMMARY, agents=(chain.executive_summary,))
     return (*planned, summary)
+
+
+def _investigation(stage: ResolvedStage, index: int) -> Iterator[PlannedStage]:
+    yield PlannedStage(
+        index=index,
+        name=stage.name,
+        stage_type=StageType.INVESTIGATION,
+        agents=stage.agents,
+        success_policy=stage.success_policy,
+        parallel_type=stage.parallel_type,
+    )
+    if stage.synthesis and len(stage.agents) > 1:
+        name, agents = f"{stage.name} synthesis", (stage.synthesis,)
+        yield PlannedStage(index=index + 1, name=name, stage_type=StageType.SYNTHESIS, agents=agents, references=index)
 
 
 def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome]) -> NextStep:
@@ -91,12 +85,8 @@ def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome]) -> N
     if last.planned.stage_type is StageType.EXEC_SUMMARY:
         return _finish_with_summary(done, last)
     if last.status is not RunStatus.COMPLETED:
-        return FinishSession(
-            status=session_status_of(last.status),
-            final_analysis=concluded(done),
-            partial=True,
-            error=last.error or f"stage '{last.planned.name}' ended {last.status}",
-        )
+        error = last.error or f"stage '{last.planned.name}' ended {last.status}"
+        return FinishSession(status=session_status_of(last.status), final_analysis=concluded(done), partial=True, error=error)
     if len(done) == len(stages):
         return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
     return RunStage(stages[len(done)])

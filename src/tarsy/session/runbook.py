@@ -112,6 +112,10 @@ async def _text_of(response: httpx.Response, *, with_token: bool) -> str:
         content += chunk
         if len(content) > MAX_BYTES:
             raise RunbookRefusedError(f"{address} is larger than {MAX_BYTES // 1024} KiB")
+    return _decoded(address, content)
+
+
+def _decoded(address: str, content: bytearray) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

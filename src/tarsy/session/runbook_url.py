@@ -20,13 +20,19 @@ def allowed_url(text: str, domains: frozenset[str]) -> httpx.URL:
         url = httpx.URL(text.strip())
     except (httpx.InvalidURL, TypeError) as error:
         raise RunbookRefusedError(f"the address cannot be read: {error}") from error
-    if url.scheme not in {"http", "https"} or not url.host:
-        raise RunbookRefusedError("only http and https addresses are fetched")
-    if url.userinfo:
-        raise RunbookRefusedError("addresses with credentials are not fetched")
-    if url.host.rstrip(".").lower() not in domains:
-        raise RunbookRefusedError(f"{url.host} is not among the allowed domains (system.runbooks.allowed_domains)")
+    if reason := _refusal(url, domains):
+        raise RunbookRefusedError(reason)
     return url
+
+
+def _refusal(url: httpx.URL, domains: frozenset[str]) -> str | None:
+    if url.scheme not in {"http", "https"} or not url.host:
+        return "only http and https addresses are fetched"
+    if url.userinfo:
+        return "addresses with credentials are not fetched"
+    if url.host.rstrip(".").lower() not in domains:
+        return f"{url.host} is not among the allowed domains (system.runbooks.allowed_domains)"
+    return None
 
 
 def normalized_domains(domains: tuple[str, ...]) -> frozenset[str]:

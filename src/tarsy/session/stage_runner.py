@@ -1,6 +1,6 @@
 """One stage: a task per agent, isolated from each other, begun or continued where they were."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -59,6 +59,12 @@ class StageRunner:
         Cancellation passes through; what is done by then stays done.
         """
         record = job.stored or await self._begin(job)
+        results = await self._run_agents(job, record, stopping)
+        if parking := parking_of(results, self._dependencies.clock.now()):
+            return parking
+        return await self._close(job, record.stage, results), results
+
+    async def _run_agents(self, job: StageJob, record: StageRecord, stopping: Stopping) -> Sequence[ExecutionResult]:
         results: dict[int, ExecutionResult] = {}
 
         async def one(execution: ExecutionRecord, config: ResolvedAgentConfig) -> None:
@@ -68,28 +74,11 @@ class StageRunner:
             async with anyio.create_task_group() as tasks:
                 for execution, config in zip(record.executions, job.planned.agents, strict=True):
                     tasks.start_soon(one, execution, config, name=f"agent {config.agent_name}")
-        ordered = [results[index] for index in sorted(results)]
-        if parking := parking_of(ordered, self._dependencies.clock.now()):
-            return parking
-        return await self._close(job, record.stage, ordered), ordered
+        return [results[index] for index in sorted(results)]
 
     async def _begin(self, job: StageJob) -> StageRecord:
-        now = self._dependencies.clock.now()
-        planned = job.planned
-        stage = Stage(
-            id=str(uuid4()),
-            session_id=job.session.id,
-            stage_name=planned.name,
-            stage_index=planned.index,
-            stage_type=planned.stage_type,
-            expected_agent_count=len(planned.agents),
-            status=RunStatus.ACTIVE,
-            parallel_type=planned.parallel_type,
-            success_policy=planned.success_policy,
-            referenced_stage_id=job.referenced_stage_id,
-            started_at=now,
-        )
-        executions = tuple(_execution(stage, config, index) for index, config in enumerate(planned.agents, start=1))
+        stage = _stage(job, self._dependencies.clock.now())
+        executions = tuple(_execution(stage, config, index) for index, config in enumerate(job.planned.agents, start=1))
         await self._dependencies.journal.commit(Step(claim=job.claim, stages=(stage,), executions=executions))
         return StageRecord(stage, tuple(ExecutionRecord(execution) for execution in executions))
 
@@ -124,10 +113,8 @@ class StageRunner:
             raise
         except Exception as error:
             log.exception("agent.broke", execution_id=execution.id, agent=config.agent_name)
-            reason = self._dependencies.mask(f"internal error: {type(error).__name__}: {error}")
-            change = ExecutionChange(
-                execution_id=execution.id, at=self._dependencies.clock.now(), status=RunStatus.FAILED, error_message=reason
-            )
+            reason, now = self._dependencies.mask(f"internal error: {type(error).__name__}: {error}"), self._dependencies.clock.now()
+            change = ExecutionChange(execution_id=execution.id, at=now, status=RunStatus.FAILED, error_message=reason)
             await self._dependencies.journal.commit(Step(claim=job.claim, execution_changes=(change,)))
             return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
@@ -209,6 +196,23 @@ def continued_with(config: ResolvedAgentConfig, execution: AgentExecution) -> Re
     return config
 
 
+def _stage(job: StageJob, now: datetime) -> Stage:
+    planned = job.planned
+    return Stage(
+        id=str(uuid4()),
+        session_id=job.session.id,
+        stage_name=planned.name,
+        stage_index=planned.index,
+        stage_type=planned.stage_type,
+        expected_agent_count=len(planned.agents),
+        status=RunStatus.ACTIVE,
+        parallel_type=planned.parallel_type,
+        success_policy=planned.success_policy,
+        referenced_stage_id=job.referenced_stage_id,
+        started_at=now,
+    )
+
+
 def _execution(stage: Stage, config: ResolvedAgentConfig, index: int) -> AgentExecution:
     return AgentExecution(
         id=str(uuid4()),
@@ -256,14 +260,19 @@ def _errors(planned: PlannedStage, results: Sequence[ExecutionResult]) -> str:
     return "; ".join(lines)
 
 
-AbandonedStage = tuple[tuple[ExecutionChange, ...], StageClose]
+@dataclass(frozen=True, slots=True)
+class Abandoned:
+    """What closes stages that will not be continued: their open executions and themselves."""
+
+    executions: tuple[ExecutionChange, ...] = ()
+    stages: tuple[StageClose, ...] = ()
 
 
-def abandoned(record: StageRecord, status: RunStatus, *, reason: str, at: datetime) -> AbandonedStage:
-    """What closes a stage that will not be continued: its open executions and itself."""
-    changes = tuple(
-        ExecutionChange(execution_id=one.execution.id, at=at, status=status, error_message=reason)
-        for one in record.executions
-        if not one.execution.status.is_final
+def abandoned(records: Iterable[StageRecord], status: RunStatus, *, reason: str, at: datetime) -> Abandoned:
+    """Close those of `records` that are open."""
+    left = [record for record in records if not record.stage.status.is_final]
+    open_executions = (one.execution for record in left for one in record.executions if not one.execution.status.is_final)
+    return Abandoned(
+        tuple(ExecutionChange(execution_id=one.id, at=at, status=status, error_message=reason) for one in open_executions),
+        tuple(StageClose(stage_id=record.stage.id, status=status, completed_at=at, error_message=reason) for record in left),
     )
-    return changes, StageClose(stage_id=record.stage.id, status=status, completed_at=at, error_message=reason)
