@@ -25,7 +25,7 @@ class SchemaFile(StrEnum):
 @app.command()
 def check(config: Directory = None) -> None:
     """Report everything that is wrong with the configuration; exit status 1 if anything is."""
-    from tarsy.config.load.display import check_report  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.load.display import check_report
 
     usable, verdict, remarks = check_report(config, os.environ)
     if remarks:
@@ -44,11 +44,11 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of YAML.")] = False,
 ) -> None:
     """Print the effective configuration, files and built-ins together; secrets are hidden."""
-    from tarsy.config.load.display import effective, effective_chain  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.config.load.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.config.problems import ConfigError  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.config.schema.configuration import NoProviderError  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.config.schema.registries import UnknownEntryError  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.load.display import effective, effective_chain
+    from tarsy.config.load.loader import load_config
+    from tarsy.config.problems import ConfigError
+    from tarsy.config.schema.configuration import NoProviderError
+    from tarsy.config.schema.registries import UnknownEntryError
 
     if origin and resolved is None:
         raise typer.BadParameter("--origin explains a chain: add --resolved CHAIN")
@@ -70,7 +70,7 @@ def schema(
     ] = None,
 ) -> None:
     """Print the JSON Schema of a file, for editors that complete and check YAML."""
-    from tarsy.config.load.display import schema_text, write_schemas  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.load.display import schema_text, write_schemas
 
     if write is None:
         typer.echo(schema_text(f"{file}.yaml"))

@@ -112,13 +112,8 @@ async def check_calls(loaded: LoadedConfig, client: LLMClient) -> AsyncGenerator
 
 
 async def _call(name: str, provider: ResolvedProvider, backend: LLMBackend, client: LLMClient) -> Finding:
-    request = GenerateInput(
-        session_id="doctor",
-        execution_id="doctor",
-        messages=(ConversationMessage(Role.USER, "Answer with the single word: ready"),),
-        provider=provider,
-        backend=backend,
-    )
+    messages = (ConversationMessage(Role.USER, "Answer with the single word: ready"),)
+    request = GenerateInput(session_id="doctor", execution_id="doctor", messages=messages, provider=provider, backend=backend)
     answer = ""
     with anyio.move_on_after(CALL_SECONDS):
         async with aclosing(client.generate(request)) as chunks:
@@ -166,9 +161,8 @@ def _cannot_start(server: ResolvedMcpServer, env: Mapping[str, str]) -> Finding 
     texts: Iterable[str] = (*transport.args, *transport.env.values(), transport.url or "", transport.bearer_token or "")
     missing = sorted({name for text in texts for name in variables(text)} - env.keys() - {"SESSION_ID"})
     if missing:
-        return warn(
-            "tools", f"{server.name}: {', '.join(missing)} is not set", f"set {' and '.join(missing)} in the environment or in .env"
-        )
+        cure = f"set {' and '.join(missing)} in the environment or in .env"
+        return warn("tools", f"{server.name}: {', '.join(missing)} is not set", cure)
     return None
 
 
@@ -177,10 +171,9 @@ async def _list(server: ResolvedMcpServer, env: Mapping[str, str]) -> Finding:
     with anyio.move_on_after(TOOLS_SECONDS) as limit:
         async with McpToolServers(env=env).open_servers({server.name: server}, call_timeout=TOOLS_SECONDS, execution_id="doctor") as tools:
             catalog = await tools.list_tools()
+    cure = f"try it by hand: tarsy tools list {server.name}"
     if limit.cancelled_caught and not catalog.tools:
-        return fail(
-            "tools", f"{server.name} did not list its tools within {TOOLS_SECONDS:.0f} s", f"try it by hand: tarsy tools list {server.name}"
-        )
+        return fail("tools", f"{server.name} did not list its tools within {TOOLS_SECONDS:.0f} s", cure)
     if catalog.warnings:
-        return fail("tools", "\n".join(catalog.warnings), f"try it by hand: tarsy tools list {server.name}")
+        return fail("tools", "\n".join(catalog.warnings), cure)
     return ok("tools", f"{server.name}: {len(catalog.tools)} tools")

@@ -1,6 +1,7 @@
 """`tarsy db`: look at the schema of the database and bring it up to date."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -11,6 +12,8 @@ from tarsy.cli.environment import process_settings
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from tarsy.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Look at the database's schema and bring it up to date.")
 
@@ -26,7 +29,7 @@ DataDir = Annotated[
 @app.command()
 def upgrade(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
     """Bring the database to the newest schema."""
-    from tarsy.db import migrate  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db import migrate
 
     typer.echo(f"The database is at revision {with_engine(migrate.upgrade, database_url, data_dir)}, the newest.")
 
@@ -34,7 +37,7 @@ def upgrade(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
 @app.command()
 def current(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
     """Say which schema revision the database is at."""
-    from tarsy.db import migrate  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db import migrate
 
     revision, newest = with_engine(migrate.current, database_url, data_dir), migrate.head()
     if revision == newest:
@@ -48,25 +51,35 @@ Result = TypeVar("Result")
 
 def with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: Path | None) -> Result:
     """Run `work` on the database and let go of it again."""
-    from tarsy.db.connection import create_engine  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.db.embedded.server import open_database  # noqa: PLC0415 - heavy, imported on first use
-
-    settings = process_settings(database_url=url, data_dir=data_dir)
 
     async def run() -> Result:
-        async with open_database(settings.database_url, settings.data_dir) as address:
-            engine = create_engine(address)
-            try:
-                return await work(engine)
-            finally:
-                await engine.dispose()
+        async with opened_engine(process_settings(database_url=url, data_dir=data_dir)) as engine:
+            return await work(engine)
 
     return anyio.run(run)
 
 
+@asynccontextmanager
+async def opened_engine(settings: "Settings") -> "AsyncGenerator[AsyncEngine]":
+    """The database that `settings` name, or the embedded one, and nothing of it left open.
+
+    Raises:
+        DatabaseUnavailableError: saying what is wrong with it, and the cure.
+    """
+    from tarsy.db.connection import create_engine
+    from tarsy.db.embedded.server import open_database
+
+    async with open_database(settings.database_url, settings.data_dir) as address:
+        engine = create_engine(address)
+        try:
+            yield engine
+        finally:
+            await engine.dispose()
+
+
 def with_upgraded_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: Path | None) -> Result:
     """Run `work` on the database, brought up to date, and let go of it again."""
-    from tarsy.db.migrate import upgrade  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db.migrate import upgrade
 
     async def upgraded(engine: "AsyncEngine") -> Result:
         await upgrade(engine)

@@ -21,11 +21,11 @@ def doctor(
     call: Annotated[bool, typer.Option("--call", help="Ask every model in use for one word. This may cost a fraction of a cent.")] = False,
 ) -> None:
     """Check Python, database, configuration, keys, tool servers and port. Exit status 1 if something has to be put right."""
-    import logging  # noqa: PLC0415 - only when the command runs
+    import logging
 
-    import anyio  # noqa: PLC0415 - heavy, imported on first use
+    import anyio
 
-    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.kit.logs import configure_logs
 
     # What would be logged is a finding, told in full.
     configure_logs(level=logging.CRITICAL)
@@ -34,7 +34,7 @@ def doctor(
 
 
 async def _examine(config: Path | None, host: str, port: int, call: bool) -> bool:  # noqa: FBT001 - anyio.run passes by position
-    from tarsy.cli.finding import Verdict  # noqa: PLC0415 - with the rest
+    from tarsy.cli.finding import Verdict
 
     failed = 0
     async for finding in _findings(config, host, port, call=call):
@@ -45,10 +45,10 @@ async def _examine(config: Path | None, host: str, port: int, call: bool) -> boo
 
 
 async def _findings(config: Path | None, host: str, port: int, *, call: bool) -> "AsyncGenerator[Finding]":
-    from tarsy.cli import machine_checkup as machine  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.cli.finding import fail  # noqa: PLC0415 - with the rest
-    from tarsy.config.problems import ConfigError  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.settings import CannotServeError  # noqa: PLC0415 - with the rest
+    from tarsy.cli import machine_checkup as machine
+    from tarsy.cli.finding import fail
+    from tarsy.config.problems import ConfigError
+    from tarsy.settings import CannotServeError
 
     yield machine.check_python()
     try:
@@ -67,11 +67,11 @@ async def _findings(config: Path | None, host: str, port: int, *, call: bool) ->
 
 
 async def _configured(settings: "Settings", host: str, *, call: bool) -> "AsyncGenerator[Finding]":
-    from tarsy.cli import config_checkup as checkup  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.cli.machine_checkup import check_dotenv  # noqa: PLC0415 - with the rest
-    from tarsy.config.load.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.config.problems import ConfigError  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.wiring import llm_client  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.cli import config_checkup as checkup
+    from tarsy.cli.machine_checkup import check_dotenv
+    from tarsy.config.load.loader import load_config
+    from tarsy.config.problems import ConfigError
+    from tarsy.wiring import llm_client
 
     try:
         loaded = load_config(settings.config_dir, settings.env)

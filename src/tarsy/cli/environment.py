@@ -17,7 +17,7 @@ def process_settings(config_dir: Path | None = None, **overrides: object) -> "Se
         ConfigError: a configuration directory was named that holds none, or a `.env` cannot be read.
         CannotServeError: a variable has a value that means nothing.
     """
-    from tarsy.settings import settings_from  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.settings import settings_from
 
     settings = settings_from(process_environment(config_dir), config_dir=config_dir, **overrides)
     # The configuration adds the files by itself, by its own order of precedence.
@@ -30,6 +30,6 @@ def process_environment(config_dir: Path | None = None) -> Mapping[str, str]:
     Raises:
         ConfigError: as above.
     """
-    from tarsy.config.load.environment import find_directory, with_dotenv  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.load.environment import find_directory, with_dotenv
 
     return with_dotenv(os.environ, find_directory(config_dir, with_dotenv(os.environ, None)))

@@ -71,7 +71,7 @@ def _unless_elsewhere(target: Path, text: str, elsewhere: dict[str, Path]) -> tu
 
 def _added(target: Path, template: str, said: list[str]) -> tuple[str, str]:
     """What becomes of a file that exists, and what to tell about it."""
-    from tarsy.cli.yaml_merge import CannotMergeError, merge  # noqa: PLC0415 - only when there is something to merge
+    from tarsy.cli.yaml_merge import CannotMergeError, merge
 
     written = target.read_text(encoding="utf-8")
     if target.suffix != ".yaml":
@@ -87,6 +87,6 @@ def _added(target: Path, template: str, said: list[str]) -> tuple[str, str]:
 
 def filled(text: str, *, url: str, model: str) -> str:
     """Put the address and the name in, quoted as JSON strings are: YAML reads those whatever they hold."""
-    import json  # noqa: PLC0415 - only when the command runs
+    import json
 
     return text.replace("base_url: URL", f"base_url: {json.dumps(url)}").replace("model: MODEL", f"model: {json.dumps(model)}")

@@ -18,12 +18,12 @@ def investigate(
     config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
 ) -> None:
     """Investigate an alert: shows the timeline live, ends with the analysis. Exit status 0 if it completed, 1 if not."""
-    import logging  # noqa: PLC0415 - only when the command runs
+    import logging
 
-    import anyio  # noqa: PLC0415 - heavy, imported on first use
+    import anyio
 
-    from tarsy.cli.live_view import investigate_here, investigate_there  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.cli.live_view import investigate_here, investigate_there
+    from tarsy.kit.logs import configure_logs
 
     text = _read(alert)
     if url:
@@ -50,17 +50,17 @@ def watch(
     token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
 ) -> None:
     """Show what a session does, from its beginning to its end. Exit status 0 if it completed, 1 if not."""
-    import anyio  # noqa: PLC0415 - heavy, imported on first use
+    import anyio
 
     raise typer.Exit(0 if anyio.run(_watch, session, url, token) else 1)
 
 
 async def _watch(session_id: str, url: str, token: str | None) -> bool:
-    from rich.console import Console  # noqa: PLC0415 - heavy, imported on first use
+    from rich.console import Console
 
-    from tarsy.cli.client import connect  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.cli.live_view import follow, print_end  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.domain.status import SessionStatus  # noqa: PLC0415 - with the rest
+    from tarsy.cli.client import connect
+    from tarsy.cli.live_view import follow, print_end
+    from tarsy.domain.status import SessionStatus
 
     console = Console()
     async with connect(url, token) as client:

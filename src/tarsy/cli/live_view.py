@@ -204,7 +204,7 @@ async def investigate_there(url: str, token: str | None, text: str, alert_type: 
 
 async def investigate_here(settings: Settings, text: str, alert_type: str | None, runbook: str | None) -> bool:
     """Run a server of our own for as long as the investigation takes, and watch."""
-    from tarsy.server import local_server  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.server import local_server
 
     async with local_server(settings) as server:
         return await investigate_there(server.url, server.token, text, alert_type, runbook)
@@ -212,7 +212,7 @@ async def investigate_here(settings: Settings, text: str, alert_type: str | None
 
 async def run_sample(settings: Settings, alert: str, alert_type: str, questions: tuple[str, ...]) -> bool:
     """Investigate a sample here, then ask what comes with it."""
-    from tarsy.server import local_server  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.server import local_server
 
     console = Console()
     async with local_server(settings) as server, connect(server.url, server.token) as client:

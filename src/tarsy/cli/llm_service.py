@@ -36,11 +36,11 @@ def llm_service(
 
 
 async def _serve(host: str, port: int, cert: Path | None, key: Path | None, client_ca: Path | None, grace: float) -> None:
-    from tarsy.demo.samples import recording_loader  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.llm.in_process import in_process_client  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.llm.providers.replay import RecordingFiles  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.llm.service import ServerTLS, start_service  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.demo.samples import recording_loader
+    from tarsy.kit.logs import configure_logs
+    from tarsy.llm.in_process import in_process_client
+    from tarsy.llm.providers.replay import RecordingFiles
+    from tarsy.llm.service import ServerTLS, start_service
 
     configure_logs()
     settings = process_settings()

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import httpx
 
+from tarsy.cli.db import opened_engine
 from tarsy.cli.finding import Finding, fail, ok, warn
 from tarsy.db import migrate
-from tarsy.db.connection import DatabaseUnavailableError, create_engine
-from tarsy.db.embedded.server import default_data_dir, open_database
+from tarsy.db.connection import DatabaseUnavailableError
+from tarsy.db.embedded.server import default_data_dir
 from tarsy.db.pauses import PauseRepository
 from tarsy.settings import Settings
 
@@ -47,13 +48,9 @@ async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
     """Start the embedded server, or reach the one that DATABASE_URL names, and look at its schema and pauses; nothing is changed."""
     kind = "the one DATABASE_URL names" if settings.database_url else "embedded PostgreSQL"
     try:
-        async with open_database(settings.database_url, settings.data_dir) as url:
-            engine = create_engine(url)
-            try:
-                revision = await migrate.current(engine)
-                paused = await PauseRepository(engine).current() if revision == migrate.head() else []
-            finally:
-                await engine.dispose()
+        async with opened_engine(settings) as engine:
+            revision = await migrate.current(engine)
+            paused = await PauseRepository(engine).current() if revision == migrate.head() else []
     except DatabaseUnavailableError as error:
         yield fail("database", error.problem, error.cure)
         return

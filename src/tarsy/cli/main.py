@@ -52,10 +52,10 @@ def root(
 ) -> None:
     """TARSy takes an alert, investigates it with LLM agents and real tools, and hands you a root-cause analysis."""
     del version  # its callback has answered
-    import logging  # noqa: PLC0415 - only when a command runs
+    import logging
 
-    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.kit.private_memory import keep_memory_private  # noqa: PLC0415 - only when a command runs
+    from tarsy.kit.logs import configure_logs
+    from tarsy.kit.private_memory import keep_memory_private
 
     keep_memory_private()
     # A command's output is its answer: logs only where something is wrong. Servers turn theirs up.
@@ -65,7 +65,7 @@ def root(
 def main() -> None:
     """Run the command; what a person can act on is told in a sentence, not in a traceback."""
     gc.set_threshold(ALLOCATIONS_PER_COLLECTION)
-    from tarsy.cli.terminal import explained  # noqa: PLC0415 - only when a command runs
+    from tarsy.cli.terminal import explained
 
     with explained():
         app()

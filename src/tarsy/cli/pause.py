@@ -24,7 +24,7 @@ def pause(
     data_dir: DataDir = None,
 ) -> None:
     """Begin no more investigations, answers or scores. What runs finishes; with --now it waits too."""
-    from tarsy.db.pauses import PauseRepository  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db.pauses import PauseRepository
 
     left = with_upgraded_engine(
         lambda engine: PauseRepository(engine).pause(chain, actor=ACTOR, reason=reason, now=now), database_url, data_dir
@@ -34,7 +34,7 @@ def pause(
 
 def resume(chain: Chain = None, database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
     """End a pause: what waits is begun, and what was parked goes on."""
-    from tarsy.db.pauses import PauseRepository  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db.pauses import PauseRepository
 
     _tell(with_upgraded_engine(lambda engine: PauseRepository(engine).resume(chain, actor=ACTOR), database_url, data_dir))
 

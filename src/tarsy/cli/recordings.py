@@ -19,9 +19,9 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write it.", show_default="standard output")] = None,
 ) -> None:
     """Write a session as a self-contained recording: everything said and done, masked, ready to be replayed."""
-    import anyio  # noqa: PLC0415 - heavy, imported on first use
+    import anyio
 
-    from tarsy.replay.export import read_session  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.replay.export import read_session
 
     recording = anyio.run(read_session, process_settings(), session_id)
     if recording is None:
@@ -29,8 +29,8 @@ def export(
         raise typer.Exit(1)
     if output:
         output.write_text(as_text(recording), encoding="utf-8")
-    else:
-        sys.stdout.write(as_text(recording))
+        return
+    sys.stdout.write(as_text(recording))
 
 
 def as_text(recording: "Recording") -> str:
@@ -49,9 +49,9 @@ def replay(
     check: Annotated[bool, typer.Option("--check", help="Say only which recordings replay exactly.")] = False,
 ) -> None:
     """Run recordings again through the real pipeline and report every difference. Exit status 1 if there is any."""
-    import anyio  # noqa: PLC0415 - heavy, imported on first use
+    import anyio
 
-    from tarsy.replay.rerun import ReplayOptions, replay_all  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.replay.rerun import ReplayOptions, replay_all
 
     if from_step is not None and live_model is None:
         raise typer.BadParameter("--from-step needs --live-model: what should go on from there?")
@@ -68,7 +68,7 @@ def replay(
 
 def _told(outcome: "ReplayOutcome | NotReplayed", *, brief: bool) -> bool:
     """Say what came of a file; true if it replayed exactly."""
-    from tarsy.replay.rerun import NotReplayed  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.replay.rerun import NotReplayed
 
     if isinstance(outcome, NotReplayed):
         typer.echo(f"{outcome.file}: not replayed: {harmless(outcome.reason)}", err=True)

@@ -12,7 +12,7 @@ app = typer.Typer(no_args_is_help=True, help="Sample incidents that need no key 
 @app.command("list")
 def list_all() -> None:
     """Name the sample incidents and say what each is about."""
-    from tarsy.demo.samples import list_samples  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.demo.samples import list_samples
 
     for sample in list_samples():
         typer.echo(f"{sample.name:<14} {sample.title}")
@@ -25,12 +25,12 @@ def demo(
     ask: Annotated[bool, typer.Option("--ask", help="Afterwards, ask the questions that come with the sample.")] = False,
 ) -> None:
     """Watch a sample incident being investigated. The tools are a simulated cluster; without a vendor's key the model is recorded; the rest is real."""
-    import anyio  # noqa: PLC0415 - heavy, imported on first use
+    import anyio
 
-    from tarsy.cli.live_view import run_sample  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.config.load.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.demo.samples import UnknownSampleError, list_samples, load_sample  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.installation import sample_model  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.cli.live_view import run_sample
+    from tarsy.config.load.loader import load_config
+    from tarsy.demo.samples import UnknownSampleError, list_samples, load_sample
+    from tarsy.installation import sample_model
 
     try:
         sample = load_sample(name) if name else list_samples()[0]

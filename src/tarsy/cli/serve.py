@@ -21,10 +21,10 @@ def serve(
     insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond loopback without a login.")] = False,
 ) -> None:
     """Start TARSy. The address to open is printed when it is ready."""
-    import anyio  # noqa: PLC0415 - heavy, imported on first use
+    import anyio
 
-    from tarsy.kit.logs import configure_logs  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.server import run_server  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.kit.logs import configure_logs
+    from tarsy.server import run_server
 
     configure_logs()
     settings = process_settings(config, host=host, port=port, role=role, insecure=insecure)

@@ -27,9 +27,9 @@ def list_sessions(
     data_dir: DataDir = None,
 ) -> None:
     """List sessions, newest first."""
-    from tarsy.db.session_list import SessionFilter  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.db.sessions import SessionRepository  # noqa: PLC0415 - with the rest
-    from tarsy.domain.status import SessionStatus  # noqa: PLC0415 - with the rest
+    from tarsy.db.session_list import SessionFilter
+    from tarsy.db.sessions import SessionRepository
+    from tarsy.domain.status import SessionStatus
 
     if status is not None and status not in set(SessionStatus):
         typer.echo(f"There is no status {status!r}; there are: {', '.join(SessionStatus)}.", err=True)
@@ -56,7 +56,7 @@ def purge(
     data_dir: DataDir = None,
 ) -> None:
     """Erase finished sessions and everything recorded of them. Only the audit log remembers them."""
-    from tarsy.db.retention import OldSessions  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.db.retention import OldSessions
 
     if bool(ids) == (older_than is not None):
         typer.echo("Name sessions by id, or say --older-than DAYS.", err=True)
@@ -76,10 +76,10 @@ def purge(
 
 
 def _purge_by_id(ids: list[str], *, yes: bool, url: str | None, data_dir: "Path | None") -> None:
-    from uuid import UUID  # noqa: PLC0415 - with the rest
+    from uuid import UUID
 
-    from tarsy.db.errors import ConflictError, NotFoundError  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.db.sessions import SessionRepository  # noqa: PLC0415 - with the rest
+    from tarsy.db.errors import ConflictError, NotFoundError
+    from tarsy.db.sessions import SessionRepository
 
     try:
         wanted = [str(UUID(text)) for text in ids]

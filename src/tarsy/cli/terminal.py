@@ -35,12 +35,12 @@ def explained() -> Generator[None]:
 
 
 def _explanation(error: BaseException) -> str | None:
-    from tarsy.api.tokens import TokenSettingError  # noqa: PLC0415 - imported only when something went wrong
-    from tarsy.config.problems import ConfigError  # noqa: PLC0415 - same
-    from tarsy.db.connection import DatabaseUnavailableError  # noqa: PLC0415 - same
-    from tarsy.llm.providers.replay import RecordingUnreadableError  # noqa: PLC0415 - same
-    from tarsy.session.playback import NotReplayableError  # noqa: PLC0415 - same
-    from tarsy.settings import CannotServeError  # noqa: PLC0415 - same
+    from tarsy.api.tokens import TokenSettingError
+    from tarsy.config.problems import ConfigError
+    from tarsy.db.connection import DatabaseUnavailableError
+    from tarsy.llm.providers.replay import RecordingUnreadableError
+    from tarsy.session.playback import NotReplayableError
+    from tarsy.settings import CannotServeError
 
     settings = ConfigError | TokenSettingError | CannotServeError
     if isinstance(error, settings | DatabaseUnavailableError | ServerRefusedError | NotReplayableError | RecordingUnreadableError):

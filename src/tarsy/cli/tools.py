@@ -12,7 +12,7 @@ import typer
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
-    from tarsy.domain.tool import ToolCatalog, ToolResult
+    from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
     from tarsy.tools.masked import MaskedTools
 
 app = typer.Typer(no_args_is_help=True, help="See what the tool servers offer, and call a tool by hand.")
@@ -35,13 +35,17 @@ def list_tools(
 
     catalog = anyio.run(run)
     for tool in catalog.tools:
-        marks = [mark for mark, holds in (("read-only", tool.read_only), ("idempotent", tool.idempotent)) if holds]
-        summary = next(iter(tool.description.splitlines()), "")
-        typer.echo(harmless("  ".join(part for part in (tool.name, f"[{', '.join(marks)}]" if marks else "", summary) if part)))
+        typer.echo(harmless(_line(tool)))
     for warning in catalog.warnings:
         typer.echo(harmless(warning), err=True)
     if catalog.warnings:
         raise typer.Exit(1)
+
+
+def _line(tool: "ToolDefinition") -> str:
+    marks = [mark for mark, holds in (("read-only", tool.read_only), ("idempotent", tool.idempotent)) if holds]
+    summary = next(iter(tool.description.splitlines()), "")
+    return "  ".join(part for part in (tool.name, f"[{', '.join(marks)}]" if marks else "", summary) if part)
 
 
 @app.command()
@@ -52,13 +56,11 @@ def call(
     timeout: Annotated[float, typer.Option(help="Seconds to wait for the result.")] = 60.0,
 ) -> None:
     """Call a tool and print its result, masked as an agent would get it; exit status 1 if it failed."""
-    from tarsy.domain.conversation import ToolCall  # noqa: PLC0415 - only when a command runs
+    from tarsy.domain.conversation import ToolCall
 
     async def run() -> "ToolResult":
         async with _opened(config, (tool.partition(".")[0],), timeout) as tools:
-            return await tools.execute(
-                ToolCall("command-line", tool, arguments), lambda text: typer.echo(harmless(text), err=True, nl=False)
-            )
+            return await tools.execute(ToolCall("command-line", tool, arguments), _say)
 
     result = anyio.run(run)
     typer.echo(harmless(result.content), err=result.is_error)
@@ -66,11 +68,15 @@ def call(
         raise typer.Exit(1)
 
 
+def _say(text: str) -> None:
+    typer.echo(harmless(text), err=True, nl=False)
+
+
 @asynccontextmanager
 async def _opened(directory: Path | None, names: tuple[str, ...], call_timeout: float = 60.0) -> "AsyncGenerator[MaskedTools]":
-    from tarsy.config.load.loader import load_config  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.config.resolve.resolved_entries import resolved_server  # noqa: PLC0415 - same
-    from tarsy.tools.servers import McpToolServers  # noqa: PLC0415 - same
+    from tarsy.config.load.loader import load_config
+    from tarsy.config.resolve.resolved_entries import resolved_server
+    from tarsy.tools.servers import McpToolServers
 
     loaded = load_config(directory, os.environ)
     known = loaded.config.mcp_servers
