@@ -45,32 +45,10 @@ _HASH = re.compile(
 _DOMAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24})(?![\w-])")
 _LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
 # What stands after an `@` in names that are no addresses: units, hosts inside the cluster, files.
-_NO_ADDRESS = frozenset(
-    [
-        "service",
-        "socket",
-        "slice",
-        "mount",
-        "timer",
-        "target",
-        "scope",
-        "local",
-        "internal",
-        "localdomain",
-        "svc",
-        "lan",
-        "yaml",
-        "yml",
-        "json",
-        "js",
-        "ts",
-        "py",
-        "go",
-        "sh",
-        "txt",
-        "log",
-    ]
-)
+_NO_ADDRESS_WORDS = """
+    service socket slice mount timer target scope local internal localdomain svc lan yaml yml json js ts py go sh txt log
+"""
+_NO_ADDRESS = frozenset(_NO_ADDRESS_WORDS.split())
 _BASE64_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "+/")
 _SHORTEST_RUN = 16
 _BASE64_RUN = re.compile(rf"([A-Za-z0-9+/]{{{_SHORTEST_RUN},}}+)={{0,2}}")

@@ -35,125 +35,19 @@ _CODE = re.compile(
     r"[A-Za-z_][\w.]*[(\[]|(?:self|this|config|cfg|conf|settings|os|process|env|secrets?|vars?|local|module|data|req|request|ctx|args|opts|options|values)\."
 )
 # An error message that mentions the name before its colon goes on with one of these.
-_PROSE = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "is",
-        "are",
-        "was",
-        "not",
-        "no",
-        "must",
-        "should",
-        "can",
-        "could",
-        "cannot",
-        "failed",
-        "failure",
-        "fail",
-        "invalid",
-        "incorrect",
-        "wrong",
-        "missing",
-        "required",
-        "expired",
-        "unable",
-        "unknown",
-        "error",
-        "file",
-        "key",
-        "cipher",
-        "connection",
-        "context",
-        "permission",
-        "access",
-        "denied",
-        "x509",
-        "unexpected",
-        "authentication",
-        "unauthorized",
-        "forbidden",
-        "rpc",
-        "json",
-        "yaml",
-        "illegal",
-        "bad",
-        "open",
-        "read",
-        "does",
-        "did",
-        "has",
-        "have",
-        "will",
-        "would",
-        "expected",
-        "please",
-        "see",
-        "for",
-        "to",
-        "of",
-        "in",
-        "on",
-        "at",
-        "with",
-        "from",
-        "and",
-        "or",
-        "if",
-        "it",
-        "this",
-        "that",
-        "your",
-        "my",
-        "too",
-        "value",
-        "length",
-        "decode",
-        "decrypt",
-        "crypto",
-        "parse",
-        "parsing",
-        "lookup",
-        "timeout",
-        "dial",
-        "secret",
-        "secrets",
-        "user",
-        "username",
-        "policy",
-        "rotation",
-        "reset",
-        "changed",
-        "updated",
-        "created",
-        "deleted",
-    ]
-)
+_PROSE_WORDS = """
+    a an the is are was not no must should can could cannot failed failure fail invalid incorrect wrong missing required expired
+    unable unknown error file key cipher connection context permission access denied x509 unexpected authentication unauthorized
+    forbidden rpc json yaml illegal bad open read does did has have will would expected please see for to of in on at with from and or
+    if it this that your my too value length decode decrypt crypto parse parsing lookup timeout dial secret secrets user username
+    policy rotation reset changed updated created deleted
+"""
+_PROSE = frozenset(_PROSE_WORDS.split())
 # What a password may be instead of known, in quotes.
-_STATES = frozenset(
-    [
-        "set",
-        "unset",
-        "empty",
-        "blank",
-        "valid",
-        "ok",
-        "weak",
-        "strong",
-        "short",
-        "long",
-        "simple",
-        "default",
-        "optional",
-        "masked",
-        "hidden",
-        "used",
-        "unused",
-        "present",
-    ]
-)
+_STATES_WORDS = """
+    set unset empty blank valid ok weak strong short long simple default optional masked hidden used unused present
+"""
+_STATES = frozenset(_STATES_WORDS.split())
 # Algorithms, encodings, versions, numbers with a unit: said of a secret, not the secret.
 _TECHNICAL = re.compile(
     r"(?:sha|md|base|aes|rsa?|hs|es|ps|ed|utf|argon|bcrypt|pbkdf|scrypt|oauth|oidc|ip|tls|ssl|http|x|v|p|k|s|ec)-?\d{1,4}(?:[-/.][a-z0-9]{1,20}){0,4}\Z|\d+[a-z%]{0,12}\Z",
