@@ -49,8 +49,8 @@ def init(
 
 def _entries_of_pieces(directory: Path) -> dict[str, Path]:
     """What the files of tarsy.d say already, such as `agents.Web`, and which of them says it."""
-    from tarsy.config.load.environment import piece_files  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.config.load.source import read_source  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.config.load.environment import piece_files
+    from tarsy.config.load.source import read_source
 
     found: dict[str, Path] = {}
     for piece in piece_files(directory):
@@ -60,8 +60,8 @@ def _entries_of_pieces(directory: Path) -> dict[str, Path]:
 
 def _unless_elsewhere(target: Path, text: str, elsewhere: dict[str, Path]) -> tuple[str, list[str]]:
     """The template without what stands in tarsy.d, where it may not stand twice; and a line about each entry left out."""
-    from tarsy.cli.yaml_merge import without  # noqa: PLC0415 - only when the command runs
-    from tarsy.config.schema.documents import TARSY_FILE  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.cli.yaml_merge import without
+    from tarsy.config.schema.documents import TARSY_FILE
 
     if target.name != TARSY_FILE:
         return text, []

@@ -12,7 +12,7 @@ from tarsy.kit.characters import whole_characters
 LOOKED_AT_CHARACTERS = 4_000
 _LONGEST = 140
 
-# What monitoring systems call it, the most telling first: Alertmanager and Grafana, CloudWatch, PagerDuty and Datadog, Falco, mail, anybody.
+# What monitoring systems call it, the most telling first: Alertmanager and Grafana, CloudWatch, PagerDuty and Datadog, Falco, mail, and what others commonly write.
 _NAMES = ("alertname", "alert_name", "alarmname", "title", "rule", "subject", "summary", "alert", "message", "description")
 _ANY_NAME = "|".join(_NAMES)
 _JSON_FIELD = re.compile(rf'"({_ANY_NAME})"\s*:\s*"((?:[^"\\]|\\.)+)', re.IGNORECASE)

@@ -9,6 +9,19 @@ from typing import Any
 from tarsy.domain.usage import TokenUsage
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interaction:
+    """What calls of models and of tools have in common."""
+
+    id: str
+    session_id: str
+    stage_id: str | None
+    execution_id: str
+    error_message: str | None
+    started_at: datetime
+    duration_ms: int
+
+
 class LLMInteractionKind(StrEnum):
     ITERATION = "iteration"
     FORCED_CONCLUSION = "forced_conclusion"
@@ -17,13 +30,9 @@ class LLMInteractionKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LLMInteraction:
+class LLMInteraction(Interaction):
     """One model call. The conversation it was sent is the execution's first `message_count` messages, unless `request` says otherwise."""
 
-    id: str
-    session_id: str
-    stage_id: str | None
-    execution_id: str
     kind: LLMInteractionKind
     # Which call of which conversation this was: the key a recording is replayed by.
     track: str
@@ -37,9 +46,6 @@ class LLMInteraction:
     response: Mapping[str, Any] | None
     usage: TokenUsage
     error_code: str | None
-    error_message: str | None
-    started_at: datetime
-    duration_ms: int
     first_chunk_ms: int | None = None
 
 
@@ -49,13 +55,9 @@ class MCPInteractionKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MCPInteraction:
+class MCPInteraction(Interaction):
     """One exchange with a tool server, masked."""
 
-    id: str
-    session_id: str
-    stage_id: str | None
-    execution_id: str
     kind: MCPInteractionKind
     server: str
     tool: str | None
@@ -63,6 +65,3 @@ class MCPInteraction:
     arguments: str | None
     result: Mapping[str, Any] | None
     is_error: bool
-    error_message: str | None
-    started_at: datetime
-    duration_ms: int

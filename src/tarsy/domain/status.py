@@ -23,15 +23,14 @@ class SessionStatus(StrEnum):
         return not SESSION_MOVES[self]
 
 
+_SESSION_ENDS = (SessionStatus.COMPLETED, SessionStatus.FAILED, SessionStatus.TIMED_OUT, SessionStatus.CANCELLED)
+
 SESSION_MOVES: Mapping[SessionStatus, frozenset[SessionStatus]] = {
     SessionStatus.PENDING: frozenset({SessionStatus.IN_PROGRESS, SessionStatus.WAITING, SessionStatus.CANCELLED}),
     SessionStatus.IN_PROGRESS: frozenset(
         {
-            SessionStatus.COMPLETED,
-            SessionStatus.FAILED,
-            SessionStatus.TIMED_OUT,
+            *_SESSION_ENDS,
             SessionStatus.CANCELLING,
-            SessionStatus.CANCELLED,
             SessionStatus.WAITING,
             # Back to the queue: orphan recovery and the end of a shutdown's grace time, nothing else.
             SessionStatus.PENDING,
@@ -39,10 +38,7 @@ SESSION_MOVES: Mapping[SessionStatus, frozenset[SessionStatus]] = {
     ),
     SessionStatus.WAITING: frozenset({SessionStatus.PENDING, SessionStatus.CANCELLED, SessionStatus.TIMED_OUT}),
     SessionStatus.CANCELLING: frozenset({SessionStatus.CANCELLED}),
-    SessionStatus.COMPLETED: frozenset(),
-    SessionStatus.FAILED: frozenset(),
-    SessionStatus.TIMED_OUT: frozenset(),
-    SessionStatus.CANCELLED: frozenset(),
+    **dict.fromkeys(_SESSION_ENDS, frozenset[SessionStatus]()),
 }
 
 
@@ -61,20 +57,17 @@ class RunStatus(StrEnum):
         return not RUN_MOVES[self]
 
 
-_RUN_ENDS = frozenset({RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.TIMED_OUT, RunStatus.CANCELLED})
+_RUN_ENDS = (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.TIMED_OUT, RunStatus.CANCELLED)
 
 RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
-    RunStatus.PENDING: frozenset({RunStatus.ACTIVE}) | _RUN_ENDS,
-    RunStatus.ACTIVE: _RUN_ENDS,
-    RunStatus.COMPLETED: frozenset(),
-    RunStatus.FAILED: frozenset(),
-    RunStatus.TIMED_OUT: frozenset(),
-    RunStatus.CANCELLED: frozenset(),
+    RunStatus.PENDING: frozenset({RunStatus.ACTIVE, *_RUN_ENDS}),
+    RunStatus.ACTIVE: frozenset(_RUN_ENDS),
+    **dict.fromkeys(_RUN_ENDS, frozenset[RunStatus]()),
 }
 
 
 # A question or a scoring moves like a run, and goes back to the queue when its worker lets go of it.
-FOLLOWUP_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {**RUN_MOVES, RunStatus.ACTIVE: _RUN_ENDS | {RunStatus.PENDING}}
+FOLLOWUP_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {**RUN_MOVES, RunStatus.ACTIVE: frozenset({RunStatus.PENDING, *_RUN_ENDS})}
 
 
 class TimelineStatus(StrEnum):

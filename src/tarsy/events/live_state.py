@@ -1,6 +1,6 @@
 """Pure module: everything transient that is true at the moment, so that a client that joins late or reads slowly gets it from here.
 
-Readers remember a number per topic (how much they have) and ask for the rest; nothing is queued for anyone.
+Readers remember a number per topic (how much they have) and ask for the rest; nothing is queued for a reader.
 """
 
 from collections.abc import Iterable

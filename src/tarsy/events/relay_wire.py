@@ -50,7 +50,7 @@ def read_bulletin(payload: str) -> Bulletin:
 
 
 def is_from(payload: str, sender: str) -> bool:
-    """Whether `sender` wrote a payload, told without reading the rest of it: everyone also hears themselves."""
+    """Whether `sender` wrote a payload, told without reading the rest of it: a process also hears itself."""
     return payload.startswith(_head(sender).decode())
 
 

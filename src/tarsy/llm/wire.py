@@ -5,7 +5,7 @@ What the fixed fields have no room for (track, turn, time limits, recording) tra
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, assert_never, cast
 
 from tarsy.config.resolve.resolved import ResolvedProvider
@@ -186,7 +186,7 @@ def chunk_to_proto(chunk: Chunk) -> pb.GenerateResponse:
         case GroundingChunk():
             message = pb.GenerateResponse(grounding=_grounding_to_proto(chunk))
         case TokenUsage():
-            message = pb.GenerateResponse(usage=_usage_to_proto(chunk))
+            message = pb.GenerateResponse(usage=pb.UsageInfo(**asdict(chunk)))
         case FinishChunk(reason):
             message = pb.GenerateResponse(finish_reason=reason.value, is_final=True)
         case ErrorChunk(text, code, retryable):
@@ -238,16 +238,6 @@ def _error_code(error: pb.ErrorInfo) -> ErrorCode:
     if (meant in _FINAL) is not error.retryable:
         return meant
     return known or (ErrorCode.PROVIDER_UNAVAILABLE if error.retryable else ErrorCode.INVALID_REQUEST)
-
-
-def _usage_to_proto(usage: TokenUsage) -> pb.UsageInfo:
-    return pb.UsageInfo(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        total_tokens=usage.total_tokens,
-        thinking_tokens=usage.thinking_tokens,
-        cached_tokens=usage.cached_tokens,
-    )
 
 
 def _grounding_to_proto(chunk: GroundingChunk) -> pb.GroundingDelta:

@@ -46,26 +46,34 @@ def endpoint_of(transport: ResolvedTransport, expand: Expand, expand_for_session
     """
     match transport.type:
         case "stdio":
-            if not transport.command:
-                raise ValueError("transport.command is not set")
-            env = {name: expand(value) for name, value in transport.env.items()}
-            return StdioEndpoint(expand(transport.command), tuple(expand(arg) for arg in transport.args), env)
+            return _stdio(transport, expand)
         case "http" | "sse":
-            if not transport.url:
-                raise ValueError("transport.url is not set")
-            headers = {name: expand_for_session(value).strip() for name, value in transport.custom_headers.items()}
-            if transport.bearer_token:
-                headers["Authorization"] = f"Bearer {expand(transport.bearer_token).strip()}"
-            return HttpEndpoint(
-                url=expand(transport.url),
-                headers=_sendable(headers),
-                verify_ssl=transport.verify_ssl,
-                timeout=transport.timeout,
-                cleanup_url=expand_for_session(transport.session_cleanup_url) if transport.session_cleanup_url else None,
-                sse=transport.type == "sse",
-            )
+            return _http(transport, expand, expand_for_session)
         case other:
             raise ValueError(f"transport.type '{other}' is not one of stdio, http, sse")
+
+
+def _stdio(transport: ResolvedTransport, expand: Expand) -> StdioEndpoint:
+    if not transport.command:
+        raise ValueError("transport.command is not set")
+    env = {name: expand(value) for name, value in transport.env.items()}
+    return StdioEndpoint(expand(transport.command), tuple(expand(arg) for arg in transport.args), env)
+
+
+def _http(transport: ResolvedTransport, expand: Expand, expand_for_session: Expand) -> HttpEndpoint:
+    if not transport.url:
+        raise ValueError("transport.url is not set")
+    headers = {name: expand_for_session(value).strip() for name, value in transport.custom_headers.items()}
+    if transport.bearer_token:
+        headers["Authorization"] = f"Bearer {expand(transport.bearer_token).strip()}"
+    return HttpEndpoint(
+        url=expand(transport.url),
+        headers=_sendable(headers),
+        verify_ssl=transport.verify_ssl,
+        timeout=transport.timeout,
+        cleanup_url=expand_for_session(transport.session_cleanup_url) if transport.session_cleanup_url else None,
+        sse=transport.type == "sse",
+    )
 
 
 def _sendable(headers: Mapping[str, str]) -> Mapping[str, str]:
