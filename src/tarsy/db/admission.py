@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
-import asyncpg
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.audit import AuditAction, note_each
 from tarsy.db.errors import QueueFullError
 from tarsy.db.outbox import publish_for
-from tarsy.db.retry import is_transient
+from tarsy.db.retry import is_transient, took_too_long
 from tarsy.db.tables import alert_sessions, work
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.domain import announce
@@ -76,7 +74,7 @@ class Admission:
         limit = self._waiting[0].max_queue_size
         together = [submission for submission in self._waiting if submission.max_queue_size == limit][:MAX_TOGETHER]
         error = await self._try_to_store(together, limit)
-        if error is not None and is_transient(error) and not _took_too_long(error):
+        if error is not None and is_transient(error) and not took_too_long(error):
             for submission in together:
                 submission.error = error
         elif error is not None:
@@ -96,7 +94,7 @@ class Admission:
         with anyio.fail_after(STORE_SECONDS):
             async with self._engine.begin() as connection:
                 await connection.execute(_TIME_LIMIT)
-                room = len(submissions) if limit is None else await _room(connection, limit, len(submissions))
+                room = len(submissions) if limit is None else await room_for(connection, limit, len(submissions))
                 if room:
                     await _insert(connection, [submission.session for submission in submissions[:room]])
         for submission in submissions[:room]:
@@ -105,13 +103,7 @@ class Admission:
             submission.error = QueueFullError(limit or 0)
 
 
-def _took_too_long(error: Exception) -> bool:
-    """Whether the server ended a statement of ours: then the database is there, and one of the batch is to blame."""
-    cause = error.orig.__cause__ if isinstance(error, DBAPIError) and error.orig is not None else None
-    return isinstance(cause, asyncpg.QueryCanceledError)
-
-
-async def _room(connection: AsyncConnection, limit: int, wanted: int) -> int:
+async def room_for(connection: AsyncConnection, limit: int, wanted: int) -> int:
     """How many of `wanted` may come in. Holds the only key to the queue until the transaction ends.
 
     The count stops at the limit and walks an index that holds nothing but what waits.
@@ -137,6 +129,7 @@ async def _insert(connection: AsyncConnection, sessions: Sequence[NewSession]) -
 def session_row(session: NewSession) -> dict[str, Any]:
     return {
         "id": session.id,
+        "incident_id": session.incident_id,
         "alert_data": session.alert_data,
         "alert_type": session.alert_type,
         "chain_id": session.chain_id,

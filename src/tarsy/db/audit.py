@@ -25,6 +25,12 @@ class AuditAction(StrEnum):
     CONFIG_VIEWED = "config.viewed"
     WORK_PAUSED = "work.paused"
     WORK_RESUMED = "work.resumed"
+    ALERTS_MUTED = "alerts.muted"
+    MUTE_ENDED = "mute.ended"
+    INCIDENT_INVESTIGATED = "incident.investigated"
+    INCIDENT_RESOLVED = "incident.resolved"
+    INCIDENTS_MERGED = "incidents.merged"
+    INCIDENT_SPLIT = "incident.split"
 
 
 @dataclass(frozen=True, slots=True)

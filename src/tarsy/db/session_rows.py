@@ -20,6 +20,7 @@ def session_of(row: Row) -> AlertSession:
         runbook_url=row["runbook_url"],
         runbook=row["runbook"],
         mcp_selection=row["mcp_selection"],
+        incident_id=_id(row["incident_id"]),
         final_analysis=row["final_analysis"],
         analysis_is_partial=row["analysis_is_partial"],
         analysis_partial_reason=row["analysis_partial_reason"],

@@ -22,12 +22,16 @@ _LINE_FIELD = re.compile(rf"^[ \t]*(?:- )?({_ANY_NAME}):[ \t]+(?:[|>][+-]?[ \t]*
 _UNSEEN = frozenset({"Cc", "Cf", "Cs"})
 # Scripts and pictures are written with these two: without them a family falls apart.
 _JOINERS = frozenset("\u200c\u200d")
+_HEADING = re.compile(r"\s*# +(\S.*)")
 _JSON_BEGINS = re.compile(r'\s*[{\[]\s*(?:["{\[\]}]|$)')
 
 
 def alert_title(alert: str, fallback: str) -> str:
     """What a monitoring system says the alert is, else its first line; `fallback` for data in which nothing says so."""
     head = alert[:LOOKED_AT_CHARACTERS]
+    if heading := _HEADING.match(head):
+        # The sender has given the whole a title: what its parts are called says less.
+        return _one_line(heading[1]) or fallback
     if _JSON_BEGINS.match(head):
         return _best(_json_fields(head)) or fallback
     return _best(chain(_line_fields(head), _json_fields(head))) or _first_line(head) or fallback

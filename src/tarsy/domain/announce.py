@@ -8,8 +8,9 @@ from typing import Any, cast
 from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.claim import WorkKind
 from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.incident import Incident
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
-from tarsy.domain.live import SESSIONS_CHANNEL, LiveEvent, LiveEventType, session_channel
+from tarsy.domain.live import INCIDENTS_CHANNEL, SESSIONS_CHANNEL, LiveEvent, LiveEventType, session_channel
 from tarsy.domain.pause import Pause
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose
@@ -101,6 +102,24 @@ def paused(pauses: Sequence[Pause]) -> LiveEvent:
     """Everything that is paused now; an empty list when nothing is."""
     told = [_told(pause, "chain_id", "since", "actor", "reason", "parks_running") for pause in pauses]
     return LiveEvent(SESSIONS_CHANNEL, LiveEventType.PAUSES_CHANGED, {"pauses": told})
+
+
+def incident_changed(incident: Incident, at: datetime) -> LiveEvent:
+    """An incident was opened, or something of it is different: everything that a list shows of it."""
+    counts, times = ("firing", "alerts", "deliveries"), ("opened_at", "resolved_at")
+    payload = _told(
+        incident,
+        "state",
+        "title",
+        "severity",
+        "source",
+        *counts,
+        *times,
+        incident_id=incident.id,
+        last_session_id=incident.session_id,
+        at=at,
+    )
+    return LiveEvent(INCIDENTS_CHANNEL, LiveEventType.INCIDENT_CHANGED, payload)
 
 
 def chat_message(message: ChatUserMessage, *, status: RunStatus | None = None) -> LiveEvent:

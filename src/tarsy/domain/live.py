@@ -10,6 +10,8 @@ from typing import Any
 from uuid import UUID
 
 SESSIONS_CHANNEL = "sessions"
+INCIDENTS_CHANNEL = "incidents"
+_SHARED = frozenset({SESSIONS_CHANNEL, INCIDENTS_CHANNEL})
 _SESSION_PREFIX = "session:"
 
 
@@ -17,7 +19,7 @@ class UnknownChannelError(LookupError):
     """The caller named a channel that does not exist, or may not be listened to."""
 
     def __init__(self, channel: str) -> None:
-        super().__init__(f"There is no channel {channel[:80]!r}; there are 'sessions' and 'session:<id>'.")
+        super().__init__(f"There is no channel {channel[:80]!r}; there are 'incidents', 'sessions' and 'session:<id>'.")
 
 
 def session_channel(session_id: str) -> str:
@@ -25,12 +27,12 @@ def session_channel(session_id: str) -> str:
 
 
 def session_of(channel: str) -> str | None:
-    """The session a channel belongs to; None for the shared channel.
+    """The session a channel belongs to; None for a shared channel.
 
     Raises:
         UnknownChannelError: no such channel can exist.
     """
-    if channel == SESSIONS_CHANNEL:
+    if channel in _SHARED:
         return None
     identity = channel.removeprefix(_SESSION_PREFIX)
     if identity == channel or not _is_canonical(identity):
@@ -57,6 +59,7 @@ class LiveEventType(StrEnum):
     INTERACTION_CREATED = "interaction.created"
     EXECUTION_STATUS = "execution.status"
     PAUSES_CHANGED = "pauses.changed"
+    INCIDENT_CHANGED = "incident.changed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ class NewSession:
     runbook_url: str | None = None
     runbook: str | None = None
     mcp_selection: Mapping[str, Any] | None = None
+    # What it investigates; None for an explicit request, which is an incident of its own.
+    incident_id: str | None = None
     created_at: datetime
 
 

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
+from tarsy.domain.alert import Severity
+from tarsy.domain.incident import IncidentState
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
@@ -104,6 +106,27 @@ class PausesChanged(_Message):
     pauses: list[PauseEntry]
 
 
+class IncidentChanged(_Message):
+    """An incident was opened, or something of it is different; on `incidents`."""
+
+    id: int
+    channel: str
+    type: Literal["incident.changed"]
+    incident_id: str
+    state: IncidentState
+    title: str
+    severity: Severity
+    source: str
+    firing: int
+    alerts: int
+    deliveries: int
+    opened_at: AwareDatetime
+    resolved_at: AwareDatetime | None
+    # The last investigation.
+    last_session_id: str | None
+    at: AwareDatetime
+
+
 class StageStarted(_Stored):
     """A stage began; also on `sessions`."""
 
@@ -192,6 +215,7 @@ StoredEvent = (
     | SessionStatusChanged
     | SessionCompleted
     | PausesChanged
+    | IncidentChanged
     | StageStarted
     | StageCompleted
     | ExecutionStatusChanged

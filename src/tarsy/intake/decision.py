@@ -117,11 +117,10 @@ def decide(
 
 def hear(event: Alert, known: KnownAlert | None, now: datetime) -> KnownAlert:
     """What is known after `event`: an older one counts, and changes nothing else."""
-    at = spoken_of(event, now)
-    fresh = KnownAlert(status=event.status, said=event.status, said_at=at, count=1, severity=event.severity)
+    fresh = KnownAlert(status=event.status, said=event.status, said_at=spoken_of(event, now), count=1, severity=event.severity)
     if known is None:
         return fresh
-    if _is_older(at, event.status, known):
+    if is_older(event, known, now):
         return replace(known, count=known.count + 1)
     # Senders often leave the severity out when it is over.
     severity = event.severity if event.status is AlertStatus.FIRING else known.severity
@@ -134,12 +133,14 @@ def spoken_of(event: Alert, now: datetime) -> datetime | None:
     return min(at, now) if at else None
 
 
-def _is_older(at: datetime | None, status: AlertStatus, known: KnownAlert) -> bool:
+def is_older(event: Alert, known: KnownAlert, now: datetime) -> bool:
+    """Whether `event` speaks of a time before the one that the sender spoke of last."""
+    at = spoken_of(event, now)
     # Without times, the order of arrival is all there is.
     if at is None or known.said_at is None:
         return False
     # At one moment, the end comes after the beginning.
-    return (at, status is AlertStatus.RESOLVED) < (known.said_at, known.said is AlertStatus.RESOLVED)
+    return (at, event.status is AlertStatus.RESOLVED) < (known.said_at, known.said is AlertStatus.RESOLVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ class _Case:
 def _action(event: Alert, after: KnownAlert, case: _Case) -> Action:
     if case.route.action is RouteAction.DROP:
         return Drop(f"route {case.route.name}")
-    if case.known and _is_older(spoken_of(event, case.now), event.status, case.known):
+    if case.known and is_older(event, case.known, case.now):
         return CountRepeat(case.known.incident_id)
     if event.status is AlertStatus.RESOLVED:
         return _over(case)

@@ -176,9 +176,8 @@ class Intake:
         """
         check_text(submission)
         alert_type = submission.alert_type or self.default_alert_type
-        chain = self.chains.resolve(alert_type, submission.selection)
         masked = await in_thread_if_long(self.mask, submission.data)
-        await self._check_recorded(chain, masked, alert_type)
+        chain = await self.chain_for(alert_type, masked, submission.selection)
         session = NewSession(
             id=str(uuid4()),
             alert_data=masked,
@@ -186,9 +185,9 @@ class Intake:
             chain_id=chain.chain_id,
             chain_snapshot=chain.model_dump(mode="json"),
             author=submission.author,
-            nonce=secrets.token_hex(16),
+            nonce=new_nonce(),
             runbook_url=self.mask(submission.runbook_url) if submission.runbook_url else None,
-            runbook=await self._secret_runbook(submission.runbook_url),
+            runbook=await self.secret_runbook(submission.runbook_url),
             mcp_selection=submission.selection.model_dump(mode="json", exclude_none=True) if submission.selection else None,
             created_at=self.clock.now(),
         )
@@ -196,17 +195,34 @@ class Intake:
         log.info("session.submitted", session_id=session.id, alert_type=alert_type, chain_id=chain.chain_id, author=session.author)
         return session.id
 
+    async def chain_for(self, alert_type: str, masked: str, selection: McpSelection | None = None) -> ResolvedChain:
+        """The chain that investigates an alert of this type.
+
+        Raises:
+            AlertRefusedError: there is none, or its model is a recording of another alert.
+            SelectionError: the choice of tools cannot be met.
+            NoProviderError: there is no model to investigate with.
+        """
+        chain = self.chains.resolve(alert_type, selection)
+        await self._check_recorded(chain, masked, alert_type)
+        return chain
+
     async def _check_recorded(self, chain: ResolvedChain, masked: str, alert_type: str) -> None:
         recorded = await to_thread.run_sync(self.recorded_alert, chain) if _is_recorded(chain) else None
         if recorded is not None and not same_alert(masked, await in_thread_if_long(self.mask, recorded)):
             raise AlertNotRecordedError(alert_type)
 
-    async def _secret_runbook(self, url: str | None) -> str | None:
+    async def secret_runbook(self, url: str | None) -> str | None:
         """The runbook behind an address that holds a token. It is fetched now: stored without its token, the address leads nowhere."""
         if not url or self.mask(url) == url:
             return None
         fetched = await self.runbooks.fetch(url, default="")
         return await in_thread_if_long(self.mask, fetched.text) if fetched.source else None
+
+
+def new_nonce() -> str:
+    """What seeds a session's fences around untrusted text."""
+    return secrets.token_hex(16)
 
 
 def check_text(submission: Submission) -> None:

@@ -49,6 +49,14 @@ class RunbookSource:
     clock: Clock = field(default_factory=SystemClock)
     _cache: OrderedDict[str, _Cached] = field(default_factory=OrderedDict[str, _Cached], init=False, repr=False)
 
+    def allows(self, url: str) -> bool:
+        """Whether a runbook may be fetched from there."""
+        try:
+            allowed_url(url, normalized_domains(self.allowed_domains))
+        except RunbookRefusedError:
+            return False
+        return True
+
     async def fetch(self, url: str | None, default: str) -> Runbook:
         """The runbook at `url`, or `default` with a warning if it cannot be had."""
         if not url or not url.strip():

@@ -10,9 +10,11 @@ import orjson
 import pytest
 
 from tarsy.domain import announce
+from tarsy.domain.alert import Severity
 from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.incident import Incident
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.live import LiveEvent, LiveEventType, StreamDelta
 from tarsy.domain.pause import Pause
@@ -86,6 +88,20 @@ def announced() -> Iterator[LiveEvent]:
         ChatUserMessage(id="m", chat_id="c", session_id=SESSION, content="?", author="me", status=RunStatus.PENDING, created_at=AT)
     )
     yield announce.paused([Pause("kubernetes", AT, "alice", "costs", parks_running=True)])
+    yield announce.incident_changed(
+        Incident(
+            id="i",
+            key="k",
+            route="r",
+            title="Disk full",
+            severity=Severity.HIGH,
+            source="alertmanager",
+            alert_type="kubernetes",
+            opened_at=AT,
+            heard_at=AT,
+        ),
+        AT,
+    )
     yield announce.work_completed(SESSION, CHAT_ANSWER, "m", WorkClose(status=RunStatus.COMPLETED, completed_at=AT))
 
 

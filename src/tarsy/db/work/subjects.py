@@ -12,6 +12,7 @@ from enum import StrEnum
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.driver import RawConnection, Row, Statement, columns_of
+from tarsy.db.incidents.briefing import briefed
 from tarsy.db.open_runs import stored_analysis
 from tarsy.db.session_rows import chat_message_of, score_of, session_of
 from tarsy.db.status_moves import QUESTIONS, SCORES, SESSIONS, StatusDoor
@@ -58,8 +59,9 @@ class Subject(ABC):
 
 class SessionSubject(Subject):
     async def read(self, connection: RawConnection, row: Row) -> AlertSession:
-        del connection  # the row holds all
-        return session_of(row)
+        session = session_of(row)
+        begins = session.incident_id is not None and session.started_at == row["now"]
+        return await briefed(connection, session) if begins else session
 
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
         return announce.session_status(

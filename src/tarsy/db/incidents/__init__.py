@@ -1,0 +1,1 @@
+"""Incidents and their alerts in the database."""

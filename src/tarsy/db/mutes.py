@@ -1,0 +1,71 @@
+"""Mutes that people made."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db.audit import AuditAction, note
+from tarsy.db.errors import NotFoundError
+from tarsy.db.tables import mutes
+from tarsy.domain.matchers import parse_matchers
+from tarsy.domain.mute import Mute
+
+
+async def mutes_at(connection: AsyncConnection, now: datetime) -> list[Mute]:
+    """Those that have not ended."""
+    rows = await connection.execute(sa.select(mutes).where(mutes.c.ends > now).order_by(mutes.c.starts, mutes.c.id))
+    return [_mute(row) for row in rows.mappings()]
+
+
+def _mute(row: sa.RowMapping) -> Mute:
+    return Mute(
+        id=row["id"],
+        starts=row["starts"],
+        ends=row["ends"],
+        match=tuple(matcher for text in row["match"] for matcher in parse_matchers(text)),
+        incident_key=row["incident_key"],
+        reason=row["reason"],
+        actor=row["actor"],
+    )
+
+
+class MuteRepository:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def list(self, now: datetime) -> Sequence[Mute]:
+        async with self._engine.connect() as connection:
+            return await mutes_at(connection, now)
+
+    async def add(self, mute: Mute) -> Mute:
+        """Store a mute; it is in force for every request that is taken from now on."""
+        mute_id = str(uuid4())
+        values = {
+            "id": mute_id,
+            "starts": mute.starts,
+            "ends": mute.ends,
+            "match": [str(matcher) for matcher in mute.match],
+            "incident_key": mute.incident_key,
+            "reason": mute.reason,
+            "actor": mute.actor,
+        }
+        async with self._engine.begin() as connection:
+            stored = (await connection.execute(sa.insert(mutes).values(values).returning(mutes))).mappings().one()
+            details = {"mute_id": mute_id, "ends": mute.ends.isoformat(), "match": values["match"], "reason": mute.reason}
+            await note(connection, actor=mute.actor, action=AuditAction.ALERTS_MUTED, details=details)
+        return _mute(stored)
+
+    async def end(self, mute_id: str, *, actor: str) -> None:
+        """End a mute before its time.
+
+        Raises:
+            NotFoundError: there is no such mute, or it stands in the configuration.
+        """
+        async with self._engine.begin() as connection:
+            ended = await connection.execute(sa.delete(mutes).where(mutes.c.id == mute_id))
+            if not ended.rowcount:
+                raise NotFoundError("mute", mute_id)
+            await note(connection, actor=actor, action=AuditAction.MUTE_ENDED, details={"mute_id": mute_id})

@@ -1,0 +1,198 @@
+"""The door: whatever senders say comes in here, is decided about, and is stored in one transaction under locks on its keys."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import sqlalchemy as sa
+import structlog
+from anyio import to_thread
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db.changes import store_changes
+from tarsy.db.deliveries import answered, remember_answers
+from tarsy.db.incidents.locks import lock_keys
+from tarsy.db.incidents.state import read_known
+from tarsy.db.mutes import mutes_at
+from tarsy.db.turns import Turns
+from tarsy.domain.alert import AlertStatus, Change
+from tarsy.domain.incident import identity_of
+from tarsy.domain.mute import Mute
+from tarsy.domain.route import RouteAction
+from tarsy.intake.investigations import Chains, Investigations
+from tarsy.intake.ledger import Arrival, Entered, Ledger, Rules
+from tarsy.intake.masked import Mask, masked_alert, masked_change
+from tarsy.intake.received import Delivery
+from tarsy.intake.routes import Route, route_for
+from tarsy.intake.taken import Taken, summed_up, taken_from
+from tarsy.intake.writing import write_ledger
+from tarsy.kit.clock import Clock, SystemClock
+
+log = structlog.get_logger(__name__)
+
+# As many requests as share a transaction: more would keep the first of them waiting.
+MAX_TOGETHER = 32
+# Some milliseconds of a masker's work.
+QUICK_CHARACTERS = 16_000
+# PagerDuty gives up after five seconds, most others after ten to thirty.
+TAKE_SECONDS = 25.0
+# Longer than storing the largest request takes; what takes longer is ended by the server, and the others of its batch are taken without it.
+_TIME_LIMIT = sa.text("SET LOCAL statement_timeout = '10s'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """A request that may come in. `alert_type` and `runbook_url` are what it asks for beside its body."""
+
+    delivery: Delivery
+    author: str
+    alert_type: str | None = None
+    runbook_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What the operator has configured."""
+
+    routes: Sequence[Route] = ()
+    mutes: Sequence[Mute] = ()
+    default_alert_type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Prepared:
+    """A request with its secrets hidden and its chains found: all that can be done before the transaction."""
+
+    delivery: Delivery
+    arrivals: tuple[Arrival, ...]
+    changes: tuple[Change, ...]
+    chains: Chains
+
+    @property
+    def key(self) -> str | None:
+        """Names the request, if its sender numbers them."""
+        delivery = self.delivery
+        return identity_of("delivery", delivery.source, delivery.delivery_id) if delivery.delivery_id else None
+
+
+@dataclass(slots=True)
+class Door:
+    engine: AsyncEngine
+    policy: Callable[[], Policy]
+    investigations: Investigations
+    mask: Mask
+    clock: Clock = field(default_factory=SystemClock)
+    _turns: Turns[_Prepared, Taken] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._turns = Turns(self._take_all, together=MAX_TOGETHER, seconds=TAKE_SECONDS)
+
+    async def take(self, incoming: Incoming) -> Taken:
+        """Take what a sender says.
+
+        Raises:
+            AlertRefusedError: an alert is of a type that no chain answers, or its model is a recording of another.
+            NoProviderError: there is no model to investigate with; nothing was stored, and the sender should try again.
+        """
+        taken = await self._turns.take(await self._prepared(incoming))
+        log.info("webhook.taken", source=taken.source, alerts=taken.alerts, changes=taken.changes, incidents=len(taken.results))
+        return taken
+
+    async def _prepared(self, incoming: Incoming) -> _Prepared:
+        arrivals = await self._arrivals(incoming)
+        return _Prepared(
+            delivery=incoming.delivery,
+            arrivals=tuple(arrivals),
+            changes=tuple(masked_change(change, self.mask) for change in incoming.delivery.changes),
+            chains=await self.investigations.chains_for(_wanted_types(arrivals, self.policy())),
+        )
+
+    async def _arrivals(self, incoming: Incoming) -> list[Arrival]:
+        runbook_url, runbook = await self.investigations.asked_runbook(incoming.runbook_url)
+
+        def hidden() -> list[Arrival]:
+            return [
+                Arrival(
+                    sent=alert,
+                    masked=masked_alert(alert, self.mask),
+                    author=incoming.author,
+                    alert_type=incoming.alert_type,
+                    runbook_url=runbook_url or self.investigations.runbook_of(alert),
+                    runbook=runbook,
+                )
+                for alert in incoming.delivery.alerts
+            ]
+
+        # Masking is arithmetic: what is long would hold up the others.
+        long = sum(len(alert.body) for alert in incoming.delivery.alerts) > QUICK_CHARACTERS
+        return await to_thread.run_sync(hidden) if long else hidden()
+
+    async def _take_all(self, batch: Sequence[_Prepared]) -> Sequence[Taken]:
+        async with self.engine.begin() as connection:
+            await connection.execute(_TIME_LIMIT)
+            ledger = await self._ledger(connection, batch)
+            before = await answered(connection, [one.key for one in batch if one.key])
+            return await self._enter_all(connection, batch, ledger, {key: taken_from(answer) for key, answer in before.items()})
+
+    async def _ledger(self, connection: AsyncConnection, batch: Sequence[_Prepared]) -> Ledger:
+        """What concerns these requests, with their keys locked."""
+        policy, arrivals = self.policy(), [arrival for one in batch for arrival in one.arrivals]
+        keys = {route_for(arrival.sent, policy.routes).incident_key(arrival.sent) for arrival in arrivals}
+        alert_keys = {arrival.key for arrival in arrivals}
+        await lock_keys(connection, [*keys, *alert_keys, *(one.key for one in batch if one.key)])
+        known = await read_known(connection, keys, alert_keys)
+        # After the locks: what was stored while this transaction waited for them was not stored in its future.
+        now = self.clock.now()
+        mutes = [*policy.mutes, *await mutes_at(connection, now)]
+        return Ledger(
+            rules=Rules(routes=policy.routes, mutes=mutes, default_alert_type=policy.default_alert_type),
+            now=now,
+            new_id=lambda: str(uuid4()),
+            incidents=known.incidents,
+            latest=known.latest,
+            members=known.members,
+        )
+
+    async def _enter_all(
+        self, connection: AsyncConnection, batch: Sequence[_Prepared], ledger: Ledger, before: Mapping[str, Taken]
+    ) -> Sequence[Taken]:
+        fresh = _without_repeats(batch, before)
+        entered = {one: [ledger.enter(arrival) for arrival in one.arrivals] for one in fresh}
+        chains = {name: chain for one in fresh for name, chain in one.chains.items()}
+        await store_changes(connection, [change for one in fresh for change in one.changes], ledger.now)
+        await write_ledger(connection, ledger, self.investigations, chains)
+        taken = {one: _taken(one, entered[one], ledger) for one in fresh}
+        given = {one.key: answer for one, answer in taken.items() if one.key}
+        await remember_answers(connection, {key: answer.as_json() for key, answer in given.items()}, ledger.now)
+        every = {**before, **given}
+        return [taken[one] if one in taken else every[one.key or ""] for one in batch]
+
+
+def _taken(one: _Prepared, entered: Sequence[Entered], ledger: Ledger) -> Taken:
+    return Taken(
+        source=one.delivery.source,
+        alerts=len(one.arrivals),
+        changes=len(one.changes),
+        truncated=one.delivery.truncated,
+        remark=one.delivery.remark,
+        results=summed_up(entered, ledger.incidents),
+    )
+
+
+def _wanted_types(arrivals: Sequence[Arrival], policy: Policy) -> dict[str, str]:
+    """The alert types that an investigation of these alerts may need, each with an alert of it."""
+    wanted: dict[str, str] = {}
+    for arrival in arrivals:
+        route = route_for(arrival.sent, policy.routes)
+        if arrival.sent.status is AlertStatus.FIRING and route.action is RouteAction.INVESTIGATE:
+            wanted.setdefault(arrival.alert_type or route.alert_type or policy.default_alert_type, arrival.masked.body)
+    return wanted
+
+
+def _without_repeats(batch: Sequence[_Prepared], before: Mapping[str, Taken]) -> list[_Prepared]:
+    """The requests that were not taken before, and of those that are one, the first."""
+    fresh: dict[str, _Prepared] = {}
+    for number, one in enumerate(batch):
+        if one.key not in before:
+            fresh.setdefault(one.key or str(number), one)
+    return list(fresh.values())

@@ -1,0 +1,78 @@
+"""Investigations of incidents: which chain runs them, with which runbook, and what is stored of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from tarsy.config.resolve.resolved import ResolvedChain
+from tarsy.db.incidents.looks import WantedLook
+from tarsy.domain.alert import Alert
+from tarsy.domain.incident import Incident, Member
+from tarsy.domain.incident_text import incident_text
+from tarsy.domain.session import NewSession
+from tarsy.intake.decision import Look
+from tarsy.session.intake import Intake, new_nonce
+
+Chains = Mapping[str, ResolvedChain]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """An investigation that is wanted."""
+
+    session_id: str
+    look: Look
+    author: str
+    runbook_url: str | None = None
+    # Its text, where it was fetched already.
+    runbook: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Investigations:
+    intake: Intake
+
+    @property
+    def max_queue_size(self) -> int | None:
+        return self.intake.max_queue_size
+
+    async def chains_for(self, wanted: Mapping[str, str]) -> Chains:
+        """The chain for each alert type, which is given with an alert of it.
+
+        Raises:
+            AlertRefusedError: a type has none, or its model is a recording of another alert.
+            NoProviderError: there is no model to investigate with.
+        """
+        return {alert_type: await self.intake.chain_for(alert_type, masked) for alert_type, masked in wanted.items()}
+
+    async def asked_runbook(self, url: str | None) -> tuple[str | None, str | None]:
+        """The runbook that a request asks for, as it is stored, and its text if its address holds a secret."""
+        return (self.intake.mask(url), await self.intake.secret_runbook(url)) if url else (None, None)
+
+    def runbook_of(self, alert: Alert) -> str | None:
+        """The runbook that an alert links to, if it may be fetched and its address holds no secret."""
+        url = alert.links.runbook
+        return url if url and self.intake.runbooks.allows(url) and self.intake.mask(url) == url else None
+
+    def of(self, incident: Incident, told: Member, wanted: Request, chains: Chains, now: datetime) -> WantedLook:
+        """An investigation of an incident; `told` is the alert that gave rise to it. What joins before it begins is told when it does.
+
+        Raises:
+            UnknownAlertTypeError: its alert type has no chain any more.
+            NoProviderError: there is no model to investigate with.
+        """
+        chain = chains.get(incident.alert_type) or self.intake.chains.resolve(incident.alert_type, None)
+        session = NewSession(
+            id=wanted.session_id,
+            alert_data=incident_text(incident, [told]),
+            alert_type=incident.alert_type,
+            chain_id=chain.chain_id,
+            chain_snapshot=chain.model_dump(mode="json"),
+            author=wanted.author,
+            nonce=new_nonce(),
+            runbook_url=wanted.runbook_url,
+            runbook=wanted.runbook,
+            incident_id=incident.id,
+            created_at=now,
+        )
+        return WantedLook(session, wanted.look.priority, wanted.look.at)

@@ -1,0 +1,111 @@
+"""The door on a real PostgreSQL, at a time that the test chooses, with alerts that the test makes up."""
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from support.api_world import MASK, FixedChains
+from support.claims import take
+from tarsy.db.connection import create_engine
+from tarsy.db.journal import PostgresJournal
+from tarsy.db.sessions import SessionRepository
+from tarsy.domain.alert import Alert, AlertStatus, Severity
+from tarsy.domain.mute import Mute
+from tarsy.domain.session import AlertSession, SessionClose
+from tarsy.domain.status import SessionStatus
+from tarsy.domain.step import Step
+from tarsy.domain.work import Claimed
+from tarsy.intake.door import Door, Incoming, Policy
+from tarsy.intake.investigations import Investigations
+from tarsy.intake.received import Delivery
+from tarsy.intake.routes import Route
+from tarsy.intake.taken import Taken
+from tarsy.kit.clock import FixedClock
+from tarsy.session.intake import Intake
+
+FIRING, RESOLVED = AlertStatus.FIRING, AlertStatus.RESOLVED
+# One problem, however many alerts tell of it; and no waiting for more of them, so that a worker can begin.
+ROUTE = Route(name="test", group_by=("problem",), group_wait=timedelta())
+
+
+def alert(fingerprint: str = "f1", status: AlertStatus = FIRING, *, problem: str = "p1", **more: Any) -> Alert:
+    told = Alert(
+        source="monitor",
+        fingerprint=fingerprint,
+        title=f"Disk {fingerprint} is full",
+        severity=Severity.WARNING,
+        status=status,
+        labels={"problem": problem, "disk": fingerprint},
+        body=json.dumps({"disk": fingerprint}),
+    )
+    return replace(told, **more)
+
+
+def delivery(*alerts: Alert, **more: Any) -> Delivery:
+    return Delivery(source="monitor", alerts=alerts, **more)
+
+
+@dataclass
+class DoorGround:
+    engine: AsyncEngine
+    routes: Sequence[Route] = (ROUTE,)
+    mutes: Sequence[Mute] = ()
+    max_queue_size: int | None = None
+    clock: FixedClock = field(default_factory=lambda: FixedClock(datetime.now(UTC)))
+
+    @property
+    def investigations(self) -> Investigations:
+        sessions = SessionRepository(self.engine)
+        intake = Intake(
+            chains=FixedChains(), store=sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=self.max_queue_size
+        )
+        return Investigations(intake)
+
+    def policy(self) -> Policy:
+        return Policy(routes=self.routes, mutes=self.mutes, default_alert_type="kubernetes")
+
+    def door(self) -> Door:
+        """A door of its own, as another replica has it."""
+        return Door(self.engine, self.policy, self.investigations, MASK, self.clock)
+
+    async def take(self, *alerts: Alert, **more: Any) -> Taken:
+        return await self.door().take(Incoming(delivery=delivery(*alerts, **more), author="monitor"))
+
+    def later(self, **by: float) -> None:
+        self.clock.at += timedelta(**by)
+
+    async def rows(self, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
+        async with self.engine.connect() as connection:
+            return [dict(row) for row in (await connection.execute(sa.text(query), parameters)).mappings()]
+
+    async def incidents(self) -> list[Mapping[str, Any]]:
+        return await self.rows("SELECT * FROM incidents ORDER BY opened_at, id")
+
+    async def sessions(self) -> list[Mapping[str, Any]]:
+        return await self.rows("SELECT id, incident_id, status, alert_data FROM alert_sessions ORDER BY created_at")
+
+    async def begin(self) -> Claimed[AlertSession]:
+        """A worker begins the next investigation."""
+        claimed = await take(self.engine)
+        assert claimed
+        return claimed
+
+    async def finish(self, claimed: Claimed[AlertSession], analysis: str = "The disk is full of logs.") -> None:
+        """The investigation ends, at the time of the clock."""
+        close = SessionClose(status=SessionStatus.COMPLETED, completed_at=self.clock.at, final_analysis=analysis)
+        await PostgresJournal(self.engine, lambda _events: None).commit(Step(claim=claimed.claim, session_close=close))
+
+
+@asynccontextmanager
+async def door_ground(database_url: str, **changes: Any) -> AsyncGenerator[DoorGround]:
+    engine = create_engine(database_url)
+    try:
+        yield DoorGround(engine, **changes)
+    finally:
+        await engine.dispose()
