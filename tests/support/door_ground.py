@@ -21,8 +21,9 @@ from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Step
 from tarsy.domain.work import Claimed
-from tarsy.intake.door import Door, Incoming, Policy
+from tarsy.intake.door import Door, Incoming
 from tarsy.intake.investigations import Investigations
+from tarsy.intake.policy import Policy
 from tarsy.intake.received import Delivery
 from tarsy.intake.routes import Route
 from tarsy.intake.taken import Taken
@@ -68,7 +69,7 @@ class DoorGround:
         return Investigations(intake)
 
     def policy(self) -> Policy:
-        return Policy(routes=self.routes, mutes=self.mutes, default_alert_type="kubernetes")
+        return Policy(routes=tuple(self.routes), mutes=tuple(self.mutes), default_alert_type="kubernetes")
 
     def door(self) -> Door:
         """A door of its own, as another replica has it."""

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
 
+from tarsy.domain.sender import Scheme
 from tarsy.intake.fields import Fields, moment
 from tarsy.intake.sns import is_signed
 
@@ -32,15 +33,6 @@ class Refusal(StrEnum):
     WRONG = "wrong"
     TOO_OLD = "too_old"
     FOREIGN_TOPIC = "foreign_topic"
-
-
-class Scheme(StrEnum):
-    """Whose way of signing it is: all are HMAC-SHA256 of the body, written differently."""
-
-    PAGERDUTY = "pagerduty"
-    SENTRY = "sentry"
-    GRAFANA = "grafana"
-    GITHUB = "github"
 
 
 _HEADERS: Mapping[Scheme, str] = {

@@ -17,13 +17,13 @@ from tarsy.db.mutes import mutes_at
 from tarsy.db.turns import Turns
 from tarsy.domain.alert import AlertStatus, Change
 from tarsy.domain.incident import identity_of
-from tarsy.domain.mute import Mute
 from tarsy.domain.route import RouteAction
 from tarsy.intake.investigations import Chains, Investigations
 from tarsy.intake.ledger import Arrival, Entered, Ledger, Rules
 from tarsy.intake.masked import Mask, masked_alert, masked_change
+from tarsy.intake.policy import Policy
 from tarsy.intake.received import Delivery
-from tarsy.intake.routes import Route, route_for
+from tarsy.intake.routes import route_for
 from tarsy.intake.taken import Taken, summed_up, taken_from
 from tarsy.intake.writing import write_ledger
 from tarsy.kit.clock import Clock, SystemClock
@@ -48,15 +48,6 @@ class Incoming:
     author: str
     alert_type: str | None = None
     runbook_url: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """What the operator has configured."""
-
-    routes: Sequence[Route] = ()
-    mutes: Sequence[Mute] = ()
-    default_alert_type: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -63,6 +63,9 @@ def test_the_shape_is_that_of_the_files(directory: ConfigDirectory) -> None:
         "agent_chains",
         "llm_providers",
         "default_provider",
+        "routes",
+        "senders",
+        "mute",
     ]
 
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.intake.authentication import MAX_AGE, Basic, Presented, Proof, Refusal, Scheme, Signature, Token, check_sender
+from tarsy.domain.sender import Scheme
+from tarsy.intake.authentication import MAX_AGE, Basic, Presented, Proof, Refusal, Signature, Token, check_sender
 
 NOW = datetime(2026, 11, 15, 10, 30, tzinfo=UTC)
 BODY = '{"title": "Größe"}'.encode()

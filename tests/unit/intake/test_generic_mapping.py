@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
-from tarsy.intake.adapters.generic import ExpressionError, GenericMapping, check_expression
+from tarsy.domain.expression import ExpressionError, check_expression
+from tarsy.intake.adapters.generic import GenericMapping
 from tarsy.intake.adapters.registry import deliver
 from tarsy.intake.received import receive
 

@@ -11,6 +11,7 @@ from tarsy.config.load.checks import Files
 from tarsy.config.load.environment import find_directory, overlooked_files, piece_files, with_dotenv
 from tarsy.config.load.mistakes import validate
 from tarsy.config.load.pieces import put_together
+from tarsy.config.load.sender_checks import unproven_senders
 from tarsy.config.load.source import Source, read_source
 from tarsy.config.load.substitution import Filled, fill_in
 from tarsy.config.load.transport_remarks import transport_remarks
@@ -107,6 +108,7 @@ def _check_together(checked: _Checked, config: Config, files: Files, filled: tup
     checks.follow_broken_chains(reach, config, files.tarsy.data)
     mistakes, remarks = checks.unreachable_servers(config, reach, files, env)
     checked.problems += [*checks.unreachable_models(config, reach, files, env), *mistakes, *checks.unfit_backends(config, reach, files)]
+    checked.problems += unproven_senders(config.senders, files.tarsy, env)
     checked.warnings += [
         *remarks,
         *checks.no_model(config, reach, files),
@@ -171,4 +173,7 @@ def _config(document: TarsyDocument, models: ProvidersDocument, env: Mapping[str
         chains=ChainRegistry(document.agent_chains),
         llm_providers=LLMProviderRegistry(models.llm_providers),
         default_provider=choose_default_provider(models.llm_providers, env),
+        routes=document.routes,
+        senders=document.senders,
+        mute=document.mute,
     )

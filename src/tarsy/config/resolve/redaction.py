@@ -34,6 +34,9 @@ def redacted(config: Config) -> dict[str, Any]:
         "agent_chains": _entries(config.chains),
         "llm_providers": _entries(config.llm_providers),
         "default_provider": config.default_provider,
+        "routes": [_section(route) for route in config.routes],
+        "senders": _entries(config.senders),
+        "mute": [_section(mute) for mute in config.mute],
     }
 
 
@@ -48,7 +51,7 @@ def redacted_text(text: str) -> str:
 
 
 def _section(section: BaseModel) -> Any:
-    return _shown(section.model_dump(mode="json", exclude_none=True))
+    return _shown(section.model_dump(mode="json", exclude_none=True, by_alias=True))
 
 
 def _entries(entries: Mapping[str, BaseModel]) -> dict[str, Any]:

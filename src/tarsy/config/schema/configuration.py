@@ -1,13 +1,15 @@
 """The whole configuration as one frozen value, and the model that is taken when none is named."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tarsy.config.schema import builtins
 from tarsy.config.schema.defaults import DefaultsConfig
 from tarsy.config.schema.providers import LLMProviderConfig, is_local
 from tarsy.config.schema.queue import QueueConfig
 from tarsy.config.schema.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
+from tarsy.config.schema.routes import MuteConfig, RouteConfig
+from tarsy.config.schema.senders import SenderConfig
 from tarsy.config.schema.system import SystemConfig
 
 _LOCAL_MODEL = (
@@ -29,6 +31,9 @@ class Config:
     llm_providers: LLMProviderRegistry
     # The provider where no level names one; None when no key was in the environment at start.
     default_provider: str | None = None
+    routes: tuple[RouteConfig, ...] = ()
+    senders: Mapping[str, SenderConfig] = field(default_factory=dict[str, SenderConfig])
+    mute: tuple[MuteConfig, ...] = ()
 
 
 def with_any_model(config: Config) -> Config:

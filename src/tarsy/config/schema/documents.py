@@ -10,6 +10,8 @@ from tarsy.config.schema.defaults import DefaultsConfig
 from tarsy.config.schema.mcp_servers import MCPServerConfig
 from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.config.schema.queue import QueueConfig
+from tarsy.config.schema.routes import MuteConfig, RouteConfig
+from tarsy.config.schema.senders import SenderConfig
 from tarsy.config.schema.system import SystemConfig
 from tarsy.config.schema.values import Section
 
@@ -28,6 +30,15 @@ class TarsyDocument(Section):
     mcp_servers: Mapping[str, MCPServerConfig] = Field(default={}, description="Tool servers by name.")
     agents: Mapping[str, AgentConfig] = Field(default={}, description="Agents by name.")
     agent_chains: Mapping[str, ChainConfig] = Field(default={}, description="Chains by id.")
+    routes: tuple[RouteConfig, ...] = Field(
+        default=(),
+        description="What happens to the alerts of monitoring systems. The first that fits counts; see [Monitoring systems](senders.md).",
+    )
+    senders: Mapping[str, SenderConfig] = Field(
+        default={},
+        description="How senders prove who they are, and mappings for those that are not known, by the last part of the webhook's address.",
+    )
+    mute: tuple[MuteConfig, ...] = Field(default=(), description="Times in which alerts are recorded only, such as maintenance.")
 
 
 class ProvidersDocument(Section):

@@ -5,25 +5,18 @@ https://jmespath.org/specification.html
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal, cast
 
-import jmespath
 from jmespath.exceptions import JMESPathError
-from jmespath.functions import Functions
-from jmespath.parser import ParsedResult
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
+from tarsy.domain.expression import compiled
 from tarsy.intake.adapters.change import change_of
 from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, title
 from tarsy.intake.received import Delivery, Received
 from tarsy.intake.severity import severity_of
 
 _ENDINGS = {"resolved", "recovered", "closed", "cleared", "ok", "up", "normal", "false", "0"}
-
-
-class ExpressionError(ValueError):
-    """An expression of a mapping is not JMESPath; the operator can act."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,31 +27,6 @@ class GenericMapping:
     each: str | None = None
     # By name, as in an alert: title, fingerprint, severity, status, labels, annotations, starts_at, ends_at, link, dashboard, runbook, group_key.
     parts: Mapping[str, str]
-
-
-def check_expression(expression: str) -> None:
-    """Refuse what could not be evaluated later.
-
-    Raises:
-        ExpressionError: saying where it goes wrong.
-    """
-    try:
-        compiled = _compiled(expression)
-    except JMESPathError as error:
-        raise ExpressionError(" ".join(str(error).split())) from error
-    # JMESPath itself would notice this only when a body leads there.
-    if unknown := _functions(compiled.parsed) - set(Functions.FUNCTION_TABLE):
-        raise ExpressionError(f"JMESPath has no function {', '.join(sorted(unknown))}")
-
-
-def _functions(node: Mapping[str, Any]) -> set[str]:
-    own: set[str] = {node["value"]} if node["type"] == "function_expression" else set()
-    return own.union(*(_functions(cast("Mapping[str, Any]", child)) for child in node["children"] if isinstance(child, dict)))
-
-
-@lru_cache(maxsize=256)
-def _compiled(expression: str) -> ParsedResult:
-    return jmespath.compile(expression)
 
 
 def read_mapped(received: Received, source: str, mapping: GenericMapping) -> Delivery | None:
@@ -83,7 +51,7 @@ def _parts(mapping: GenericMapping, item: Any) -> Fields:
 
 def _evaluated(expression: str, value: Any) -> Any:
     try:
-        return _compiled(expression).search(value)
+        return compiled(expression).search(value)
     except (JMESPathError, ValueError, TypeError, RecursionError):
         # A function met a value of another type than it takes: this body does not have the part.
         return None

@@ -1,0 +1,86 @@
+"""The `senders` entries: how monitoring systems prove who they are, and how to read those that are not known."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from tarsy.config.schema.values import Name, Section, Text, refuse
+from tarsy.domain.sender import Scheme
+
+
+def _expression(text: str) -> str:
+    from tarsy.domain.expression import ExpressionError, check_expression  # noqa: PLC0415 - its library is wanted by few commands
+
+    try:
+        check_expression(text)
+    except ExpressionError as error:
+        raise refuse(f"this is not JMESPath: {error}") from error
+    return text
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Expression = Annotated[Text, AfterValidator(_expression)]
+# Several, so that a secret can be replaced without a gap.
+Variables = Annotated[tuple[Name, ...], BeforeValidator(_as_list)]
+
+
+class BasicConfig(Section):
+    username: Name = Field(description="The user that the sender names.")
+    password_env: Variables = Field(description="Variable that holds the password, or several while it is being replaced.")
+
+
+class SignatureConfig(Section):
+    scheme: Scheme = Field(description="Whose way of signing it is; GitHub's is common.")
+    secret_env: Variables = Field(description="Variable that holds the secret, or several while it is being replaced.")
+    header: Name | None = Field(default=None, description="Where the signature is, if not in the scheme's usual header.")
+    timestamp_header: Name | None = Field(default=None, description="Where the signed time is (Grafana); older than 5 minutes is refused.")
+
+
+class MappingConfig(Section):
+    kind: Literal["alert", "change"] = Field(default="alert", description="What the sender tells of.")
+    each: Expression | None = Field(default=None, description="JMESPath of the list in a body; the others begin at one of its items.")
+    title: Expression = Field(description="JMESPath of what is wrong, or was changed, in a few words.")
+    fingerprint: Expression | None = Field(default=None, description="What is the same whenever the same problem is told of.")
+    severity: Expression | None = Field(default=None, description="How bad it is, in any of the usual words.")
+    status: Expression | None = Field(default=None, description="`resolved`, `ok`, `closed` and the like end it.")
+    outcome: Expression | None = Field(default=None, description="Of a change: `succeeded`, `failed`, `started`.")
+    labels: Expression | None = Field(default=None, description="An object of names and values.")
+    annotations: Expression | None = Field(default=None, description="An object of names and longer texts.")
+    starts_at: Expression | None = Field(default=None, description="When it began.")
+    ends_at: Expression | None = Field(default=None, description="When it was over.")
+    at: Expression | None = Field(default=None, description="When a change was made.")
+    link: Expression | None = Field(default=None, description="Where to read on at the sender.")
+    dashboard: Expression | None = Field(default=None, description="A dashboard's address.")
+    runbook: Expression | None = Field(default=None, description="A runbook's address.")
+    group_key: Expression | None = Field(default=None, description="What alerts of one incident have in common.")
+
+    def parts(self) -> dict[str, str]:
+        """The expressions of an item, by what they lead to."""
+        return {name: text for name, text in self.model_dump(exclude={"kind", "each"}).items() if text is not None}
+
+
+class SenderConfig(Section):
+    token_env: Variables | None = Field(
+        default=None, description="Variable that holds the token, sent as `Authorization: Bearer` or as `?token=`; or several."
+    )
+    basic: BasicConfig | None = Field(default=None, description="Basic authentication.")
+    signature: SignatureConfig | None = Field(default=None, description="A signature of the body; without it, a request is refused.")
+    topics: tuple[Name, ...] = Field(
+        default=(), description="SNS topics (ARN) that are believed when SNS has signed, and whose subscription is confirmed."
+    )
+    mapping: MappingConfig | None = Field(default=None, description="Where the parts of an alert stand in this sender's bodies.")
+
+    @model_validator(mode="after")
+    def _one_proof(self) -> "SenderConfig":
+        if sum(proof is not None for proof in (self.token_env, self.basic, self.signature)) > 1:
+            raise refuse("a sender proves who it is in one way", "keep one of token_env, basic and signature")
+        return self
+
+    def secret_variables(self) -> tuple[str, ...]:
+        """The variables that hold its secrets."""
+        basic = self.basic.password_env if self.basic else ()
+        signature = self.signature.secret_env if self.signature else ()
+        return (*(self.token_env or ()), *basic, *signature)
