@@ -42,6 +42,11 @@ from tarsy.session.dependencies import Dependencies
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.runbook import RunbookSource
+from tarsy.telemetry.measured_work import MeasuredJournal
+from tarsy.telemetry.metrics import Metrics
+from tarsy.telemetry.ports import Journal, Observer
+from tarsy.telemetry.session_times import SessionTimes
+from tarsy.telemetry.untraced import Untraced
 from tarsy.tools.masking import Unmasked
 
 # Turns of the investigation in which the model asks for a tool; one more gives the answer, another the executive summary.
@@ -176,16 +181,23 @@ class Load:
             self.pool.drain()
 
 
+def _measured(journal: PostgresJournal, metrics: Metrics | None) -> Journal:
+    return MeasuredJournal(journal, metrics, SessionTimes(metrics.sessions)) if metrics else journal
+
+
 @asynccontextmanager
-async def load(engine: AsyncEngine, *, concurrency: int, pause: float = 0.0) -> AsyncGenerator[Load]:
-    """A worker pool for `concurrency` sessions at once."""
+async def load(
+    engine: AsyncEngine, *, concurrency: int, pause: float = 0.0, observer: Observer | None = None, metrics: Metrics | None = None
+) -> AsyncGenerator[Load]:
+    """A worker pool for `concurrency` sessions at once, traced by `observer` and measured in `metrics`."""
+    observer = observer or Untraced()
     unwatched, clock, spoken = Unwatched(), SystemClock(), recording(pause)
     llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0 if pause else 0.0)
     dependencies = Dependencies(
-        journal=CountingJournal(engine, unwatched.announce),
-        history=SessionHistory(engine),
-        llm=llm,
-        tools=TrivialTools(),
+        journal=observer.journal(_measured(CountingJournal(engine, unwatched.announce), metrics)),
+        history=observer.history(SessionHistory(engine)),
+        llm=observer.model(llm),
+        tools=observer.tools(TrivialTools()),
         results=StoredResults(engine),
         live=unwatched,
         progress=unwatched,
@@ -196,7 +208,10 @@ async def load(engine: AsyncEngine, *, concurrency: int, pause: float = 0.0) -> 
     )
     config = QueueConfig(worker_count=min(concurrency, 50), max_concurrent_sessions=concurrency, poll_interval_jitter=0.1)
     runner = Runner(
-        queue=WorkQueue(engine, pod_id="bench"), cancellations=Cancellations(), deliver=unwatched.announce, is_transient=is_transient
+        queue=observer.queue(WorkQueue(engine, pod_id="bench")),
+        cancellations=Cancellations(),
+        deliver=unwatched.announce,
+        is_transient=is_transient,
     )
     handlers = (SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies))
     # More workers than a process is meant to have: what is measured is how little each costs.

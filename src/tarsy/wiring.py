@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import anyio
 import structlog
+from anyio import to_thread
 from fastapi import FastAPI
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -47,6 +48,7 @@ from tarsy.domain.overview import LiveProcess
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.installation import Installation, PoolView, SampleChains, probes, recorded_alert, sample_incidents, watched_servers
 from tarsy.kit.clock import SystemClock
+from tarsy.kit.imports import load
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.queue.handler import Runner
@@ -66,7 +68,9 @@ from tarsy.telemetry.gauges import InstallationGauges, PoolUse, ProcessGauges
 from tarsy.telemetry.measured_http import MeasuredHttp
 from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredRecovery, MeasuredStore, measured_delivery
 from tarsy.telemetry.metrics import Metrics
+from tarsy.telemetry.ports import Observer
 from tarsy.telemetry.session_times import SessionTimes
+from tarsy.telemetry.untraced import Untraced
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.masking import Masker, Unmasked
 from tarsy.tools.pool import connection_pool
@@ -108,6 +112,8 @@ async def application(
         await stack.enter_async_context(kept_supervisor())
         listener, sender = NotificationListener(url), NotificationSender(url)
         metrics = Metrics()
+        observer = await _observer(loaded.env)
+        stack.push_async_callback(to_thread.run_sync, observer.close)
         parts = _Parts(
             settings=settings,
             loaded=loaded,
@@ -118,6 +124,7 @@ async def application(
             monitor=HealthMonitor(watched_servers(loaded), env=loaded.env),
             mask=mask or configured_mask(loaded.config),
             metrics=metrics,
+            observer=observer,
             times=SessionTimes(metrics.sessions),
             pod_id=f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}",
         )
@@ -132,6 +139,17 @@ async def application(
             tasks.start_soon(_presence(parts, built.pool).run, name="presence")
             yield built
             tasks.cancel_scope.cancel()
+
+
+async def _observer(env: Mapping[str, str]) -> Observer:
+    """Tracing, where the environment names a collector."""
+    if not env.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+        return Untraced()
+    await load("tarsy.telemetry.traces.traced")
+    from tarsy.telemetry.traces.traced import Traced  # noqa: PLC0415 - just loaded, and off for most
+    from tarsy.telemetry.traces.tracing import tracing_to  # noqa: PLC0415 - just loaded, and off for most
+
+    return Traced(tracing_to(env))
 
 
 def configured_mask(config: Config) -> Mask:
@@ -163,6 +181,7 @@ class _Parts:
     monitor: HealthMonitor
     mask: Mask
     metrics: Metrics
+    observer: Observer
     times: SessionTimes
     pod_id: str
 
@@ -218,13 +237,13 @@ def llm_client(settings: Settings, loaded: LoadedConfig) -> LLMClient:
 
 
 def _pool(parts: _Parts) -> WorkerPool:
-    config, engine, live = parts.config, parts.engine, parts.live
+    config, engine, live, observer = parts.config, parts.engine, parts.live, parts.observer
     clock, cancellations = SystemClock(), Cancellations()
     dependencies = Dependencies(
-        journal=MeasuredJournal(PostgresJournal(engine, parts.deliver), parts.metrics, parts.times),
-        history=SessionHistory(engine),
-        llm=parts.llm,
-        tools=parts.tools,
+        journal=observer.journal(MeasuredJournal(PostgresJournal(engine, parts.deliver), parts.metrics, parts.times)),
+        history=observer.history(SessionHistory(engine)),
+        llm=observer.model(parts.llm),
+        tools=observer.tools(parts.tools),
         results=StoredResults(engine),
         live=live.publisher,
         progress=live.publisher,
@@ -234,7 +253,7 @@ def _pool(parts: _Parts) -> WorkerPool:
         cancellations=cancellations,
     )
     runner = Runner(
-        queue=MeasuredQueue(WorkQueue(engine, pod_id=parts.pod_id), parts.metrics, parts.times),
+        queue=observer.queue(MeasuredQueue(WorkQueue(engine, pod_id=parts.pod_id), parts.metrics, parts.times)),
         cancellations=cancellations,
         deliver=parts.deliver,
         is_transient=is_transient,

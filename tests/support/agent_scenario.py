@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -146,6 +146,9 @@ class Scenario:
     replay_speed: float = 0.0
     extra_tracks: Sequence[str] = field(default=())
     runbook_url: str | None = None
+    # The tools of the chain's servers, instead of recorded ones.
+    real_tools: bool = False
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def recording(self) -> Recording:
@@ -169,11 +172,18 @@ class Scenario:
     @asynccontextmanager
     async def running(self, database_url: str) -> AsyncGenerator[Application]:
         """The application on this scenario, its alert submitted."""
+        async with self.continued(database_url) as running:
+            await running.services.sessions.insert(self.session())
+            yield running
+
+    @asynccontextmanager
+    async def continued(self, database_url: str) -> AsyncGenerator[Application]:
+        """The application on this scenario, whose alert was submitted before."""
         recording = self.recording
         llm = self.llm or in_process_client(env={}, recordings=lambda _: recording, replay_speed=self.replay_speed)
-        settings = Settings(env={}, database_url=database_url)
-        async with application(settings, tools=self.servers or RecordedToolServers(recording), llm=llm) as running:
-            await running.services.sessions.insert(self.session())
+        settings = Settings(env=self.env, database_url=database_url)
+        tools = None if self.real_tools else self.servers or RecordedToolServers(recording)
+        async with application(settings, tools=tools, llm=llm) as running:
             yield running
 
     async def play(self, database_url: str) -> Recording:

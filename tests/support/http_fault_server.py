@@ -46,6 +46,8 @@ class HttpFault:
     queries: list[str] = field(default_factory=list[str])
     sessions: set[str] = field(default_factory=set[str])
     calls: list[str] = field(default_factory=list[str])
+    # The `_meta` of each call.
+    metas: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     more_tools: list[str] = field(default_factory=list[str])
     # So many have to shake hands at the same time before anybody gets an answer.
     expected_guests: int = 1
@@ -91,6 +93,7 @@ class HttpFault:
                 return _result(message, {"tools": listed})
             case "tools/call":
                 self.calls.append(message["params"]["name"])
+                self.metas.append(message["params"].get("_meta", {}))
                 return await self._call(message)
             case "ping":
                 return _result(message, {})

@@ -1,13 +1,17 @@
 """`tarsy llm-service`: the model layer as a process of its own."""
 
 import signal
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import anyio
 import typer
 
 from tarsy.cli.environment import process_environment, process_settings
+
+if TYPE_CHECKING:
+    from tarsy.llm.service import Models
 
 # Long enough for most answers under way; an orchestrator repeats what is cut off.
 DEFAULT_GRACE = 30.0
@@ -49,8 +53,18 @@ async def _serve(host: str, port: int, cert: Path | None, key: Path | None, clie
     tls = ServerTLS(cert, key, client_ca) if cert and key else None
     # Before the port is announced: the process that reads it may stop us at once.
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        service = await start_service(models, host=host, port=port, tls=tls)
+        service = await start_service(_traced(models, process_environment()), host=host, port=port, tls=tls)
         typer.echo(f"LLM service listening on {host}:{service.port}{' (TLS)' if tls else ''}")
         async for _ in signals:
             break
         await service.stop(grace)
+
+
+def _traced(models: "Models", env: Mapping[str, str]) -> "Models":
+    """The calls as spans below those of the orchestrator, where the environment names a collector."""
+    if not env.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+        return models
+    from tarsy.telemetry.traces.traced_service import TracedService  # noqa: PLC0415 - heavy, and off for most
+    from tarsy.telemetry.traces.tracing import tracing_to  # noqa: PLC0415 - heavy, and off for most
+
+    return TracedService(models, tracing_to(env))

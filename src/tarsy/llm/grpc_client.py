@@ -13,6 +13,7 @@ from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.schema.providers import USUAL_PROJECT
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
+from tarsy.kit.trace_context import traceparent
 from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.code_execution import CodeExecutions
 from tarsy.llm.failures import code_in_words
@@ -22,6 +23,7 @@ from tarsy.llm.wire import (
     GENERATE,
     MESSAGE_OPTIONS,
     SERVICE,
+    TRACE_METADATA,
     Endpoint,
     call_metadata,
     chunks_from_proto,
@@ -84,7 +86,7 @@ class GrpcLLMClient:
         ask: Any = self._channel().unary_stream(
             GENERATE, request_serializer=pb.GenerateRequest.SerializeToString, response_deserializer=pb.GenerateResponse.FromString
         )
-        call = ask(request_to_proto(request, where), metadata=((CALL_METADATA, call_metadata(request)),))
+        call = ask(request_to_proto(request, where), metadata=((CALL_METADATA, call_metadata(request)), *_trace_metadata()))
         said = False
         executions = CodeExecutions()
         try:
@@ -142,6 +144,12 @@ class GrpcLLMClient:
         if said and retryable:
             return ErrorChunk(f"the answer broke off: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
         return ErrorChunk(message, code, retryable)
+
+
+def _trace_metadata() -> tuple[tuple[str, str], ...]:
+    """The trace that the call belongs to, where it is traced."""
+    header = traceparent.get()
+    return ((TRACE_METADATA, header),) if header else ()
 
 
 def _endpoint(provider: ResolvedProvider, env: Mapping[str, str]) -> Endpoint:

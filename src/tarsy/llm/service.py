@@ -4,17 +4,25 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from tarsy.domain.llm import ErrorChunk, ErrorCode, FinishChunk
-from tarsy.llm.in_process import InProcessLLMClient
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, FinishChunk, GenerateInput
+from tarsy.kit.trace_context import traceparent
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
-from tarsy.llm.wire import CALL_METADATA, MESSAGE_OPTIONS, SERVICE, UnreadableRequestError, chunk_to_proto, request_from_proto
+from tarsy.llm.wire import (
+    CALL_METADATA,
+    MESSAGE_OPTIONS,
+    SERVICE,
+    TRACE_METADATA,
+    UnreadableRequestError,
+    chunk_to_proto,
+    request_from_proto,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -31,10 +39,18 @@ class ServerTLS:
     client_ca: Path | None = None
 
 
+class Models(Protocol):
+    """What the service serves: the in-process client, or one around it."""
+
+    def generate_for(self, request: GenerateInput, *, project: str | None = None, location: str | None = None) -> AsyncGenerator[Chunk]: ...
+
+    async def aclose(self) -> None: ...
+
+
 class LLMService:
     """A running server. `port` is the one really bound."""
 
-    def __init__(self, client: InProcessLLMClient, server: grpc.aio.Server, health_servicer: Any, port: int) -> None:
+    def __init__(self, client: Models, server: grpc.aio.Server, health_servicer: Any, port: int) -> None:
         self._client = client
         self._server = server
         self._health = health_servicer
@@ -51,7 +67,7 @@ class LLMService:
         await self._client.aclose()
 
 
-async def start_service(client: InProcessLLMClient, *, host: str, port: int, tls: ServerTLS | None = None) -> LLMService:
+async def start_service(client: Models, *, host: str, port: int, tls: ServerTLS | None = None) -> LLMService:
     """Start serving `client`; port 0 takes any free one.
 
     Raises:
@@ -103,7 +119,7 @@ def _bind(server: grpc.aio.Server, address: str, tls: ServerTLS | None) -> int:
 class _Calls:
     """Answers one call after another; cancelled by gRPC when its caller goes away."""
 
-    def __init__(self, client: InProcessLLMClient) -> None:
+    def __init__(self, client: Models) -> None:
         self._client = client
 
     async def generate(
@@ -111,6 +127,9 @@ class _Calls:
     ) -> AsyncGenerator[pb.GenerateResponse]:
         metadata = dict(context.invocation_metadata() or ())
         beside = metadata.get(CALL_METADATA)
+        traced = metadata.get(TRACE_METADATA)
+        # Each call has a task, and with it a context, of its own.
+        traceparent.set(traced if isinstance(traced, str) else None)
         try:
             request, where = request_from_proto(message, beside if isinstance(beside, bytes) else None)
         except UnreadableRequestError as error:

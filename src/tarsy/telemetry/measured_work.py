@@ -1,7 +1,7 @@
 """Decorators around the ports of the queue, the journal and the way in."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.live import StoredLiveEvent
@@ -10,41 +10,14 @@ from tarsy.domain.step import Step, StoredRun
 from tarsy.domain.work import Claimed, Parking, Pulse, Recovered, Release, WorkRules
 from tarsy.telemetry.committed_steps import StepReader
 from tarsy.telemetry.metrics import Metrics
+from tarsy.telemetry.ports import Journal, Queue, Recovery, SessionStore
 from tarsy.telemetry.session_times import SessionTimes
-
-
-class _Journal(Protocol):
-    async def commit(self, step: Step) -> None: ...
-
-    async def load(self, execution_id: str) -> StoredRun: ...
-
-
-class _Queue(Protocol):
-    async def claim(
-        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
-    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None: ...
-
-    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse | Parking]: ...
-
-    async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]: ...
-
-    async def let_go(self, claim: Claim, wish: Release) -> list[StoredLiveEvent]: ...
-
-    async def finish(self, claim: Claim) -> None: ...
-
-
-class _Recovery(Protocol):
-    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]: ...
-
-
-class _Store(Protocol):
-    async def insert(self, session: NewSession, *, max_queue_size: int | None = None) -> None: ...
 
 
 class MeasuredJournal:
     """Times the commit of each step, and reads it once it is committed."""
 
-    def __init__(self, inner: _Journal, metrics: Metrics, times: SessionTimes) -> None:
+    def __init__(self, inner: Journal, metrics: Metrics, times: SessionTimes) -> None:
         self._inner = inner
         self._seconds = metrics.work.step
         self._reader = StepReader(metrics)
@@ -64,7 +37,7 @@ class MeasuredJournal:
 class MeasuredQueue:
     """Counts what is claimed and what is let go of."""
 
-    def __init__(self, inner: _Queue, metrics: Metrics, times: SessionTimes) -> None:
+    def __init__(self, inner: Queue, metrics: Metrics, times: SessionTimes) -> None:
         self._inner = inner
         self._metrics = metrics.work
         self._times = times
@@ -98,7 +71,7 @@ class MeasuredQueue:
 class MeasuredRecovery:
     """Counts what is taken back from silent workers."""
 
-    def __init__(self, inner: _Recovery, metrics: Metrics) -> None:
+    def __init__(self, inner: Recovery, metrics: Metrics) -> None:
         self._inner = inner
         self._recovered = metrics.work.recovered
 
@@ -112,7 +85,7 @@ class MeasuredRecovery:
 class MeasuredStore:
     """Counts what comes in."""
 
-    def __init__(self, inner: _Store, times: SessionTimes) -> None:
+    def __init__(self, inner: SessionStore, times: SessionTimes) -> None:
         self._inner = inner
         self._times = times
 

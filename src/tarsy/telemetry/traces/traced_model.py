@@ -1,0 +1,125 @@
+"""The span of a model call: begun before it is made, so that what is called below it can name it as its parent."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from time import perf_counter
+
+from opentelemetry.context import Context
+from opentelemetry.trace import Span, SpanKind, format_span_id, format_trace_id
+
+from tarsy.domain.llm import Chunk, ErrorChunk, FinishChunk, GenerateInput, LLMHealth
+from tarsy.domain.usage import TokenUsage
+from tarsy.kit.trace_context import traceparent
+from tarsy.telemetry.ports import Model
+from tarsy.telemetry.traces import conventions as names
+from tarsy.telemetry.traces.tracing import Attributes, Instruments, Tracing, fail
+
+
+class TracedModel:
+    """A model client whose calls are spans below their execution."""
+
+    def __init__(self, inner: Model, tracing: Tracing) -> None:
+        self._inner = inner
+        self._tracing = tracing
+
+    def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        parent = self._tracing.parent(request.session_id, request.execution_id)
+        return traced_call(self._tracing, self._inner.generate(request), request, parent, SpanKind.CLIENT)
+
+    async def health(self) -> LLMHealth:
+        return await self._inner.health()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+async def traced_call(
+    tracing: Tracing, inner: AsyncGenerator[Chunk], request: GenerateInput, parent: Context, kind: SpanKind
+) -> AsyncGenerator[Chunk]:
+    """Pass on what `inner` says, and tell of the call when it has ended, however that was."""
+    told = _told(request)
+    span = tracing.begin(f"{names.CHAT} {request.provider.model}", parent, told, kind=kind)
+    call = _Call(span, told)
+    before = traceparent.get()
+    # Not reset by its token: a generator may be closed from another context than it was begun in.
+    traceparent.set(_header(span))
+    try:
+        async with aclosing(inner) as chunks:
+            async for chunk in chunks:
+                call.note(chunk)
+                yield chunk
+        call.complete = True
+    finally:
+        traceparent.set(before)
+        call.end(tracing.instruments)
+
+
+def _told(request: GenerateInput) -> dict[str, str | int | bool]:
+    provider = request.provider
+    return {
+        names.OPERATION: names.CHAT,
+        names.PROVIDER: names.provider_name(provider.type),
+        names.MODEL: provider.model,
+        names.CONVERSATION: request.execution_id,
+        names.STREAM: True,
+        "tarsy.session.id": request.session_id,
+        "tarsy.provider": provider.name,
+        "tarsy.turn": request.turn,
+    }
+
+
+class _Call:
+    """What is known of a call so far: numbers and names, never a word that was said."""
+
+    def __init__(self, span: Span, told: Attributes) -> None:
+        self._span = span
+        self._metered = {name: told[name] for name in (names.OPERATION, names.PROVIDER, names.MODEL)}
+        self._started = perf_counter()
+        self._said = False
+        self._usage = TokenUsage()
+        self._error: str | None = None
+        self._finish = "stop"
+        # Whether the stream came to its end: a reader that stops, or is cancelled, leaves before.
+        self.complete = False
+
+    def note(self, chunk: Chunk) -> None:
+        if not self._said:
+            self._said = True
+            self._span.set_attribute(names.FIRST_CHUNK, perf_counter() - self._started)
+        match chunk:
+            case TokenUsage():
+                self._usage = chunk
+            case ErrorChunk():
+                self._error = chunk.code.value
+            case FinishChunk(reason):
+                self._finish = reason.value
+            case _:
+                pass
+
+    def end(self, instruments: Instruments) -> None:
+        if self._error is None and not self.complete:
+            self._error = "abandoned"
+        if self._error:
+            fail(self._span, self._error)
+        self._span.set_attributes(self._ending())
+        self._span.end()
+        metered = self._metered | ({names.ERROR: self._error} if self._error else {})
+        instruments.operation.record(perf_counter() - self._started, metered)
+        for kind, count in (("input", self._usage.input_tokens), ("output", self._usage.output_tokens)):
+            if count:
+                instruments.tokens.record(count, self._metered | {names.TOKEN_TYPE: kind})
+
+    def _ending(self) -> dict[str, int | tuple[str, ...]]:
+        usage = self._usage
+        return {
+            names.INPUT_TOKENS: usage.input_tokens,
+            names.OUTPUT_TOKENS: usage.output_tokens,
+            names.CACHED_TOKENS: usage.cached_tokens,
+            names.REASONING_TOKENS: usage.thinking_tokens,
+            names.FINISH_REASONS: ("error" if self._error else self._finish,),
+        }
+
+
+def _header(span: Span) -> str:
+    context = span.get_span_context()
+    return f"00-{format_trace_id(context.trace_id)}-{format_span_id(context.span_id)}-{context.trace_flags:02x}"

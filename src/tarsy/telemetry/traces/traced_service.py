@@ -1,0 +1,35 @@
+"""Model calls as the LLM service sees them: below the span of the caller, which came with the request."""
+
+from collections.abc import AsyncGenerator
+from typing import Protocol
+
+from opentelemetry.context import Context
+from opentelemetry.trace import SpanKind
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from tarsy.domain.llm import Chunk, GenerateInput
+from tarsy.kit.trace_context import traceparent
+from tarsy.telemetry.traces.traced_model import traced_call
+from tarsy.telemetry.traces.tracing import Tracing
+
+
+class _Models(Protocol):
+    def generate_for(self, request: GenerateInput, *, project: str | None = None, location: str | None = None) -> AsyncGenerator[Chunk]: ...
+
+    async def aclose(self) -> None: ...
+
+
+class TracedService:
+    def __init__(self, inner: _Models, tracing: Tracing) -> None:
+        self._inner = inner
+        self._tracing = tracing
+
+    def generate_for(self, request: GenerateInput, *, project: str | None = None, location: str | None = None) -> AsyncGenerator[Chunk]:
+        header = traceparent.get()
+        parent = TraceContextTextMapPropagator().extract({"traceparent": header} if header else {}, Context())
+        inner = self._inner.generate_for(request, project=project, location=location)
+        return traced_call(self._tracing, inner, request, parent, SpanKind.SERVER)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+        self._tracing.close()

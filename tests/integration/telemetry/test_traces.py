@@ -1,0 +1,215 @@
+"""An investigation as a trace, as a collector receives it."""
+
+from collections.abc import AsyncGenerator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+import anyio
+import grpc
+import pytest
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest, ExportTraceServiceResponse
+from opentelemetry.trace import format_trace_id
+
+from support.agent_scenario import (
+    OTHER,
+    PROVIDER,
+    SESSION_ID,
+    SUMMARY,
+    Scenario,
+    agent,
+    answers,
+    calls,
+    chain,
+    fails,
+    fallback,
+    says,
+    stage,
+)
+from support.http_fault_server import http_fault_server
+from support.otlp_receiver import Collector, attributes, otlp_receiver
+from tarsy.agent.ports import LLMClient
+from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
+from tarsy.llm.grpc_client import GrpcLLMClient
+from tarsy.llm.in_process import in_process_client
+from tarsy.llm.service import start_service
+from tarsy.telemetry.traces.traced_service import TracedService
+from tarsy.telemetry.traces.tracing import tracing_to
+
+TRACK = "0.look/1.Investigator"
+SECRET = "the words of the investigation"
+STORY = Scenario(
+    chain(stage(agent()), scoring=None),
+    [says(TRACK, 0, SECRET, calls("a", "k8s.pods")), says(TRACK, 1, f"It is the disk. {SECRET}"), says(f"1.{SUMMARY}", 0, SECRET)],
+    [answers(TRACK, "a", "k8s.pods", SECRET)],
+    alert=SECRET,
+)
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with otlp_receiver() as received:
+        yield received
+
+
+async def work_off(story: Scenario, database_url: str) -> None:
+    async with story.running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.work_off(INVESTIGATION)
+
+
+async def test_an_investigation_is_one_trace_from_session_to_tool_call(database_url: str, collector: Collector) -> None:
+    await work_off(replace(STORY, env=collector.env), database_url)
+    assert collector.parents() == {
+        "invoke_workflow chain": None,
+        "invoke_workflow look": "invoke_workflow chain",
+        "invoke_agent Investigator": "invoke_workflow look",
+        "chat model-1": "invoke_agent ExecSummaryAgent",
+        "execute_tool k8s.pods": "invoke_agent Investigator",
+        "invoke_workflow executive summary": "invoke_workflow chain",
+        "invoke_agent ExecSummaryAgent": "invoke_workflow executive summary",
+    }
+    assert {span.trace_id for span in collector.spans} == {UUID(SESSION_ID).bytes}
+
+
+async def test_spans_carry_the_names_of_the_conventions(database_url: str, collector: Collector) -> None:
+    await work_off(replace(STORY, env=collector.env), database_url)
+    told = attributes(next(span for span in collector.spans if span.name.startswith("chat")))
+    assert told["gen_ai.operation.name"] == "chat"
+    assert told["gen_ai.provider.name"] == "replay"
+    assert told["gen_ai.request.model"] == PROVIDER.model
+    assert (told["gen_ai.usage.input_tokens"], told["gen_ai.usage.output_tokens"]) == (10, 5)
+    tool = attributes(collector.named("execute_tool k8s.pods"))
+    assert (tool["gen_ai.operation.name"], tool["gen_ai.tool.name"], tool["gen_ai.tool.call.id"]) == ("execute_tool", "k8s.pods", "a")
+    assert attributes(collector.named("invoke_agent Investigator"))["gen_ai.agent.name"] == "Investigator"
+    assert attributes(collector.named("invoke_workflow chain"))["gen_ai.workflow.name"] == "chain"
+
+
+async def test_durations_and_tokens_are_metrics_too(database_url: str, collector: Collector) -> None:
+    await work_off(replace(STORY, env=collector.env), database_url)
+    assert set(collector.metrics) == {
+        "gen_ai.client.operation.duration",
+        "gen_ai.client.token.usage",
+        "gen_ai.execute_tool.duration",
+        "gen_ai.invoke_agent.duration",
+        "gen_ai.workflow.duration",
+    }
+    assert sum(point.sum for point in collector.metrics["gen_ai.client.token.usage"]) == 45
+    assert sum(point.count for point in collector.metrics["gen_ai.client.operation.duration"]) == 3
+
+
+async def test_nothing_that_was_said_leaves_with_the_trace(database_url: str, collector: Collector) -> None:
+    await work_off(replace(STORY, env=collector.env), database_url)
+    assert collector.bodies
+    assert [body for body in collector.bodies if SECRET.encode() in body] == []
+
+
+async def test_failures_and_fallbacks_are_events_of_their_agent(database_url: str, collector: Collector) -> None:
+    story = Scenario(
+        chain(stage(agent(fallback_providers=(fallback(OTHER),), mcp_servers=())), scoring=None),
+        [says(TRACK, 0, fails("credentials", SECRET)), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
+        env=collector.env,
+    )
+    await work_off(story, database_url)
+    assert [event.name for event in collector.named("invoke_agent Investigator").events] == ["tarsy.model_call_failed", "tarsy.fallback"]
+    failed = [attributes(span) for span in collector.spans if span.name == "chat model-1" and span.status.code == 2]
+    assert [told["error.type"] for told in failed] == ["credentials"]
+    assert SECRET.encode() not in b"".join(collector.bodies)
+
+
+@dataclass(frozen=True)
+class Halting:
+    """A model that never comes to its second answer."""
+
+    inner: LLMClient
+    halted: anyio.Event = field(default_factory=anyio.Event)
+
+    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        if request.turn:
+            self.halted.set()
+            await anyio.sleep_forever()
+        async for chunk in self.inner.generate(request):
+            yield chunk
+
+    async def health(self) -> LLMHealth:
+        return await self.inner.health()
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+async def test_a_session_that_another_process_continues_is_still_one_trace(database_url: str, collector: Collector) -> None:
+    model = Halting(in_process_client(env={}, recordings=lambda _: STORY.recording))
+    async with replace(STORY, env=collector.env, llm=model).running(database_url) as first:
+        assert first.pool is not None
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(first.pool.run)
+                await model.halted.wait()
+                first.pool.stop_now()
+    async with replace(STORY, env=collector.env).continued(database_url) as second:
+        assert second.pool is not None
+        await second.pool.work_off(INVESTIGATION)
+    assert {format_trace_id(int.from_bytes(span.trace_id)) for span in collector.spans} == {UUID(SESSION_ID).hex}
+    assert collector.named("invoke_workflow chain").parent_span_id == b""
+    agent_span = collector.named("invoke_agent Investigator")
+    below = sorted(span.name for span in collector.spans if span.parent_span_id == agent_span.span_id)
+    # The call that was under way when the first process stopped, and the one that the second made instead.
+    assert below == ["chat model-1", "chat model-1", "chat model-1", "execute_tool k8s.pods"]
+
+
+async def test_a_tool_server_is_told_the_trace_in_meta(database_url: str, collector: Collector) -> None:
+    async with http_fault_server() as remote:
+        server = ResolvedMcpServer(name="f", transport=ResolvedTransport(type="http", url=remote.url))
+        story = Scenario(
+            chain(stage(agent(mcp_servers=("f",))), mcp_servers={"f": server}, scoring=None),
+            [says(TRACK, 0, calls("a", "f.echo", text="x")), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
+            env=collector.env,
+            real_tools=True,
+        )
+        await work_off(story, database_url)
+    (meta,) = remote.metas
+    span = collector.named("execute_tool f.echo")
+    assert meta["traceparent"] == f"00-{span.trace_id.hex()}-{span.span_id.hex()}-01"
+
+
+async def test_the_llm_service_continues_the_trace_of_its_caller(database_url: str, collector: Collector) -> None:
+    models = in_process_client(env={}, recordings=lambda _: STORY.recording)
+    service = await start_service(TracedService(models, tracing_to(collector.env)), host="127.0.0.1", port=0)
+    try:
+        await work_off(replace(STORY, env=collector.env, llm=GrpcLLMClient(f"127.0.0.1:{service.port}", env={})), database_url)
+    finally:
+        await service.stop(0)
+    served = [span for span in collector.spans if span.name == "chat model-1" and span.kind == span.SPAN_KIND_SERVER]
+    asked = {span.span_id for span in collector.spans if span.name == "chat model-1" and span.kind == span.SPAN_KIND_CLIENT}
+    assert len(served) == 3
+    assert {span.parent_span_id for span in served} == asked
+
+
+async def test_a_collector_can_be_reached_by_grpc(database_url: str) -> None:
+    taken: list[ExportTraceServiceRequest] = []
+
+    class Taker(trace_service_pb2_grpc.TraceServiceServicer):
+        def Export(self, request: ExportTraceServiceRequest, context: object) -> ExportTraceServiceResponse:  # noqa: N802 - gRPC's name
+            del context
+            taken.append(request)
+            return ExportTraceServiceResponse()
+
+    server = grpc.server(ThreadPoolExecutor(1))
+    register: Any = vars(trace_service_pb2_grpc)["add_TraceServiceServicer_to_server"]  # untyped
+    register(Taker(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
+        await work_off(replace(STORY, env=env), database_url)
+    finally:
+        server.stop(0)
+    spans = [
+        span.name for request in taken for resource in request.resource_spans for scope in resource.scope_spans for span in scope.spans
+    ]
+    assert "invoke_workflow chain" in spans
