@@ -64,7 +64,7 @@ def _traced(models: "Models", env: Mapping[str, str]) -> "Models":
     """The calls as spans below those of the orchestrator, where the environment names a collector."""
     if not env.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
         return models
-    from tarsy.telemetry.traces.traced_service import TracedService  # noqa: PLC0415 - heavy, and off for most
-    from tarsy.telemetry.traces.tracing import tracing_to  # noqa: PLC0415 - heavy, and off for most
+    from tarsy.telemetry.traces.traced_service import TracedService
+    from tarsy.telemetry.traces.tracing import tracing_to
 
     return TracedService(models, tracing_to(env))
