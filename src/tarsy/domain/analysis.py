@@ -7,8 +7,6 @@ from tarsy.domain.history import StageRecord
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 
-_TELLING = frozenset({StageType.INVESTIGATION, StageType.SYNTHESIS})
-
 
 @dataclass(frozen=True, slots=True)
 class StageConclusions:
@@ -31,7 +29,7 @@ def conclusions_of(record: StageRecord) -> StageConclusions:
 def best_analysis(stages: Sequence[StageConclusions]) -> str | None:
     """The conclusions of the newest stage that has any, also when it has not ended; of several agents, all."""
     for stage in reversed(stages):
-        if stage.stage_type in _TELLING and stage.analyses:
+        if stage.stage_type.concludes and stage.analyses:
             if len(stage.analyses) == 1:
                 return stage.analyses[0][1]
             return "\n\n".join(f"## {agent}\n\n{analysis}" for agent, analysis in stage.analyses)

@@ -41,7 +41,6 @@ _REPEATED_SHARE = 0.9
 # Two words stand in any prompt.
 _SHORTEST_REPETITION = 3
 
-_CONCLUDING = frozenset({StageType.INVESTIGATION, StageType.SYNTHESIS})
 _EVIDENCE = frozenset(
     {
         TimelineEventType.TOOL_RESULT,
@@ -96,7 +95,7 @@ def partial_reason(stages: Sequence[StageRecord], *, with_tools: bool) -> str | 
 
 def _shortcomings(stages: Sequence[StageRecord]) -> list[Shortcoming | None]:
     """Of each conclusion that the session's analysis consists of; of a flawless synthesis, those of what it synthesised."""
-    concluded = [record for record in stages if record.stage.stage_type in _CONCLUDING and _conclusions(record)]
+    concluded = [record for record in stages if record.stage.stage_type.concludes and _conclusions(record)]
     if not concluded:
         return []
     newest = concluded[-1]

@@ -45,5 +45,4 @@ def concluding_stages(stages: Sequence[StageRecord]) -> list[StageRecord]:
         for record in stages
         if record.stage.stage_type is StageType.SYNTHESIS and record.stage.status is RunStatus.COMPLETED
     }
-    telling = {StageType.INVESTIGATION, StageType.SYNTHESIS}
-    return [record for record in stages if record.stage.stage_type in telling and record.stage.id not in spoken_for]
+    return [record for record in stages if record.stage.stage_type.concludes and record.stage.id not in spoken_for]

@@ -16,6 +16,11 @@ class StageType(StrEnum):
     SCORING = "scoring"
     ACTION = "action"
 
+    @property
+    def concludes(self) -> bool:
+        """Whether what its agents concluded is part of the session's analysis."""
+        return self in {StageType.INVESTIGATION, StageType.SYNTHESIS}
+
 
 class ParallelType(StrEnum):
     MULTI_AGENT = "multi_agent"

@@ -1,20 +1,25 @@
 """SDK clients, made once per way of reaching a model and kept: connection pools and tokens are worth keeping."""
 
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import anyio
 
+
+class Closable(Protocol):
+    @property
+    def aclose(self) -> Callable[[], Awaitable[None]]: ...
+
+
 K = TypeVar("K", bound=Hashable)
-C = TypeVar("C")
+C = TypeVar("C", bound=Closable)
 
 
 class ClientCache(Generic[K, C]):
     """Makes a client when its key is first asked for, in a thread: importing an SDK takes up to a second."""
 
-    def __init__(self, make: Callable[[K], C], close: Callable[[C], Awaitable[None]]) -> None:
+    def __init__(self, make: Callable[[K], C]) -> None:
         self._make = make
-        self._close = close
         self._clients: dict[K, C] = {}
         self._making = anyio.Lock()
 
@@ -34,4 +39,4 @@ class ClientCache(Generic[K, C]):
     async def aclose(self) -> None:
         clients, self._clients = self._clients, {}
         for client in clients.values():
-            await self._close(client)
+            await client.aclose()

@@ -41,7 +41,7 @@ class InProcessLLMClient:
 
     def __init__(self, factories: Mapping[Route, Callable[[], Provider]], env: Mapping[str, str]) -> None:
         self._env = env
-        self._providers = ClientCache[Route, Provider](lambda key: factories[key](), _close)
+        self._providers = ClientCache[Route, Provider](lambda key: factories[key]())
 
     def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
         return self.generate_for(request)
@@ -66,10 +66,6 @@ class InProcessLLMClient:
 
     async def aclose(self) -> None:
         await self._providers.aclose()
-
-
-async def _close(provider: Provider) -> None:
-    await provider.aclose()
 
 
 def in_process_client(

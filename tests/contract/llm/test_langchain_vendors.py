@@ -32,7 +32,7 @@ from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import resolve_access
 from tarsy.llm.client_cache import ClientCache
 from tarsy.llm.in_process import in_process_client
-from tarsy.llm.providers.langchain_models import ChatModel, ModelKey, close_model, make_model
+from tarsy.llm.providers.langchain_models import ChatModel, ModelKey, make_model
 
 LOOK = Call("call_1", "k8s__pods_list", '{"ns": "a"}')
 ELSEWHERE = (
@@ -374,7 +374,7 @@ async def test_one_client_serves_all_who_reach_a_model_the_same_way(server: Vend
         made.append(key)
         return make_model(key)
 
-    cache = ClientCache[ModelKey, ChatModel](make, close_model)
+    cache = ClientCache[ModelKey, ChatModel](make)
     env = {"KEY_1": "one", "KEY_2": "two"}
     settings = [{"api_key_env": "KEY_1"}, {"api_key_env": "KEY_1", "stall_timeout": 5}, {"api_key_env": "KEY_2"}]
     keys = [ModelKey(resolve_access(ChatCompletions().provider(server.url, **setting), env), "m") for setting in settings]

@@ -4,7 +4,7 @@ Values that come from the environment stay `{{.VAR}}` templates here: a snapshot
 """
 
 from collections.abc import Mapping
-from typing import Self
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,17 +14,19 @@ from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
 
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def resolved_from(section: Section, kind: type[Model], /, **resolved: object) -> Model:
+    """Take from `section` what it says under the names of `kind`, and the rest from `resolved`."""
+    written = {name: getattr(section, name) for name in kind.model_fields.keys() & type(section).model_fields}
+    return kind.model_validate({**written, **resolved})
+
 
 class Resolved(BaseModel):
     """Frozen and strict about unknown keys, so that an old snapshot is noticed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @classmethod
-    def of(cls, section: Section, **resolved: object) -> Self:
-        """What a section of the files says under the same names; `resolved` is what it does not, or not yet, say."""
-        written = {name: getattr(section, name) for name in cls.model_fields.keys() & type(section).model_fields}
-        return cls.model_validate({**written, **resolved})
 
 
 class ResolvedFallback(Resolved):

@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
-from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedProvider, ResolvedSummarization, ResolvedTransport
+from tarsy.config.resolve.resolved import (
+    ResolvedMasking,
+    ResolvedMcpServer,
+    ResolvedProvider,
+    ResolvedSummarization,
+    ResolvedTransport,
+    resolved_from,
+)
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.providers import NOT_NATIVE, LLMProviderConfig
 from tarsy.domain.agent import LLMBackend, ProviderType
@@ -45,22 +52,9 @@ def fitting_backend(wanted: LLMBackend, provider: LLMProviderConfig) -> LLMBacke
 def resolved_provider(name: str, provider: LLMProviderConfig, native_tools: Mapping[str, bool] | None = None) -> ResolvedProvider:
     """A provider with the agent's or alert's native tools laid over its own."""
     model = provider.model or "recording"
-    return ResolvedProvider(
-        name=name,
-        type=provider.type,
-        model=model,
-        api_key_env=provider.api_key_env,
-        credentials_env=provider.credentials_env,
-        project_env=provider.project_env,
-        location_env=provider.location_env,
-        base_url=provider.base_url,
-        native_tools={**provider.native_tools.as_switches(), **(native_tools or {})},
-        first_chunk_timeout=provider.first_chunk_timeout,
-        stall_timeout=provider.stall_timeout,
-        max_tool_result_tokens=provider.max_tool_result_tokens,
-        context_window=provider.context_window or context_window(model),
-        recording=provider.recording,
-    )
+    tools = {**provider.native_tools.as_switches(), **(native_tools or {})}
+    window = provider.context_window or context_window(model)
+    return resolved_from(provider, ResolvedProvider, name=name, model=model, native_tools=tools, context_window=window)
 
 
 def resolved_server(config: Config, name: str) -> ResolvedMcpServer:
@@ -68,11 +62,12 @@ def resolved_server(config: Config, name: str) -> ResolvedMcpServer:
     server = config.mcp_servers[name]
     masking = server.data_masking
     patterns = tuple((custom.pattern, custom.replacement) for custom in masking.custom_patterns)
-    return ResolvedMcpServer.of(
+    return resolved_from(
         server,
+        ResolvedMcpServer,
         name=name,
-        transport=ResolvedTransport.of(server.transport, type=server.transport.type.value),
-        masking=ResolvedMasking.of(masking, custom_patterns=patterns),
+        transport=resolved_from(server.transport, ResolvedTransport, type=server.transport.type.value),
+        masking=resolved_from(masking, ResolvedMasking, custom_patterns=patterns),
         summarization=_summarization(config, name),
     )
 
@@ -85,4 +80,4 @@ def _summarization(config: Config, server_name: str) -> ResolvedSummarization:
     if provider and backend is None:
         backend = fitting_backend(config.defaults.llm_backend or LLMBackend.LANGCHAIN, provider)
     resolved = resolved_provider(provider_name, provider) if provider_name and provider else None
-    return ResolvedSummarization.of(own, provider=resolved, backend=backend)
+    return resolved_from(own, ResolvedSummarization, provider=resolved, backend=backend)

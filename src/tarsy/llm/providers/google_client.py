@@ -41,7 +41,3 @@ def make_client(access: Access) -> GoogleClient:
         where: dict[str, Any] = {"project": access.project, "location": access.location, "credentials": google_credentials(access)}
         return GoogleClient(Client(vertexai=True, http_options=options, **where), http)
     return GoogleClient(Client(vertexai=False, api_key=access.api_key or "none", http_options=options), http)
-
-
-async def close_client(client: GoogleClient) -> None:
-    await client.aclose()

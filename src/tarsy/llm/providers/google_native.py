@@ -14,7 +14,7 @@ from tarsy.llm.client_cache import ClientCache
 from tarsy.llm.providers import gemini_request
 from tarsy.llm.providers.gemini_answer import GeminiAnswer
 from tarsy.llm.providers.gemini_request import Signatures
-from tarsy.llm.providers.google_client import GoogleClient, close_client, make_client
+from tarsy.llm.providers.google_client import GoogleClient, make_client
 from tarsy.llm.tool_dialect import ToolNames
 from tarsy.llm.turn_memory import TurnMemory
 from tarsy.llm.vendor_stream import vendor_stream
@@ -28,7 +28,7 @@ class GoogleNativeProvider:
     def __init__(self, *, policy: RetryPolicy, memory: TurnMemory[Signatures] | None = None) -> None:
         self._policy = policy
         self._memory = memory or TurnMemory[Signatures]()
-        self._clients = ClientCache[Access, GoogleClient](make_client, close_client)
+        self._clients = ClientCache[Access, GoogleClient](make_client)
 
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
         if access.type not in {ProviderType.GOOGLE, ProviderType.VERTEXAI}:

@@ -13,7 +13,7 @@ from tarsy.llm.attempts import RetryPolicy, Signal, TimeLimits, answer
 from tarsy.llm.client_cache import ClientCache
 from tarsy.llm.providers import langchain_request
 from tarsy.llm.providers.langchain_answer import LangChainAnswer
-from tarsy.llm.providers.langchain_models import ChatModel, Dialect, ModelKey, close_model, make_model
+from tarsy.llm.providers.langchain_models import ChatModel, Dialect, ModelKey, make_model
 from tarsy.llm.providers.langchain_request import Remembered
 from tarsy.llm.tool_dialect import ToolNames
 from tarsy.llm.turn_memory import TurnMemory
@@ -39,7 +39,7 @@ class LangChainProvider:
     def __init__(self, *, policy: RetryPolicy, memory: TurnMemory[Remembered] | None = None) -> None:
         self._policy = policy
         self._memory = memory or TurnMemory[Remembered]()
-        self._models = ClientCache[ModelKey, ChatModel](make_model, close_model)
+        self._models = ClientCache[ModelKey, ChatModel](make_model)
         # Models whose vendor shows their thoughts only to organizations it has verified.
         self._without_summaries: set[ModelKey] = set()
 

@@ -47,7 +47,7 @@ class ChatModel:
 
     chat: BaseChatModel
     dialect: Dialect
-    close: Callable[[], Awaitable[None]]
+    aclose: Callable[[], Awaitable[None]]
 
 
 def make_model(key: ModelKey) -> ChatModel:
@@ -73,10 +73,6 @@ def make_model(key: ModelKey) -> ChatModel:
         case _:
             assert_never(key.access.type)
     return made
-
-
-async def close_model(model: ChatModel) -> None:
-    await model.close()
 
 
 def _openai(key: ModelKey) -> ChatModel:
