@@ -1,6 +1,6 @@
 """The installation as people see it: its configuration, samples, tool servers, workers and health. Used by the wiring alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,6 +33,7 @@ from tarsy.domain.llm import LLMHealth
 from tarsy.domain.server_health import ServerHealth
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
 from tarsy.queue.pool import WorkerPool
+from tarsy.reload import Refusal, Reload
 from tarsy.session.intake import AlertType, UnknownAlertTypeError
 from tarsy.tools.health import HealthMonitor
 
@@ -127,6 +128,8 @@ class Installation:
 
     loaded: LoadedConfig
     monitor: HealthMonitor
+    # Where the last attempt to read the configuration anew stands.
+    reload: Reload
 
     def config(self) -> Mapping[str, Any]:
         return redacted(self.loaded.config)
@@ -151,8 +154,17 @@ class Installation:
 
     def warnings(self) -> Sequence[SystemWarning]:
         return (
+            *_not_reloaded(self.reload.refusal),
             *(SystemWarning(WarningSource.CONFIG, str(problem)) for problem in self.loaded.warnings),
             *(SystemWarning(WarningSource.MCP, report.error or report.name, report.since) for report in self.monitor.warnings),
+        )
+
+
+def _not_reloaded(refusal: Refusal | None) -> Iterator[SystemWarning]:
+    if refusal:
+        yield from (
+            SystemWarning(WarningSource.CONFIG, f"The changed configuration is not in force: {problem}", refusal.at)
+            for problem in refusal.error.problems
         )
 
 

@@ -3,6 +3,7 @@
 What is imported here is what it takes to listen and to say that we are well; the application is loaded after that, beside the event loop.
 """
 
+import os
 import secrets
 import signal
 import socket
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 WORKER_PATHS = frozenset({"/health", "/metrics"})
 # Open live connections are cut after this long when the server stops; their clients reconnect elsewhere.
 CONNECTION_GRACE_SECONDS = 3
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Longer than handing sessions back and closing connections take together.
 STOP_SECONDS = 15
 
@@ -91,12 +93,13 @@ async def run_server(settings: Settings) -> None:
     Raises:
         CannotServeError: the address is taken, or must not be listened on without a login.
     """
-    with closing(_listen(settings)) as listening, anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    had_terminal = has_terminal()
+    with closing(_listen(settings)) as listening, anyio.open_signal_receiver(*SIGNALS) as signals:
         async with _served(listening, settings) as (http, running):
             for warning in running.services.system.warnings():
                 log.warning("server.remark", remark=warning.message)
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_obey, signals, http, running, name="signals")
+                tasks.start_soon(partial(_obey, signals, http, running, had_terminal=had_terminal), name="signals")
                 tasks.start_soon(_work, http, running, name="workers")
                 settle_collector()
                 _announce(listening, settings)
@@ -104,10 +107,14 @@ async def run_server(settings: Settings) -> None:
                 tasks.cancel_scope.cancel()
 
 
-async def _obey(signals: AsyncIterator[signal.Signals], http: "_Http", running: "Application") -> None:
-    """First signal: finish what runs. Second: hand it back at once."""
+async def _obey(signals: AsyncIterator[signal.Signals], http: "_Http", running: "Application", *, had_terminal: bool) -> None:
+    """First signal to stop: finish what runs. Second: hand it back at once. A hang-up: read the configuration anew."""
     first = True
     async for number in signals:
+        # A terminal that is closed says the same as `kill -HUP`, and means that the person has left.
+        if number == signal.SIGHUP and not (had_terminal and not has_terminal()):
+            running.reload.ask()
+            continue
         log.info("server.stopping", signal=signal.Signals(number).name)
         if running.pool is None:
             http.should_exit = True
@@ -169,10 +176,8 @@ async def _served(
             await load("tarsy.wiring")
             from tarsy.wiring import application  # noqa: PLC0415 - just loaded, off the event loop
 
-            async with application(settings) as running:
+            async with application(settings, auth=auth) as running:
                 http.streams = running.services.streams
-                if auth is not None:
-                    running.api.state.services = replace(running.services, auth=auth)
                 door.open(_ProbesOnly(running.api) if settings.role is Role.WORKER else running.api)
                 yield http, running
             tasks.cancel_scope.cancel()
@@ -222,6 +227,15 @@ def _http(app: ASGIApp) -> _Http:
             ws_per_message_deflate=False,
         )
     )
+
+
+def has_terminal() -> bool:
+    """Whether a person's terminal holds this process."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
 
 
 def _announce(listening: socket.socket, settings: Settings) -> None:

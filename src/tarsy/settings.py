@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+API_TOKENS = "TARSY_API_TOKENS"
+
 
 class Role(StrEnum):
     """Which part of the work a process takes on."""
@@ -47,7 +49,7 @@ def settings_from(env: Mapping[str, str], **overrides: object) -> Settings:
         "data_dir": _path(env.get("TARSY_DATA_DIR")),
         "database_url": env.get("DATABASE_URL") or None,
         "config_dir": _path(env.get("TARSY_CONFIG_DIR")),
-        "api_tokens": env.get("TARSY_API_TOKENS") or None,
+        "api_tokens": env.get(API_TOKENS) or None,
         "llm_service_addr": env.get("TARSY_LLM_SERVICE_ADDR") or None,
         "replay_speed": _speed(env.get("TARSY_REPLAY_SPEED") or "1"),
     }

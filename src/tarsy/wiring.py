@@ -4,8 +4,9 @@ import os
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
 import anyio
@@ -17,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy import __version__
 from tarsy.agent.ports import LLMClient, Mask, ToolServers
 from tarsy.api.app import create_app
-from tarsy.api.auth import auth_settings
+from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.services import Services
 from tarsy.api.tokens import read_tokens
 from tarsy.config.load.loader import LoadedConfig, load_config
@@ -34,11 +35,12 @@ from tarsy.db.migrate import upgrade
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.processes import ProcessRepository
+from tarsy.db.reloads import ReloadNotices
 from tarsy.db.retention import OldSessions
 from tarsy.db.retry import is_transient
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
-from tarsy.db.signals import CANCEL, PAUSE, WORK
+from tarsy.db.signals import CANCEL, PAUSE, RELOAD, WORK
 from tarsy.db.timeline import TimelineRepository
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
@@ -51,10 +53,11 @@ from tarsy.kit.clock import SystemClock
 from tarsy.kit.imports import load
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
-from tarsy.queue.handler import Runner
+from tarsy.queue.handler import Handler, Runner
 from tarsy.queue.pool import WorkerPool
 from tarsy.queue.presence import Presence
 from tarsy.queue.retention import Retention
+from tarsy.reload import Reload
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import Dependencies
 from tarsy.session.executor import SessionExecutor
@@ -73,7 +76,7 @@ from tarsy.telemetry.session_times import SessionTimes
 from tarsy.telemetry.untraced import Untraced
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.masking import Masker, Unmasked
-from tarsy.tools.pool import connection_pool
+from tarsy.tools.pool import ConnectionPool, connection_pool
 from tarsy.tools.server_process import kept_supervisor
 from tarsy.tools.servers import McpToolServers
 
@@ -89,40 +92,54 @@ class Application:
     pool: WorkerPool | None
     engine: AsyncEngine
     live: LiveUpdates
+    reload: Reload
 
 
 @asynccontextmanager
 async def application(
-    settings: Settings, *, tools: ToolServers | None = None, llm: LLMClient | None = None, mask: Mask | None = None
+    settings: Settings,
+    *,
+    tools: ToolServers | None = None,
+    llm: LLMClient | None = None,
+    mask: Mask | None = None,
+    auth: AuthSettings | None = None,
 ) -> AsyncGenerator[Application]:
-    """Build the application on its database and keep its connections alive.
+    """Build the application on its database and keep its connections alive. `mask` and `auth` take the place of what is configured.
 
     Raises:
         ConfigError: the configuration has problems (all of them are in it).
         DatabaseUnavailableError: there is no database to work with.
     """
     loaded = load_config(settings.config_dir, settings.env)
+    # Looked into at each use, so that a reload reaches those who have it.
+    env = dict(loaded.env)
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(open_database(settings.database_url, settings.data_dir))
         engine = create_engine(url)
         stack.push_async_callback(engine.dispose)
         await upgrade(engine)
-        model = llm or llm_client(settings, loaded)
+        model = llm or llm_client(settings, env)
         stack.push_async_callback(model.aclose)
         await stack.enter_async_context(kept_supervisor())
         listener, sender = NotificationListener(url), NotificationSender(url)
         metrics = Metrics()
         observer = await _observer(loaded.env)
         stack.push_async_callback(to_thread.run_sync, observer.close)
+        connections = await stack.enter_async_context(connection_pool())
         parts = _Parts(
             settings=settings,
             loaded=loaded,
+            env=env,
             engine=engine,
             live=_live(engine, listener, sender),
             llm=model,
-            tools=tools or McpToolServers(env=loaded.env, pool=await stack.enter_async_context(connection_pool())),
-            monitor=HealthMonitor(watched_servers(loaded), env=loaded.env),
-            mask=mask or configured_mask(loaded.config),
+            connections=connections,
+            tools=tools or McpToolServers(env=env, pool=connections),
+            monitor=HealthMonitor(watched_servers(loaded), env=env),
+            retention=Retention(loaded.config.system.retention, OldSessions(engine), Outbox(engine)),
+            reload=Reload(settings, loaded, clock=SystemClock()),
+            given_mask=mask,
+            given_auth=auth,
             metrics=metrics,
             observer=observer,
             times=SessionTimes(metrics.sessions),
@@ -135,7 +152,8 @@ async def application(
             await tasks.start(parts.live.run)
             if settings.role is not Role.WORKER:
                 tasks.start_soon(parts.monitor.run, name="tool server health")
-            tasks.start_soon(_retention(parts).run, name="retention")
+            tasks.start_soon(parts.retention.run, name="retention")
+            tasks.start_soon(parts.reload.run, name="reload")
             tasks.start_soon(_presence(parts, built.pool).run, name="presence")
             yield built
             tasks.cancel_scope.cancel()
@@ -174,20 +192,41 @@ class _Parts:
 
     settings: Settings
     loaded: LoadedConfig
+    env: dict[str, str]
     engine: AsyncEngine
     live: LiveUpdates
     llm: LLMClient
+    connections: ConnectionPool
     tools: ToolServers
     monitor: HealthMonitor
-    mask: Mask
+    retention: Retention
+    reload: Reload
+    given_mask: Mask | None
+    given_auth: AuthSettings | None
     metrics: Metrics
     observer: Observer
     times: SessionTimes
     pod_id: str
+    cancellations: Cancellations = field(default_factory=Cancellations)
 
     @property
     def config(self) -> Config:
         return self.loaded.config
+
+    @property
+    def mask(self) -> Mask:
+        return self.given_mask or configured_mask(self.config)
+
+    @property
+    def auth(self) -> AuthSettings:
+        return self.given_auth or auth_settings(
+            host=self.settings.host,
+            tokens=read_tokens(self.settings.api_tokens),
+            trusted_proxies=self.config.system.trusted_proxies,
+            insecure=self.settings.insecure,
+            allowed_origins=self.config.system.allowed_ws_origins,
+            dashboard_url=self.config.system.dashboard_url,
+        )
 
     @property
     def deliver(self) -> Callable[[Sequence[StoredLiveEvent]], None]:
@@ -224,21 +263,60 @@ def _assemble(parts: _Parts, listener: NotificationListener) -> Application:
     services = _services(parts, pool)
     api = create_app(services)
     api.add_middleware(MeasuredHttp, metrics=parts.metrics.process)
-    return Application(api=api, services=services, pool=pool, engine=parts.engine, live=parts.live)
+    built = Application(api=api, services=services, pool=pool, engine=parts.engine, live=parts.live, reload=parts.reload)
+    parts.reload.into(partial(_put_in_force, parts, built))
+    listener.subscribe(RELOAD, partial(_follow_others, parts))
+    return built
 
 
-def llm_client(settings: Settings, loaded: LoadedConfig) -> LLMClient:
+def _put_in_force(parts: _Parts, running: Application, loaded: LoadedConfig, settings: Settings) -> None:
+    """Give everything that begins from now on the new configuration; what runs has its snapshot."""
+    new = replace(parts, loaded=loaded, settings=settings)
+    # All that could go wrong goes wrong here, before anything has changed.
+    services = replace(_services(new, running.pool), streams=running.services.streams, metrics=running.services.metrics)
+    queue, runner, handlers, servers = loaded.config.queue, _runner(new), _handlers(new), watched_servers(loaded)
+    if any(parts.env.get(name) != value for name, value in loaded.env.items()):
+        # A variable that is gone stays known: a running session may still need it.
+        parts.env.update(loaded.env)
+        parts.connections.renew()
+    running.api.state.services = services
+    parts.monitor.watch(servers)
+    parts.retention.reconfigure(loaded.config.system.retention)
+    if running.pool:
+        running.pool.reconfigure(queue, runner, handlers)
+
+
+def _follow_others(parts: _Parts, reloaded_pod: str) -> None:
+    if reloaded_pod != parts.pod_id:
+        parts.reload.ask()
+
+
+def llm_client(settings: Settings, env: Mapping[str, str]) -> LLMClient:
     """The way to the models: in this process, or the LLM service that TARSY_LLM_SERVICE_ADDR names."""
     if settings.llm_service_addr:
         from tarsy.llm.grpc_client import GrpcLLMClient  # noqa: PLC0415 - heavy, imported on first use
 
-        return GrpcLLMClient(settings.llm_service_addr, env=loaded.env)
-    return in_process_client(env=loaded.env, recordings=recording_loader(RecordingFiles()), replay_speed=settings.replay_speed)
+        return GrpcLLMClient(settings.llm_service_addr, env=env)
+    return in_process_client(env=env, recordings=recording_loader(RecordingFiles()), replay_speed=settings.replay_speed)
 
 
 def _pool(parts: _Parts) -> WorkerPool:
-    config, engine, live, observer = parts.config, parts.engine, parts.live, parts.observer
-    clock, cancellations = SystemClock(), Cancellations()
+    recovery = MeasuredRecovery(Recovery(parts.engine), parts.metrics)
+    return WorkerPool(parts.config.queue, _runner(parts), recovery, _handlers(parts), clock=SystemClock())
+
+
+def _runner(parts: _Parts) -> Runner:
+    return Runner(
+        queue=parts.observer.queue(MeasuredQueue(WorkQueue(parts.engine, pod_id=parts.pod_id), parts.metrics, parts.times)),
+        cancellations=parts.cancellations,
+        deliver=parts.deliver,
+        is_transient=is_transient,
+        mask=parts.mask,
+    )
+
+
+def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
+    engine, live, observer = parts.engine, parts.live, parts.observer
     dependencies = Dependencies(
         journal=observer.journal(MeasuredJournal(PostgresJournal(engine, parts.deliver), parts.metrics, parts.times)),
         history=observer.history(SessionHistory(engine)),
@@ -249,32 +327,19 @@ def _pool(parts: _Parts) -> WorkerPool:
         progress=live.publisher,
         runbooks=parts.runbooks,
         mask=parts.mask,
-        clock=clock,
-        cancellations=cancellations,
+        clock=SystemClock(),
+        cancellations=parts.cancellations,
     )
-    runner = Runner(
-        queue=observer.queue(MeasuredQueue(WorkQueue(engine, pod_id=parts.pod_id), parts.metrics, parts.times)),
-        cancellations=cancellations,
-        deliver=parts.deliver,
-        is_transient=is_transient,
-        mask=dependencies.mask,
-    )
-    handlers = (SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies))
-    return WorkerPool(config.queue, runner, MeasuredRecovery(Recovery(engine), parts.metrics), handlers, clock=clock)
-
-
-def _retention(parts: _Parts) -> Retention:
-    return Retention(parts.config.system.retention, OldSessions(parts.engine), Outbox(parts.engine))
+    return SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies)
 
 
 def _presence(parts: _Parts, pool: WorkerPool | None) -> Presence:
-    process = LiveProcess(
-        id=parts.pod_id,
-        role=parts.settings.role.value,
-        workers=len(pool.slots) if pool else 0,
-        version=__version__,
-        started_at=SystemClock().now(),
-    )
+    started = SystemClock().now()
+
+    def process() -> LiveProcess:
+        workers = len(pool.slots) if pool else 0
+        return LiveProcess(id=parts.pod_id, role=parts.settings.role.value, workers=workers, version=__version__, started_at=started)
+
     return Presence(ProcessRepository(parts.engine), process, InstallationGauges(parts.metrics.installation).show)
 
 
@@ -293,14 +358,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
     return Services(
         version=__version__,
         pod_id=parts.pod_id,
-        auth=auth_settings(
-            host=settings.host,
-            tokens=read_tokens(settings.api_tokens),
-            trusted_proxies=config.system.trusted_proxies,
-            insecure=settings.insecure,
-            allowed_origins=config.system.allowed_ws_origins,
-            dashboard_url=config.system.dashboard_url,
-        ),
+        auth=parts.auth,
         intake=intake,
         sessions=sessions,
         timeline=TimelineRepository(engine),
@@ -308,9 +366,11 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         chats=ChatRepository(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),
-        system=Installation(parts.loaded, parts.monitor),
+        system=Installation(parts.loaded, parts.monitor, parts.reload),
         workers=PoolView(pool),
         pauses=PauseRepository(engine),
+        reload=parts.reload,
+        reloads=ReloadNotices(engine, pod_id=parts.pod_id),
         queue=config.queue,
         probes=probes(parts.engine, parts.llm, pool),
         mask=parts.mask,

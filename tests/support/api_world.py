@@ -23,6 +23,7 @@ from tarsy.api.services import (
     WarningSource,
     WorkerState,
 )
+from tarsy.config.load.differences import Differences
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedProvider, ResolvedStage
 from tarsy.config.schema.queue import QueueConfig
 from tarsy.config.schema.selection import McpSelection, SelectionError
@@ -32,6 +33,7 @@ from tarsy.db.connection import create_engine
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.outbox import Outbox
 from tarsy.db.pauses import PauseRepository
+from tarsy.db.reloads import ReloadNotices
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
@@ -101,6 +103,10 @@ async def healthy() -> Health:
     return Health(healthy=True)
 
 
+async def nothing_new() -> Differences:
+    return Differences()
+
+
 def services_on(engine: AsyncEngine, *, auth: AuthSettings | None = None, max_queue_size: int | None = None) -> Services:
     sessions = SessionRepository(engine)
     return Services(
@@ -119,6 +125,8 @@ def services_on(engine: AsyncEngine, *, auth: AuthSettings | None = None, max_qu
         workers=NoWorkers(),
         queue=QueueConfig(max_queue_size=max_queue_size),
         pauses=PauseRepository(engine),
+        reload=nothing_new,
+        reloads=ReloadNotices(engine, pod_id="pod-1"),
         probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy},
         mask=MASK,
         samples=lambda: (

@@ -486,6 +486,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/system/reload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reload Config
+         * @description Read the configuration anew, here and in the other processes. Running sessions keep what they began with; a broken file changes nothing (409).
+         */
+        post: operations["reloadConfig"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/system/version": {
         parameters: {
             query?: never;
@@ -1040,6 +1060,20 @@ export interface components {
             worker_count: number;
             /** Workers */
             workers: components["schemas"]["WorkerItem"][];
+        };
+        /**
+         * ReloadReport
+         * @description What a reload changed in the process that answers; the others of the installation were told to do the same.
+         */
+        ReloadReport: {
+            /** Added */
+            added: string[];
+            /** Changed */
+            changed: string[];
+            /** Removed */
+            removed: string[];
+            /** At Next Start */
+            at_next_start: string[];
         };
         /**
          * Role
@@ -2403,6 +2437,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Pauses"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reloadConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReloadReport"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */

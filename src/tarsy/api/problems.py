@@ -17,6 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from tarsy.config.problems import ConfigError
 from tarsy.config.schema.configuration import NoProviderError
 from tarsy.config.schema.selection import SelectionError
 from tarsy.db.connection import DatabaseUnavailableError
@@ -53,6 +54,7 @@ class ProblemKind(StrEnum):
     NOT_FOUND = "not-found", HTTPStatus.NOT_FOUND
     METHOD_NOT_ALLOWED = "method-not-allowed", HTTPStatus.METHOD_NOT_ALLOWED
     CONFLICT = "conflict", HTTPStatus.CONFLICT
+    CONFIG_REFUSED = "config-refused", HTTPStatus.CONFLICT
     TOO_LARGE = "too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     MISDIRECTED = "misdirected", HTTPStatus.MISDIRECTED_REQUEST
@@ -95,6 +97,7 @@ class RequestRefusedError(Exception):
 TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
     (NotFoundError, ProblemKind.NOT_FOUND),
     (ConflictError, ProblemKind.CONFLICT),
+    (ConfigError, ProblemKind.CONFIG_REFUSED),
     (QueueFullError, ProblemKind.QUEUE_FULL),
     (BadCursorError, ProblemKind.BAD_REQUEST),
     (AlertTooLargeError, ProblemKind.TOO_LARGE),

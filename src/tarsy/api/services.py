@@ -11,11 +11,13 @@ from prometheus_client import generate_latest
 
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
 from tarsy.api.streams import Streams
+from tarsy.config.load.differences import Differences
 from tarsy.config.schema.queue import QueueConfig
 from tarsy.db.audit import AuditLog
 from tarsy.db.chats import ChatRepository
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.pauses import PauseRepository
+from tarsy.db.reloads import ReloadNotices
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
@@ -119,6 +121,9 @@ class Services:
     workers: WorkerView
     queue: QueueConfig
     pauses: PauseRepository
+    # Puts in force what the files say now; ConfigError: they have problems, and nothing changes.
+    reload: Callable[[], Awaitable[Differences]]
+    reloads: ReloadNotices
     # By name; the one called `database` alone decides whether we are of any use.
     probes: Mapping[str, Probe]
     # Hides secrets in what people write; the same as for alerts.

@@ -31,6 +31,10 @@ class TarsyClient:
     async def ask_question(self, session_id: str, content: str) -> dict[str, Any]:
         return await self._ask("POST", f"/api/v1/sessions/{session_id}/chat/messages", json={"content": content})
 
+    async def reload(self) -> dict[str, Any]:
+        """Have the configuration read anew; what changed."""
+        return await self._ask("POST", "/api/v1/system/reload")
+
     async def last_event(self, session_id: str) -> int:
         """The newest live event of a session."""
         return (await self._ask("GET", f"/api/v1/sessions/{session_id}/timeline", params={"limit": 1}))["last_event_id"]

@@ -82,7 +82,7 @@ async def _configured(settings: "Settings", host: str, *, call: bool) -> "AsyncG
     found = (check_dotenv(loaded.directory), checkup.check_login(host, settings, loaded.config))
     for finding in (*checkup.check_configuration(loaded), *filter(None, found), *checkup.check_keys(loaded)):
         yield finding
-    client = llm_client(settings, loaded)
+    client = llm_client(settings, loaded.env)
     try:
         if settings.llm_service_addr:
             yield await checkup.check_llm_service(settings.llm_service_addr, client)

@@ -14,6 +14,7 @@ from tarsy.cli.investigate import investigate, watch
 from tarsy.cli.llm_service import llm_service
 from tarsy.cli.pause import pause, resume
 from tarsy.cli.recordings import export, replay
+from tarsy.cli.reload import reload
 from tarsy.cli.serve import serve
 
 # Importing makes a great many objects and no garbage: looking for some at every 700th takes a tenth of the time to start.
@@ -35,6 +36,7 @@ app.command()(init)
 app.command()(doctor)
 app.command()(pause)
 app.command()(resume)
+app.command()(reload)
 app.command()(export)
 app.command()(replay)
 app.command("llm-service")(llm_service)

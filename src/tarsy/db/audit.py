@@ -23,6 +23,7 @@ class AuditAction(StrEnum):
     CHAT_CANCELLED = "chat.cancelled"
     SCORE_REQUESTED = "score.requested"
     CONFIG_VIEWED = "config.viewed"
+    CONFIG_RELOADED = "config.reloaded"
     WORK_PAUSED = "work.paused"
     WORK_RESUMED = "work.resumed"
     ALERTS_MUTED = "alerts.muted"

@@ -20,7 +20,7 @@ _BEAT = sa.text(
     """
     WITH mine AS (
         INSERT INTO processes (id, role, workers, version, started_at) VALUES (:id, :role, :workers, :version, :started_at)
-        ON CONFLICT (id) DO UPDATE SET seen_at = now()
+        ON CONFLICT (id) DO UPDATE SET seen_at = now(), workers = :workers
     ),
     gone AS (DELETE FROM processes WHERE seen_at < now() - interval '1 day' AND id <> :id)
     SELECT NOT EXISTS (

@@ -8,6 +8,8 @@ WORK = "tarsy_work"
 CANCEL = "tarsy_cancel"
 # A pause began or ended; the payload is its chain.
 PAUSE = "tarsy_pause"
+# Read the configuration anew; the payload is the process that has done so already.
+RELOAD = "tarsy_reload"
 
 _NOTIFY = Statement("SELECT pg_notify(:name, :payload)")
 

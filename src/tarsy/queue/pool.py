@@ -1,5 +1,6 @@
 """WorkerPool: claims work, keeps its claims alive, takes over what others dropped, and stops without losing anything."""
 
+import itertools
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -44,21 +45,18 @@ class Slot:
     claim: Claim | None = None
     scope: RunScope | None = None
     busy_since: datetime | None = None
+    # There are fewer workers now: this one finishes what it has, and leaves.
+    retired: bool = False
 
 
 class WorkerPool:
     def __init__(
         self, config: QueueConfig, runner: Runner, recovery: OrphanRecovery, handlers: Iterable[Handler[Any]], *, clock: Clock
     ) -> None:
-        self._config = config
-        self._runner = runner
         self._recovery = recovery
-        self._handlers: Handlers = {handler.rules.kind: handler for handler in handlers}
-        self._counted = tuple(kind for kind, handler in self._handlers.items() if handler.rules.counts_as_session)
         self._clock = clock
-        self._orphan_grace = OrphanGrace(
-            clock.now(), heartbeat_interval=config.heartbeat_interval, orphan_threshold=config.orphan_threshold
-        )
+        self._configure(config, runner, handlers)
+        self._workers: TaskGroup | None = None
         self._bells = {lane: Wakeup() for lane in Lane}
         self._draining = anyio.Event()
         # Set whenever a worker has finished something.
@@ -69,6 +67,38 @@ class WorkerPool:
             *(Slot(f"worker-{number}", Lane.INVESTIGATIONS) for number in range(1, config.worker_count + 1)),
             *(Slot(f"followup-{number}", Lane.FOLLOW_UPS) for number in range(1, FOLLOWUP_WORKERS + 1)),
         ]
+
+    def reconfigure(self, config: QueueConfig, runner: Runner, handlers: Iterable[Handler[Any]]) -> None:
+        """Work by these rules from the next claim on; what is in hand goes on by those that it began with."""
+        self._configure(config, runner, handlers)
+        if not self._draining.is_set():
+            self._resize(config.worker_count)
+        # Sleepers wake up to new intervals, and the retired to leave.
+        self.on_gap()
+
+    def _resize(self, count: int) -> None:
+        present = [slot for slot in self.slots if slot.lane is Lane.INVESTIGATIONS]
+        # Those that have nothing in hand leave first.
+        for place, slot in enumerate(sorted(present, key=lambda slot: slot.claim is None)):
+            slot.retired = place >= count
+        taken = {slot.name for slot in present}
+        names = (name for number in itertools.count(1) if (name := f"worker-{number}") not in taken)
+        for name in itertools.islice(names, max(0, count - len(present))):
+            self._engage(Slot(name, Lane.INVESTIGATIONS))
+
+    def _configure(self, config: QueueConfig, runner: Runner, handlers: Iterable[Handler[Any]]) -> None:
+        self._config = config
+        self._runner = runner
+        self._handlers: Handlers = {handler.rules.kind: handler for handler in handlers}
+        self._counted = tuple(kind for kind, handler in self._handlers.items() if handler.rules.counts_as_session)
+        self._orphan_grace = OrphanGrace(
+            self._clock.now(), heartbeat_interval=config.heartbeat_interval, orphan_threshold=config.orphan_threshold
+        )
+
+    def _engage(self, slot: Slot) -> None:
+        self.slots.append(slot)
+        if self._workers:
+            self._workers.start_soon(self._work, slot, name=slot.name)
 
     def on_work(self, payload: str) -> None:
         """A notification says that there is something of this kind to claim."""
@@ -97,6 +127,7 @@ class WorkerPool:
             upkeep.start_soon(self._heartbeats, name="heartbeats")
             upkeep.start_soon(self._recover_orphans, name="orphan recovery")
             async with anyio.create_task_group() as workers:
+                self._workers = workers
                 for slot in self.slots:
                     workers.start_soon(self._work, slot, name=slot.name)
                 workers.start_soon(self._enforce_grace, workers, name="shutdown grace")
@@ -140,8 +171,13 @@ class WorkerPool:
         return False
 
     async def _work(self, slot: Slot) -> None:
+        await self._work_until_told(slot)
+        if slot.retired:
+            self.slots.remove(slot)
+
+    async def _work_until_told(self, slot: Slot) -> None:
         bell = self._bells[slot.lane]
-        while not self._draining.is_set():
+        while not self._is_over_for(slot):
             try:
                 found = await self._claim_any(slot.lane)
             except Exception as error:  # whatever it is, the next poll may find it gone
@@ -151,11 +187,16 @@ class WorkerPool:
                 continue
             if found is None:
                 jitter = random.uniform(0, self._config.poll_interval_jitter)  # noqa: S311 - spreads polls, guards nothing
-                await bell.wait(self._config.poll_interval + jitter)
+                # It may have been told while it looked.
+                if not self._is_over_for(slot):
+                    await bell.wait(self._config.poll_interval + jitter)
                 continue
             # There may be more where this came from.
             bell.ring()
             await self._do(slot, *found)
+
+    def _is_over_for(self, slot: Slot) -> bool:
+        return self._draining.is_set() or slot.retired
 
     async def _claim_any(self, lane: Lane) -> tuple[Handler[Any], Claimed[Any]] | None:
         for handler in self._handlers.values():

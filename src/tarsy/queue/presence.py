@@ -26,9 +26,14 @@ class Presence:
     """`told` gets the overview after each sign of life of the process that speaks for all, and None in the others."""
 
     def __init__(
-        self, processes: Processes, process: LiveProcess, told: Callable[[Overview | None], None], interval: float = INTERVAL_SECONDS
+        self,
+        processes: Processes,
+        process: Callable[[], LiveProcess],
+        told: Callable[[Overview | None], None],
+        interval: float = INTERVAL_SECONDS,
     ) -> None:
         self._processes = processes
+        # As it is now: a reload may have changed the number of its workers.
         self._process = process
         self._told = told
         self._interval = interval
@@ -46,13 +51,13 @@ class Presence:
     async def _beat(self) -> Overview | None:
         try:
             with anyio.fail_after(self._interval):
-                return await self._processes.beat(self._process)
+                return await self._processes.beat(self._process())
         except Exception as error:  # noqa: BLE001 - the next beat is near
             log.warning("presence.failed", error=str(error) or type(error).__name__)
             return None
 
     async def _leave(self) -> None:
         try:
-            await self._processes.leave(self._process.id)
+            await self._processes.leave(self._process().id)
         except Exception as error:  # noqa: BLE001 - its silence will tell
             log.info("presence.not_left", error=str(error) or type(error).__name__)

@@ -30,17 +30,28 @@ class Retention:
         self._config = config
         self._sessions = sessions
         self._events = events
+        self._reconfigured = anyio.Event()
+
+    def reconfigure(self, config: RetentionConfig) -> None:
+        self._config = config
+        self._reconfigured.set()
 
     async def run(self) -> None:
         """Clear away until cancelled."""
-        pause = max(min(self._config.cleanup_interval, self._config.event_ttl), SHORTEST_PAUSE_SECONDS)
         while True:
             try:
                 await self.clear_away()
             except Exception as error:  # noqa: BLE001 - another process, or the next round, will do it
                 log.warning("retention.failed", error=str(error))
-            # Replicas that were started together should not all come at once.
-            await anyio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 - spreads rounds, guards nothing
+            await self._rest()
+
+    async def _rest(self) -> None:
+        """Until the next round is due, or other rules hold."""
+        pause = max(min(self._config.cleanup_interval, self._config.event_ttl), SHORTEST_PAUSE_SECONDS)
+        # Replicas that were started together should not all come at once.
+        with anyio.move_on_after(pause * random.uniform(0.8, 1.2)):  # noqa: S311 - spreads rounds, guards nothing
+            await self._reconfigured.wait()
+            self._reconfigured = anyio.Event()
 
     async def clear_away(self) -> None:
         """One round."""

@@ -18,6 +18,8 @@ class Wakeup:
             self._missed = True
 
     def ring_all(self) -> None:
+        """Wake all idle workers; if none is idle, the next one that would wait looks once more."""
+        self._missed = self._missed or not self._sleepers
         while self._sleepers:
             self._sleepers.popleft().set()
 

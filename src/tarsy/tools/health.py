@@ -37,11 +37,23 @@ class HealthMonitor:
         clock: Clock | None = None,
         interval: float = INTERVAL_SECONDS,
     ) -> None:
-        self._configs = servers
+        self._configs: Mapping[str, ResolvedMcpServer] = {}
         self._env = env
         self._clock = clock or SystemClock()
         self._interval = interval
-        self._reports = {name: ServerHealth(name=name, transport=config.transport.type) for name, config in servers.items()}
+        self._reports: dict[str, ServerHealth] = {}
+        self._others = anyio.Event()
+        self.watch(servers)
+
+    def watch(self, servers: Mapping[str, ResolvedMcpServer]) -> None:
+        """Watch these from now on; what is known of those that stay as they are stays known."""
+        unchanged = {name for name, config in servers.items() if self._configs.get(name) == config}
+        self._reports = {
+            name: self._reports[name] if name in unchanged else ServerHealth(name=name, transport=config.transport.type)
+            for name, config in servers.items()
+        }
+        self._configs = servers
+        self._others.set()
 
     @property
     def reports(self) -> tuple[ServerHealth, ...]:
@@ -60,7 +72,15 @@ class HealthMonitor:
         return frozenset(tool.name.removeprefix(f"{server}.") for tool in report.tools)
 
     async def run(self) -> None:
-        """Watch all servers until cancelled."""
+        """Watch until cancelled; when there are others to watch, begin anew."""
+        while True:
+            self._others = anyio.Event()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._watch_all, name="watch all")
+                await self._others.wait()
+                tasks.cancel_scope.cancel()
+
+    async def _watch_all(self) -> None:
         async with anyio.create_task_group() as tasks:
             servers = [
                 ToolServer(config, allowed=None, env=self._env, execution_id=MONITOR_ID, tasks=tasks, clock=self._clock)
@@ -83,6 +103,9 @@ class HealthMonitor:
                 server.forget_listing()
 
     def _note(self, server: ToolServer, problem: str | None) -> None:
+        if server.name not in self._reports:
+            # No longer of interest, since this look began.
+            return
         before = self._reports[server.name]
         state = ServerState.CONNECTED if problem is None else ServerState.FAILED
         now = self._clock.now()

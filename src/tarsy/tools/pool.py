@@ -26,6 +26,13 @@ class ConnectionPool:
         self._stateless: set[str] = set()
         self._lock = anyio.Lock()
         self._connections: dict[str, Connection] = {}
+        # No longer given away, and still used by the executions that have them.
+        self._retired: list[Connection] = []
+
+    def renew(self) -> None:
+        """Connect anew for whom comes next: a server's token may have changed."""
+        self._retired += self._connections.values()
+        self._connections.clear()
 
     def shares(self, server: ResolvedMcpServer) -> bool:
         """Whether executions share their connection. Not if the server can tell them apart, whatever was asked for."""
@@ -50,7 +57,7 @@ class ConnectionPool:
 
     async def close(self) -> None:
         with anyio.CancelScope(shield=True):
-            connections = list(self._connections.values())
+            connections = [*self._connections.values(), *self._retired]
             for connection in connections:
                 connection.stop()
             with anyio.move_on_after(CLOSE_SECONDS):

@@ -25,7 +25,8 @@ class McpToolServers:
     """
 
     def __init__(self, *, env: Mapping[str, str] | None = None, clock: Clock | None = None, pool: ConnectionPool | None = None) -> None:
-        self._env = dict(os.environ) if env is None else dict(env)
+        # As it is when an execution opens its tools: a reload may have changed it.
+        self._env = os.environ if env is None else env
         self._clock = clock or SystemClock()
         self._pool = pool
 

@@ -101,3 +101,16 @@ async def test_a_crashed_server_is_started_again() -> None:
                 await anyio.sleep(0.02)
         await until(monitor, "fault", ServerState.CONNECTED)
         tasks.cancel_scope.cancel()
+
+
+async def test_a_server_that_is_configured_anew_is_watched_and_what_is_known_of_the_others_stays() -> None:
+    monitor = HealthMonitor({"fault": fault(), "gone": fault(name="gone")}, env=dict(os.environ), interval=0.05)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(monitor.run)
+        seen = await until(monitor, "fault", ServerState.CONNECTED)
+        monitor.watch({"fault": fault(), "missing": stdio("missing", "no-such-program")})
+        assert [report.name for report in monitor.reports] == ["fault", "missing"]
+        assert monitor.reports[0].since == seen.since
+        await until(monitor, "missing", ServerState.FAILED)
+        await until(monitor, "fault", ServerState.CONNECTED)
+        tasks.cancel_scope.cancel()

@@ -134,3 +134,13 @@ async def test_executions_that_a_server_can_tell_apart_share_nothing() -> None:
         assert not pool.shares(server("remote", marked))
         assert not pool.shares(server("remote", ResolvedTransport(type="sse", url="http://x")))
         assert pool.shares(server("remote", ResolvedTransport(type="sse", url="http://x", shared_connection=True)))
+
+
+async def test_after_a_renewal_the_next_execution_connects_anew_and_all_are_closed_in_the_end() -> None:
+    async with http_fault_server() as remote:
+        async with connection_pool() as pool:
+            await use(remote_server(remote), pool, "one")
+            pool.renew()
+            await use(remote_server(remote), pool, "two")
+            assert (handshakes(remote), farewells(remote)) == (2, 0)
+        assert farewells(remote) == 2

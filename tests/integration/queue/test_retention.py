@@ -163,3 +163,13 @@ def test_the_command_erases_by_id_and_refuses_what_runs(ground: Ground, sessions
     assert set(anyio.run(left, ground)) == {sessions[0], sessions[2]}
     assert tarsy(ground, "purge", "nonsense", "--yes")[0] == 2
     assert tarsy(ground, "purge", "--yes")[0] == 2
+
+
+async def test_other_rules_hold_at_once(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
+    old = await ended(ground, made, days_ago=20)
+    pruning = retention(engine, hard=None)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pruning.run)
+        pruning.reconfigure(RetentionConfig(session_retention_days=10))
+        await ground.until("SELECT deleted_at IS NOT NULL FROM alert_sessions WHERE id = $1", old)
+        tasks.cancel_scope.cancel()

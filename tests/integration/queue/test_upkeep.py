@@ -132,3 +132,32 @@ async def test_however_many_workers_wait_to_claim_one_connection_is_enough_for_t
             assert (await SessionRepository(engine).standing(await ground.submit(made))).queue_position is not None
         assert (await ground.fetch(waiting))[0]["count"] == 1
         await slow.rollback()
+
+
+async def test_other_numbers_of_workers_hold_at_once_and_what_is_in_hand_goes_on(
+    engine: AsyncEngine, ground: Ground, made: Scenario
+) -> None:
+    first, second = Endless(), Endless()
+    runner = Runner(
+        queue=WorkQueue(engine, pod_id="test"), cancellations=Cancellations(), deliver=lambda _events: None, is_transient=is_transient
+    )
+    # It would not look again for an hour.
+    slow = CONFIG.model_copy(update={"poll_interval": 3600.0, "worker_count": 3})
+    pool = WorkerPool(slow, runner, Recovery(engine), [first], clock=FixedClock())
+    await ground.submit(made)
+    with anyio.fail_after(GIVE_UP_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(pool.run)
+            await first.begun.wait()
+            busy = next(slot for slot in pool.slots if slot.claim)
+            await ground.submit(made)
+            pool.reconfigure(slow.model_copy(update={"worker_count": 1}), runner, [second])
+            while len([slot for slot in pool.slots if slot.lane is busy.lane]) > 1:
+                await anyio.lowlevel.checkpoint()
+            assert busy.claim
+            assert busy in pool.slots
+            assert not second.begun.is_set()
+            pool.reconfigure(slow.model_copy(update={"worker_count": 2, "max_concurrent_sessions": 2}), runner, [second])
+            await second.begun.wait()
+            assert busy.claim
+            pool.stop_now()

@@ -67,7 +67,7 @@ async def test_a_process_that_ends_leaves(engine: AsyncEngine) -> None:
         begun.set()
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(Presence(processes, YOUNGER, note).run)
+        tasks.start_soon(Presence(processes, lambda: YOUNGER, note).run)
         await begun.wait()
         assert (await processes.overview()).workers == 8
         tasks.cancel_scope.cancel()

@@ -12,6 +12,7 @@ from tarsy.api.schemas.system import (
     PauseRequest,
     Pauses,
     QueueReport,
+    ReloadReport,
     SystemWarnings,
     Version,
 )
@@ -76,6 +77,15 @@ async def resume(
 ) -> Pauses:
     """End a pause: what waits is begun, and what was parked goes on, ahead of what is new."""
     return Pauses.shown(pauses=await services.pauses.resume(chain_id, actor=author))
+
+
+@router.post("/reload", operation_id="reloadConfig")
+async def reload_config(services: ServicesOf, author: AuthorOf) -> ReloadReport:
+    """Read the configuration anew, here and in the other processes. Running sessions keep what they began with; a broken file changes nothing (409)."""
+    found = await services.reload()
+    report = ReloadReport.model_validate(found)
+    await services.reloads.tell(author, report.model_dump())
+    return report
 
 
 @router.get("/version", operation_id="getVersion")

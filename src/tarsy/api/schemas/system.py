@@ -84,6 +84,17 @@ class SystemWarnings(View):
     warnings: list[SystemWarningItem]
 
 
+class ReloadReport(View):
+    """What a reload changed in the process that answers; the others of the installation were told to do the same."""
+
+    # Entries such as `agents.Web`, settings such as `queue.worker_count`, variables of `.env` by their names.
+    added: list[str]
+    changed: list[str]
+    removed: list[str]
+    # Changed, and read only when a process starts.
+    at_next_start: list[str]
+
+
 class WorkerItem(View):
     name: str
     session_id: UUID | None

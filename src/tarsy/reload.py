@@ -1,0 +1,106 @@
+"""Reading the configuration anew while the program runs. A broken one changes nothing. Used by the wiring alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import anyio
+import structlog
+from anyio import to_thread
+
+from tarsy.api.auth import check_bind
+from tarsy.api.tokens import TokenSettingError, read_tokens
+from tarsy.config.load.differences import Differences, differences
+from tarsy.config.load.loader import LoadedConfig, load_config
+from tarsy.config.problems import ConfigError, Problem
+from tarsy.kit.clock import Clock
+from tarsy.settings import API_TOKENS, Settings
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A configuration that was read and not put in force."""
+
+    error: ConfigError
+    at: datetime
+
+
+class Reload:
+    """Reads the files, checks them as a start would, and hands what is new to `apply`; one at a time."""
+
+    def __init__(self, settings: Settings, loaded: LoadedConfig, *, clock: Clock) -> None:
+        self._settings = settings
+        self._loaded = loaded
+        self._clock = clock
+        self._lock = anyio.Lock()
+        self._asked = anyio.Event()
+        self._apply: Callable[[LoadedConfig, Settings], None] = _nowhere
+        # The last attempt, if it failed.
+        self.refusal: Refusal | None = None
+
+    def into(self, apply: Callable[[LoadedConfig, Settings], None]) -> None:
+        """Say what puts a configuration in force."""
+        self._apply = apply
+
+    def ask(self) -> None:
+        """Have it done by `run`, from a place that cannot wait: a signal, a notification."""
+        self._asked.set()
+
+    async def run(self) -> None:
+        """Do what was asked for until cancelled."""
+        while True:
+            await self._asked.wait()
+            self._asked = anyio.Event()
+            try:
+                await self()
+            except ConfigError:
+                # Logged, and a warning for people, until one succeeds.
+                continue
+
+    async def __call__(self) -> Differences:
+        """Put in force what the files say now.
+
+        Raises:
+            ConfigError: they have problems; everything stays as it was.
+        """
+        async with self._lock:
+            try:
+                settings, loaded = await to_thread.run_sync(self._read)
+            except ConfigError as error:
+                self.refusal = Refusal(error, self._clock.now())
+                log.error("config.refused", problems=[str(problem) for problem in error.problems])  # noqa: TRY400 - the operator's mistake, not ours
+                raise
+            found = differences(self._loaded, loaded)
+            self._apply(loaded, settings)
+            self._settings, self._loaded, self.refusal = settings, loaded, None
+        log.info("config.reloaded", added=found.added, changed=found.changed, removed=found.removed, at_next_start=found.at_next_start)
+        return found
+
+    def _read(self) -> tuple[Settings, LoadedConfig]:
+        loaded = load_config(self._settings.config_dir, self._settings.env)
+        settings = self._settings
+        if loaded.env.get(API_TOKENS) != self._loaded.env.get(API_TOKENS):
+            settings = replace(settings, api_tokens=loaded.env.get(API_TOKENS) or None)
+        _check_login(settings, loaded)
+        return settings, loaded
+
+
+def _check_login(settings: Settings, loaded: LoadedConfig) -> None:
+    """Never open an address to people whom a start would have kept out.
+
+    Raises:
+        ConfigError: this would.
+    """
+    try:
+        tokens = read_tokens(settings.api_tokens)
+    except TokenSettingError as error:
+        raise ConfigError([Problem(API_TOKENS, 0, "", str(error))]) from error
+    refusal = check_bind(settings.host, tokens, loaded.config.system.trusted_proxies, insecure=settings.insecure)
+    if refusal:
+        raise ConfigError([Problem(loaded.place, 0, "", refusal)])
+
+
+def _nowhere(loaded: LoadedConfig, settings: Settings) -> None:
+    raise NotImplementedError(f"nothing was said to put {loaded.place} of {settings.host} in force")
