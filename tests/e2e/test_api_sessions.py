@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from support.api_rows import Run, add_run, set_status
 from support.api_world import World, world
+from tarsy.api.schemas.timeline import Timeline, TimelineEventView
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
 from tarsy.domain.status import SessionStatus
@@ -77,6 +78,9 @@ async def test_the_timeline_comes_in_order_page_by_page(database_url: str) -> No
     assert whole["last_event_id"] == 1
     assert first["events"] + second["events"] == whole["events"]
     assert second["next_after"] is None
+    # It is written by the database, not by the schema that describes it.
+    assert [set(event) for event in whole["events"]] == [set(TimelineEventView.model_fields)] * 2
+    assert [Timeline.model_validate(page).next_after for page in (whole, first, second)] == [None, first["next_after"], None]
 
 
 async def test_a_trace_shows_the_conversation_as_it_was_sent(database_url: str) -> None:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import rows
+from tarsy.db.driver import Statement, borrowed, columns_of
 from tarsy.db.errors import NotFoundError
 from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
@@ -93,33 +94,35 @@ _USAGE_NAMES = ("input_tokens", "output_tokens", "total_tokens", "thinking_token
 _BODIES = frozenset({"request", "response", "arguments", "result"})
 
 
+_OF_SESSION = {
+    "stages": Statement(f"SELECT {columns_of(stages, 's')} FROM stages s WHERE s.session_id = :id ORDER BY s.stage_index"),  # noqa: S608 - our own words
+    "executions": Statement(
+        f"""
+        SELECT {columns_of(agent_executions, "e")} FROM agent_executions e JOIN stages s ON s.id = e.stage_id
+        WHERE e.session_id = :id ORDER BY s.stage_index, e.agent_index
+        """  # noqa: S608 - our own words
+    ),
+    "usage": Statement(
+        f"""
+        SELECT execution_id::text AS execution_id, {", ".join(f"sum({name}) AS {name}" for name in _USAGE_NAMES)}
+        FROM llm_interactions WHERE session_id = :id GROUP BY execution_id
+        """  # noqa: S608 - our own words
+    ),
+}
+
+
 class InteractionRepository:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
     async def run(self, session_id: str) -> SessionRun:
         """Everything a session has run so far."""
-        of_stages = sa.select(stages).where(stages.c.session_id == session_id).order_by(stages.c.stage_index)
-        of_executions = (
-            sa.select(agent_executions)
-            .join(stages, stages.c.id == agent_executions.c.stage_id)
-            .where(agent_executions.c.session_id == session_id)
-            .order_by(stages.c.stage_index, agent_executions.c.agent_index)
-        )
-        sums = [sa.func.sum(llm_interactions.c[name]).label(name) for name in _USAGE_NAMES]
-        of_usage = (
-            sa.select(llm_interactions.c.execution_id, *sums)
-            .where(llm_interactions.c.session_id == session_id)
-            .group_by(llm_interactions.c.execution_id)
-        )
-        async with self._engine.connect() as connection:
-            stage_rows = (await connection.execute(of_stages)).mappings()
-            execution_rows = (await connection.execute(of_executions)).mappings()
-            usage_rows = (await connection.execute(of_usage)).mappings()
+        async with borrowed(self._engine) as connection:
+            found = {name: await statement.rows(connection, {"id": session_id}) for name, statement in _OF_SESSION.items()}
         return SessionRun(
-            tuple(rows.stage_of(row) for row in stage_rows),
-            tuple(rows.execution_of(row) for row in execution_rows),
-            {row["execution_id"]: rows.usage_of(row) for row in usage_rows},
+            tuple(rows.stage_of(row) for row in found["stages"]),
+            tuple(rows.execution_of(row) for row in found["executions"]),
+            {row["execution_id"]: rows.usage_of(row) for row in found["usage"]},
         )
 
     async def trace(self, session_id: str) -> Trace:

@@ -1,16 +1,13 @@
 """Pages of the session list: three queries a page, whatever its size."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import TSQUERY
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from tarsy.db.cursor import Cursor
-from tarsy.db.tables import alert_sessions, sql_list
+from tarsy.db.driver import RawConnection, Row, Statement
+from tarsy.db.tables import sql_list
 from tarsy.db.work.standing import Standing, standings
 from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
 from tarsy.domain.stage import StageType
@@ -63,13 +60,33 @@ class SessionPage:
     next_cursor: str | None
 
 
-_STAGE_COUNT: sa.ColumnElement[int] = sa.literal_column(
-    "jsonb_array_length(jsonb_path_query_array(chain_snapshot, '$.stages[*]'))"
-    " + CASE WHEN chain_snapshot -> 'executive_summary' = 'null'::jsonb THEN 0 ELSE 1 END"
-    " + jsonb_array_length(jsonb_path_query_array(chain_snapshot, '$.stages[*].synthesis ? (@ != null)'))"
-)
+_STAGE_COUNT = """
+    jsonb_array_length(jsonb_path_query_array(s.chain_snapshot, '$.stages[*]'))
+    + CASE WHEN s.chain_snapshot -> 'executive_summary' = 'null'::jsonb THEN 0 ELSE 1 END
+    + jsonb_array_length(jsonb_path_query_array(s.chain_snapshot, '$.stages[*].synthesis ? (@ != null)'))"""
+_SHOWN = f"""
+    s.id::text AS id, s.alert_type, s.chain_id, s.author, s.status, s.executive_summary, s.error_message, s.analysis_is_partial,
+    s.analysis_partial_reason, s.created_at, s.started_at, s.completed_at, left(s.alert_data, {LOOKED_AT_CHARACTERS}) AS alert_head,
+    {_STAGE_COUNT} AS stage_count"""
+# What people type into search boxes, its last word also as a prefix; text without a word finds nothing. Only a word, which is quoted, can be
+# a prefix; what is excluded may end with a bracket.
+# No subquery: the planner must see the words to know whether they are rare (then the index) or common (then the newest rows).
+_WORDS = "websearch_to_tsquery('simple'::regconfig, :text)"
+_SEARCH = f"s.search @@ CASE WHEN right({_WORDS}::text, 1) = chr(39) THEN ({_WORDS}::text || ':*')::tsquery ELSE {_WORDS} END"
+# Nor a plan from before: whether the index or the newest rows are the shorter way depends on the words, by a factor of hundreds.
+_PLAN_ANEW = Statement("SET LOCAL plan_cache_mode = force_custom_plan")
+# By parameter: what it asks of a session.
+_CONDITIONS = {
+    "statuses": "s.status = ANY(CAST(:statuses AS text[]))",
+    "alert_type": "s.alert_type = :alert_type",
+    "chain_id": "s.chain_id = :chain_id",
+    "created_from": "s.created_at >= :created_from",
+    "created_to": "s.created_at < :created_to",
+    "text": _SEARCH,
+    "after_id": "(s.created_at, s.id) < (:after_at, :after_id)",
+}
 
-_PROGRESS = sa.text(
+_PROGRESS = Statement(
     f"""
     SELECT s.id::text AS id, stage.stage_name, stage.stage_index, coalesce(tokens.total, 0) AS total_tokens
     FROM unnest(CAST(:ids AS uuid[])) AS s(id)
@@ -83,10 +100,14 @@ _PROGRESS = sa.text(
 )
 
 
-async def read_page(connection: AsyncConnection, where: SessionFilter, *, limit: int, after: Cursor | None) -> SessionPage:
-    rows = (await connection.execute(_page_query(where, limit, after))).mappings().all()
+async def read_page(connection: RawConnection, where: SessionFilter, *, limit: int, after: Cursor | None) -> SessionPage:
+    """Read one page, with words to search for in a transaction."""
+    if where.text is not None:
+        await _PLAN_ANEW.rows(connection)
+    values = _values(where, after)
+    rows = await _page(tuple(name for name in _CONDITIONS if name in values)).rows(connection, {**values, "limit": limit + 1})
     shown = rows[:limit]
-    progress = await _progress(connection, [row["id"] for row in shown])
+    progress = {row["id"]: row for row in await _PROGRESS.rows(connection, {"ids": [row["id"] for row in shown]})}
     waiting = [row["id"] for row in shown if not SessionStatus(row["status"]).is_final]
     places = await standings(connection, waiting)
     sessions = tuple(_summary(row, progress[row["id"]], places.get(row["id"], Standing())) for row in shown)
@@ -94,67 +115,19 @@ async def read_page(connection: AsyncConnection, where: SessionFilter, *, limit:
     return SessionPage(sessions, Cursor(last.created_at, last.id).encode() if last else None)
 
 
-async def _progress(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, sa.RowMapping]:
-    if not ids:
-        return {}
-    return {row["id"]: row for row in (await connection.execute(_PROGRESS, {"ids": list(ids)})).mappings()}
+@cache
+def _page(asked: tuple[str, ...]) -> Statement:
+    conditions = " AND ".join(["s.deleted_at IS NULL", *(_CONDITIONS[name] for name in asked)])
+    return Statement(f"SELECT {_SHOWN} FROM alert_sessions s WHERE {conditions} ORDER BY s.created_at DESC, s.id DESC LIMIT :limit")  # noqa: S608 - see above
 
 
-def _page_query(where: SessionFilter, limit: int, after: Cursor | None) -> sa.Select[*tuple[Any, ...]]:
-    table = alert_sessions.c
-    query = sa.select(
-        table.id,
-        table.alert_type,
-        table.chain_id,
-        table.author,
-        table.status,
-        table.executive_summary,
-        table.error_message,
-        table.analysis_is_partial,
-        table.analysis_partial_reason,
-        table.created_at,
-        table.started_at,
-        table.completed_at,
-        sa.func.left(table.alert_data, LOOKED_AT_CHARACTERS).label("alert_head"),
-        _STAGE_COUNT.label("stage_count"),
-    ).where(*_conditions(where))
-    if after:
-        query = query.where(
-            sa.tuple_(table.created_at, table.id) < sa.tuple_(sa.literal(after.created_at), sa.literal(after.id, table.id.type))
-        )
-    return query.order_by(table.created_at.desc(), table.id.desc()).limit(limit + 1)
+def _values(where: SessionFilter, after: Cursor | None) -> dict[str, Any]:
+    values = asdict(where) | {"statuses": [status.value for status in where.statuses] or None}
+    place = {"after_at": after.created_at, "after_id": after.id} if after else {}
+    return {name: value for name, value in values.items() if value is not None} | place
 
 
-def _conditions(where: SessionFilter) -> list[sa.ColumnElement[bool]]:
-    table = alert_sessions.c
-    conditions: list[sa.ColumnElement[bool]] = [table.deleted_at.is_(None)]
-    if where.statuses:
-        conditions.append(table.status.in_([status.value for status in where.statuses]))
-    if where.alert_type is not None:
-        conditions.append(table.alert_type == where.alert_type)
-    if where.chain_id is not None:
-        conditions.append(table.chain_id == where.chain_id)
-    if where.created_from is not None:
-        conditions.append(table.created_at >= where.created_from)
-    if where.created_to is not None:
-        conditions.append(table.created_at < where.created_to)
-    if where.text is not None:
-        conditions.append(table.search.op("@@")(_search_query(where.text)))
-    return conditions
-
-
-def _search_query(text: str) -> sa.ColumnElement[Any]:
-    """What people type into search boxes, its last word also as a prefix; text without a word finds nothing.
-
-    No subquery: the planner must see the words to know whether they are rare (then the index) or common (then the newest rows).
-    """
-    query = sa.func.websearch_to_tsquery(sa.literal_column("'simple'::regconfig"), text)
-    words = sa.cast(query, sa.Text)
-    # Only a word, which is quoted, can be a prefix; what is excluded may end with a bracket.
-    return sa.case((words.endswith("'"), sa.cast(words.concat(":*"), TSQUERY)), else_=query)
-
-
-def _summary(row: sa.RowMapping, progress: sa.RowMapping, standing: Standing) -> SessionSummary:
+def _summary(row: Row, progress: Row, standing: Standing) -> SessionSummary:
     return SessionSummary(
         id=row["id"],
         alert_type=row["alert_type"],

@@ -9,6 +9,7 @@ from tarsy.db import signals
 from tarsy.db.admission import Admission
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.cursor import Cursor
+from tarsy.db.driver import Statement, borrowed, columns_of, transaction
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.journal import Deliver
 from tarsy.db.session_list import SessionFilter, SessionPage, read_page
@@ -16,6 +17,7 @@ from tarsy.db.session_rows import session_of
 from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, session_scores, work
 from tarsy.db.work.parking import CancelAnswer, cancel
 from tarsy.db.work.standing import QueueState, Standing, queue_state, standings
+from tarsy.db.work.subjects import UNREAD
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.live import session_channel
 from tarsy.domain.session import AlertSession, NewSession
@@ -23,8 +25,10 @@ from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.kit.clock import Clock, SystemClock
 
 _LIVE = alert_sessions.c.deleted_at.is_(None)
-# All but what only the database searches.
-_READ = [column for column in alert_sessions.c if column.name != "search"]
+_GET = Statement(
+    f"SELECT {columns_of(alert_sessions, 's', without=UNREAD)} FROM alert_sessions s WHERE s.id = :id AND s.deleted_at IS NULL"  # noqa: S608 - our own words
+)
+_EXISTS = Statement("SELECT FROM alert_sessions WHERE id = :id AND deleted_at IS NULL")
 
 
 class SessionRepository:
@@ -50,9 +54,8 @@ class SessionRepository:
         Raises:
             NotFoundError: there is none, or it was deleted.
         """
-        query = sa.select(*_READ).where(alert_sessions.c.id == session_id, _LIVE)
-        async with self._engine.connect() as connection:
-            row = (await connection.execute(query)).mappings().one_or_none()
+        async with borrowed(self._engine) as connection:
+            row = await _GET.row(connection, {"id": session_id})
         if row is None:
             raise NotFoundError("session", session_id)
         return session_of(row)
@@ -63,15 +66,12 @@ class SessionRepository:
         Raises:
             NotFoundError: it does not, or it was deleted.
         """
-        async with self._engine.connect() as connection:
-            await _row_of(connection, session_id)
+        if not await self.exists(session_id):
+            raise NotFoundError("session", session_id)
 
     async def exists(self, session_id: str) -> bool:
-        try:
-            await self.require(session_id)
-        except NotFoundError:
-            return False
-        return True
+        async with borrowed(self._engine) as connection:
+            return await _EXISTS.row(connection, {"id": session_id}) is not None
 
     async def list(self, where: SessionFilter | None = None, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
         """One page of sessions, newest first.
@@ -80,12 +80,12 @@ class SessionRepository:
             BadCursorError: `cursor` does not come from a page.
         """
         after = Cursor.decode(cursor) if cursor else None
-        async with self._engine.connect() as connection:
+        async with transaction(self._engine) if where and where.text else borrowed(self._engine) as connection:
             return await read_page(connection, where or SessionFilter(), limit=limit, after=after)
 
     async def standing(self, session_id: str) -> Standing:
         """Where a session stands in the queue."""
-        async with self._engine.connect() as connection:
+        async with borrowed(self._engine) as connection:
             return (await standings(connection, [session_id])).get(session_id, Standing())
 
     async def queue_state(self) -> QueueState:

@@ -2,22 +2,45 @@
 
 from dataclasses import dataclass
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.db.rows import timeline_of
-from tarsy.db.tables import event_channels, timeline_events
+from tarsy.db.driver import Statement, borrowed
+from tarsy.db.errors import NotFoundError
 from tarsy.domain.live import session_channel
-from tarsy.domain.timeline import TimelineEvent
+
+# As all our times are written; connections speak UTC.
+_TIME = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
+_EVENT = f"""
+    json_build_object(
+        'id', t.id, 'stage_id', t.stage_id, 'execution_id', t.execution_id, 'position', t.position, 'sequence_number', t.sequence_number,
+        'event_type', t.event_type, 'status', t.status, 'content', t.content, 'metadata', t.metadata,
+        'created_at', to_char(t.created_at, '{_TIME}'), 'completed_at', to_char(t.completed_at, '{_TIME}')
+    )"""
+# All of it is answered in one statement, which sees one moment: an event between two reads would be lost to the listener.
+# A session without events answers with a row that has none.
+_PAGE = Statement(
+    f"""
+    SELECT coalesce((SELECT last_id FROM event_channels WHERE name = :channel), 0) AS last_event_id, e.position, e.event
+    FROM alert_sessions s
+    LEFT JOIN LATERAL (
+        SELECT t.position, {_EVENT}::text AS event FROM timeline_events t
+        WHERE t.session_id = s.id AND t.position > :after ORDER BY t.position LIMIT :limit
+    ) e ON true
+    WHERE s.id = :id AND s.deleted_at IS NULL
+    ORDER BY e.position
+    """  # noqa: S608 - our own words
+)
 
 
 @dataclass(frozen=True, slots=True)
 class TimelinePage:
     """Events, and the live event up to which they are current: a client that goes on listening from there misses nothing."""
 
-    events: tuple[TimelineEvent, ...]
+    # A JSON array, as the API shows it.
+    events: str
     last_event_id: int
-    more: bool
+    # The position after which the next page begins, if there is one.
+    next_after: int | None
 
 
 class TimelineRepository:
@@ -25,13 +48,15 @@ class TimelineRepository:
         self._engine = engine
 
     async def read(self, session_id: str, *, after: int = 0, limit: int = 10_000) -> TimelinePage:
-        """The events of a session that follow position `after`."""
-        table = timeline_events.c
-        query = sa.select(timeline_events).where(table.session_id == session_id, table.position > after)
-        last = sa.select(event_channels.c.last_id).where(event_channels.c.name == session_channel(session_id))
-        async with self._engine.connect() as connection:
-            # Both reads must see the same moment: an event between them would be lost to the listener.
-            snapshot = await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            last_id = (await snapshot.execute(last)).scalar_one_or_none() or 0
-            rows = (await snapshot.execute(query.order_by(table.position).limit(limit + 1))).mappings().all()
-        return TimelinePage(tuple(timeline_of(row) for row in rows[:limit]), last_id, more=len(rows) > limit)
+        """The events of a session that follow position `after`.
+
+        Raises:
+            NotFoundError: there is no such session, or it was deleted.
+        """
+        values = {"id": session_id, "channel": session_channel(session_id), "after": after, "limit": limit + 1}
+        async with borrowed(self._engine) as connection:
+            rows = await _PAGE.rows(connection, values)
+        if not rows:
+            raise NotFoundError("session", session_id)
+        events = f"[{','.join(row['event'] for row in rows[:limit] if row['event'])}]"
+        return TimelinePage(events, rows[0]["last_event_id"], next_after=rows[limit - 1]["position"] if len(rows) > limit else None)

@@ -75,4 +75,7 @@ def _one_line(text: str) -> str:
 
 def _visible(text: str) -> str:
     """Controls as their numbers: they would turn the words around, hide them, or talk to a terminal."""
+    if text.isprintable():
+        # Almost always: no mark need be looked at by itself.
+        return text
     return "".join(f"<U+{ord(mark):04X}>" if unicodedata.category(mark) in _UNSEEN and mark not in _JOINERS else mark for mark in text)

@@ -19,7 +19,6 @@ from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.tables import llm_interactions, mcp_interactions, messages
-from tarsy.db.timeline import TimelineRepository
 from tarsy.demo.samples import Sample, list_samples, recording_loader
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, WorkKind
 from tarsy.domain.live import StoredLiveEvent, StreamDelta
@@ -125,7 +124,8 @@ def check_timeline(sample: Sample, events: Sequence[TimelineEvent]) -> None:
 async def check_answers(engine: AsyncEngine, session_id: str, sample: Sample) -> None:
     """Each question got the answer that was recorded for it, without an error; another was refused, with what to set."""
     *answered, refused = await ChatRepository(engine).list(session_id)
-    events = [event for event in (await TimelineRepository(engine).read(session_id)).events if event.stage_id != refused.stage_id]
+    told_stages = [record for record in await SessionHistory(engine).told(session_id) if record.stage.id != refused.stage_id]
+    events = [event for record in told_stages for execution in record.executions for event in execution.events]
     check_timeline(sample, events)
     told = {event.stage_id: event.content for event in events if event.event_type is TimelineEventType.FINAL_ANALYSIS}
     recorded = {call.question: text_of(call) for call in sample.recording.calls}

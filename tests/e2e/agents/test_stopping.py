@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 import anyio
+import orjson
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -29,7 +30,7 @@ async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
 
 async def _until_shown(running: Application, event_type: str) -> None:
     async def shown() -> bool:
-        return any(event.event_type == event_type for event in (await running.services.timeline.read(SESSION_ID)).events)
+        return any(event["event_type"] == event_type for event in orjson.loads((await running.services.timeline.read(SESSION_ID)).events))
 
     await _until(shown)
 

@@ -3,13 +3,13 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList
-from tarsy.api.schemas.timeline import Timeline
-from tarsy.api.schemas.view import Name, SessionId, StorableText, UtcTime
+from tarsy.api.schemas.timeline import Timeline, timeline_json
+from tarsy.api.schemas.view import Name, SessionId, StorableText, UtcTime, answer, json_response
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.session_list import SessionFilter
 from tarsy.domain.status import SessionStatus
@@ -49,30 +49,29 @@ class SessionQuery(BaseModel):
         )
 
 
-@router.get("", operation_id="listSessions")
-async def list_sessions(services: ServicesOf, query: Annotated[SessionQuery, Query()]) -> SessionList:
+@router.get("", operation_id="listSessions", response_model=SessionList)
+async def list_sessions(services: ServicesOf, query: Annotated[SessionQuery, Query()]) -> Response:
     """Sessions, newest first."""
-    return SessionList.of(await services.sessions.list(query.filter(), limit=query.limit, cursor=query.cursor))
+    return answer(SessionList.of(await services.sessions.list(query.filter(), limit=query.limit, cursor=query.cursor)))
 
 
-@router.get("/{session_id}", operation_id="getSession")
-async def get_session(session_id: SessionId, services: ServicesOf) -> SessionDetail:
+@router.get("/{session_id}", operation_id="getSession", response_model=SessionDetail)
+async def get_session(session_id: SessionId, services: ServicesOf) -> Response:
     """A session with its stages, their executions and what they used."""
     session = await services.sessions.get(str(session_id))
     run = await services.interactions.run(session.id)
-    return SessionDetail.of(session, run, await services.sessions.standing(session.id))
+    return answer(SessionDetail.of(session, run, await services.sessions.standing(session.id)))
 
 
-@router.get("/{session_id}/timeline", operation_id="getTimeline")
+@router.get("/{session_id}/timeline", operation_id="getTimeline", response_model=Timeline)
 async def get_timeline(
     session_id: SessionId,
     services: ServicesOf,
     after: Annotated[int, Query(ge=0, le=MAX_POSITION, description="Only events after this position.")] = 0,
     limit: Annotated[int, Query(ge=1, le=MAX_TIMELINE_PAGE)] = MAX_TIMELINE_PAGE,
-) -> Timeline:
+) -> Response:
     """What happened, in the order in which it happened."""
-    await services.sessions.require(str(session_id))
-    return Timeline.of(await services.timeline.read(str(session_id), after=after, limit=limit))
+    return json_response(timeline_json(await services.timeline.read(str(session_id), after=after, limit=limit)))
 
 
 @router.post("/{session_id}/cancel", status_code=202, operation_id="cancelSession")

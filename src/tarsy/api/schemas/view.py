@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from fastapi import Path
+from fastapi import Path, Response
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tarsy.domain.usage import TokenUsage
@@ -26,6 +26,15 @@ class View(BaseModel):
 
 def _field(values: Sequence[object], name: str) -> Any:
     return next(getattr(value, name) for value in values if hasattr(value, name))
+
+
+def answer(view: View) -> Response:
+    """An answer as it is sent: FastAPI would check again, field by field, what we have just made."""
+    return json_response(view.model_dump_json())
+
+
+def json_response(body: str | bytes) -> Response:
+    return Response(body, media_type="application/json")
 
 
 class Usage(View):

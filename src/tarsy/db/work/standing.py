@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from tarsy.db.driver import RawConnection, Row, Statement
 from tarsy.db.tables import sql_list, work
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.pause import Pause
@@ -40,14 +40,17 @@ class QueueState:
     running_by_pod: dict[str, int]
 
 
-# One walk over the ready sessions answers for the whole page.
-_STANDINGS = sa.text(
+# One walk over the ready sessions, if any of these is among them, answers for the whole page.
+_STANDINGS = Statement(
     f"""
     SELECT w.subject_id::text AS id, place.number, w.recoveries, w.wake_at, w.parked_reason, w.state,
         pause.chain_id AS pause, pause.since, pause.actor, pause.reason, pause.parks_running
     FROM work w
     LEFT JOIN (
-        SELECT id, row_number() OVER (ORDER BY rank, id) AS number FROM work WHERE kind = :kind AND state = {sql_list([WorkState.READY])}
+        SELECT id, row_number() OVER (ORDER BY rank, id) AS number FROM work
+        WHERE kind = :kind AND state = {sql_list([WorkState.READY])} AND EXISTS (
+            SELECT FROM work o WHERE o.kind = :kind AND o.subject_id = ANY(CAST(:ids AS uuid[])) AND o.state = {sql_list([WorkState.READY])}
+        )
     ) place ON place.id = w.id
     LEFT JOIN LATERAL (
         SELECT p.* FROM pauses p WHERE p.chain_id IN ('', w.chain_id) ORDER BY p.chain_id LIMIT 1
@@ -69,18 +72,18 @@ _CLAIMED = (
 _PARKED = sa.select(sa.func.count()).where(_OF_KIND, work.c.state == sa.literal_column(f"'{WorkState.PARKED}'"))
 
 
-async def standings(connection: AsyncConnection, session_ids: Sequence[str]) -> dict[str, Standing]:
+async def standings(connection: RawConnection, session_ids: Sequence[str]) -> dict[str, Standing]:
     """Where each of these sessions stands, as far as there is work for it."""
     if not session_ids:
         return {}
-    rows = await connection.execute(_STANDINGS, {"ids": list(session_ids), "kind": INVESTIGATION})
-    return {row.id: Standing(row.number, row.recoveries, _reason(row), row.wake_at) for row in rows}
+    rows = await _STANDINGS.rows(connection, {"ids": session_ids, "kind": INVESTIGATION})
+    return {row["id"]: Standing(row["number"], row["recoveries"], _reason(row), row["wake_at"]) for row in rows}
 
 
-def _reason(row: sa.Row[Any]) -> str | None:
-    if row.state != WorkState.READY or row.pause is None:
-        return row.parked_reason
-    return Pause(row.pause or None, row.since, row.actor, row.reason, row.parks_running).told
+def _reason(row: Row) -> str | None:
+    if row["state"] != WorkState.READY or row["pause"] is None:
+        return row["parked_reason"]
+    return Pause(row["pause"] or None, row["since"], row["actor"], row["reason"], row["parks_running"]).told
 
 
 async def queue_state(connection: AsyncConnection) -> QueueState:
