@@ -8,29 +8,39 @@ from collections.abc import Callable
 
 from tarsy.demo.stdio_server import StdioServer, Tool
 from tarsy.demo.views.access import audit_search, rbac_get, secrets_list
-from tarsy.demo.views.events import events_list
+from tarsy.demo.views.capacity import hpa_list, pvcs_get, pvcs_list, quotas_list
+from tarsy.demo.views.events import events_history, events_list
 from tarsy.demo.views.metrics import metrics_list, metrics_query
-from tarsy.demo.views.network import dns_lookup, flows_list, netpol_list, services_list
+from tarsy.demo.views.network import dns_lookup, flows_list, ingresses_list, netpol_list, services_list
 from tarsy.demo.views.nodes import nodes_describe, nodes_list, nodes_stats
 from tarsy.demo.views.pods import namespaces_list, pods_get, pods_list, pods_log
+from tarsy.demo.views.promql import promql_query
+from tarsy.demo.views.tls import certificates_list, webhooks_list
 from tarsy.demo.views.workloads import configmaps_get, configmaps_list, deployment_history, deployments_list
 from tarsy.demo.world import INCIDENTS, World, load_world
 
 INSTRUCTIONS = "A read-only view of one Kubernetes cluster: workloads, events, logs, nodes, metrics, network and access records."
 # In the order in which a model reads of them.
 TOOLS: tuple[Callable[..., str], ...] = (
-    *(namespaces_list, pods_list, pods_get, pods_log, events_list),
+    *(namespaces_list, pods_list, pods_get, pods_log, events_list, events_history),
     *(deployments_list, deployment_history, configmaps_list, configmaps_get),
     *(nodes_list, nodes_describe, nodes_stats),
-    *(metrics_list, metrics_query),
-    *(services_list, dns_lookup, netpol_list, flows_list),
+    *(metrics_list, metrics_query, promql_query),
+    *(services_list, ingresses_list, dns_lookup, netpol_list, flows_list),
     *(rbac_get, audit_search, secrets_list),
+    *(quotas_list, pvcs_list, pvcs_get, hpa_list),
+    *(certificates_list, webhooks_list),
 )
 
 
 def build_server(world: World) -> StdioServer:
     """Offer `world` through tools that can only read."""
-    return StdioServer(f"cluster ({world.cluster})", INSTRUCTIONS, [Tool.of(function, world) for function in TOOLS])
+    return StdioServer(f"cluster ({world.cluster})", INSTRUCTIONS, cluster_tools(world))
+
+
+def cluster_tools(world: World) -> list[Tool]:
+    """Everything that can be asked about `world`."""
+    return [Tool.of(function, world) for function in TOOLS]
 
 
 def main() -> None:

@@ -8,3 +8,4 @@ Namespace = Annotated[str, Field(description="Namespace; empty means all namespa
 InNamespace = Annotated[str, Field(description="Namespace of the object")]
 PodName = Annotated[str, Field(description="Full name of the pod, as pods_list shows it")]
 NodeName = Annotated[str, Field(description="Name of the node")]
+Minutes = Annotated[int, Field(description="How many minutes to look back from now", ge=1, le=20160)]

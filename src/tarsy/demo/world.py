@@ -42,6 +42,13 @@ class Named(Piece):
     name: str
 
 
+class Flood(Piece):
+    """Lines that a log is full of: `{n}` counts them."""
+
+    line: str
+    count: int
+
+
 class Container(Piece):
     name: str
     image: str
@@ -57,6 +64,8 @@ class Container(Piece):
     probes: tuple[str, ...] = ()
     log: str = ""
     previous_log: str = ""
+    # Written since the last line of `log`, more of it than a person would read.
+    flood: Flood | None = None
 
 
 class Pod(Named):
@@ -204,6 +213,73 @@ class Flow(Piece):
     note: str = ""
 
 
+class Quota(Named):
+    """`used` and `hard` by resource, as `kubectl describe quota` shows them. A LimitRange has defaults instead."""
+
+    kind: str = "ResourceQuota"
+    created: str
+    used: Mapping[str, str] = {}
+    hard: Mapping[str, str] = {}
+    defaults: Mapping[str, str] = {}
+
+
+class Claim(Named):
+    """A PersistentVolumeClaim with its volume."""
+
+    status: str = "Bound"
+    volume: str = "<none>"
+    capacity: str = "<none>"
+    storage_class: str = "gp3"
+    access: str = "RWO"
+    zone: str = ""
+    created: str
+    used_by: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Webhook(Piece):
+    name: str
+    kind: str = "ValidatingWebhookConfiguration"
+    created: str
+    service: str
+    failure_policy: str = "Ignore"
+    timeout: str = "10s"
+    rules: tuple[str, ...]
+    selector: str = ""
+    note: str = ""
+
+
+class Autoscaler(Named):
+    created: str
+    reference: str
+    targets: str
+    least: int
+    most: int
+    replicas: int
+    conditions: tuple[str, ...] = ()
+
+
+class Certificate(Named):
+    """A TLS certificate, as the secret that holds it and the issuer that renews it tell."""
+
+    secret: str
+    issuer: str
+    dns_names: tuple[str, ...]
+    not_before: str
+    # May be after now, so it is a timestamp.
+    not_after: str
+    ready: bool = True
+    note: str = ""
+
+
+class Ingress(Named):
+    created: str
+    ingress_class: str = "nginx"
+    rules: tuple[str, ...]
+    tls: str = ""
+    annotations: Mapping[str, str] = {}
+
+
 class World(Piece):
     cluster: str = "larkspur-prod-eu1"
     now: datetime
@@ -221,6 +297,14 @@ class World(Piece):
     service_accounts: tuple[ServiceAccount, ...] = ()
     audit: tuple[AuditRecord, ...] = ()
     flows: tuple[Flow, ...] = ()
+    quotas: tuple[Quota, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    webhooks: tuple[Webhook, ...] = ()
+    autoscalers: tuple[Autoscaler, ...] = ()
+    certificates: tuple[Certificate, ...] = ()
+    ingresses: tuple[Ingress, ...] = ()
+    # Events that the API server has forgotten and the event store still has.
+    past_events: tuple[Event, ...] = ()
 
     def at(self, text: str) -> datetime:
         return moment(text, self.now)
@@ -240,8 +324,17 @@ def read_yaml(path: Path) -> Any:
 
 @cache
 def load_world(incident: str) -> World:
-    """Read an incident's world: the platform that all share, and what is particular to this one."""
-    return World.model_validate(_overlay(read_yaml(INCIDENTS / "platform.yaml"), read_yaml(INCIDENTS / incident / "world.yaml")))
+    """The world of a sample incident."""
+    return read_world(INCIDENTS / incident / "world.yaml")
+
+
+def read_world(path: Path) -> World:
+    """Read a world: the platform that all share, and what is particular to this one.
+
+    Raises:
+        ValidationError: the file says something that no world has.
+    """
+    return World.model_validate(_overlay(read_yaml(INCIDENTS / "platform.yaml"), read_yaml(path)))
 
 
 def _overlay(platform: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """Kubernetes events."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from pydantic import Field
 
 from tarsy.demo.kubectl import age, cells, stamp, table
 from tarsy.demo.lookup import check_namespace
-from tarsy.demo.tool_arguments import Namespace
+from tarsy.demo.tool_arguments import Minutes, Namespace
 from tarsy.demo.world import Event, World
 
 _MOST = 40
@@ -39,6 +40,31 @@ def _row(world: World, event: Event) -> tuple[str, ...]:
         event.namespace or "-",
         *cells(event, "reason", "object", "source", "message"),
     )
+
+
+def events_history(
+    world: World,
+    namespace: Namespace = "",
+    object: Annotated[str, Field(description="Only events whose object contains this")] = "",  # noqa: A002 - as above
+    minutes: Minutes = 1440,
+) -> str:
+    """Events of a longer time from the event store: when each began, when it was last seen, how often."""
+    check_namespace(world, namespace)
+    since = world.now - timedelta(minutes=minutes)
+    found = [
+        event
+        for event in (*world.past_events, *world.events)
+        if namespace in ("", event.namespace) and object.lower() in event.object.lower() and world.at(event.last) >= since
+    ]
+    if not found:
+        return f"No events in the last {minutes} minutes."
+    ordered = sorted(found, key=lambda event: (_began(world, event), event.object))
+    headings = ("FIRST", "LAST", "COUNT", "TYPE", "NAMESPACE", "REASON", "OBJECT", "SOURCE", "MESSAGE")
+    return table(headings, ((stamp(_began(world, event)), *_row(world, event)) for event in ordered[-_MOST:]))
+
+
+def _began(world: World, event: Event) -> datetime:
+    return world.at(event.first or event.last)
 
 
 def events_of(world: World, namespace: str, about: str) -> Iterator[str]:

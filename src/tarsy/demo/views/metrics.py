@@ -10,6 +10,7 @@ from pydantic import Field
 
 from tarsy.demo.kubectl import stamp
 from tarsy.demo.lookup import NotThereError
+from tarsy.demo.tool_arguments import Minutes
 from tarsy.demo.world import Series, World
 
 _SELECTOR = re.compile(r"\s*(?P<metric>[A-Za-z_:][\w:]*)\s*(?:\{(?P<matchers>[^}]*)\})?\s*")
@@ -32,18 +33,33 @@ def _labels_of(world: World, name: str) -> list[str]:
 def metrics_query(
     world: World,
     query: Annotated[str, Field(description='A plain selector: metric{label="value",other=~"regex"}. No functions.')],
-    minutes: Annotated[int, Field(description="How many minutes to look back from now", ge=1, le=20160)] = 60,
+    minutes: Minutes = 60,
 ) -> str:
     """Read time series by metric name and labels."""
+    known, found = matching(world, query)
+    if not found:
+        return "\n".join([f"No series match. Series of {known[0].metric}:", *(f"  {_name(series)}" for series in known[:_MOST_SERIES])])
+    return "\n".join(line for series in found[:_MOST_SERIES] for line in _render(world, series, minutes))
+
+
+def matching(world: World, query: str) -> tuple[list[Series], list[Series]]:
+    """All series of the metric that a plain selector names, and those of them that it selects.
+
+    Raises:
+        NotThereError: it cannot be read, or no metric is called so.
+    """
     metric, matchers = _parse(query)
     known = [series for series in world.metrics if series.metric == metric]
     if not known:
         names = ", ".join(sorted({series.metric for series in world.metrics}))
         raise NotThereError(f'no metric is called "{metric}". Metrics: {names}')
-    found = [series for series in known if all(_fits(series.labels.get(label, ""), sign, value) for label, sign, value in matchers)]
-    if not found:
-        return "\n".join([f"No series match. Series of {metric}:", *(f"  {_name(series)}" for series in known[:_MOST_SERIES])])
-    return "\n".join(line for series in found[:_MOST_SERIES] for line in _render(world, series, minutes))
+    return known, [series for series in known if all(_fits(series.labels.get(label, ""), sign, value) for label, sign, value in matchers)]
+
+
+def value_at(world: World, series: Series, at: datetime) -> float | None:
+    """The value of a series at a moment; None before its first sample and after its last."""
+    frames = sorted((world.at(when), value) for when, value in series.points.items())
+    return _value(series, frames, at) if frames[0][0] <= at <= frames[-1][0] else None
 
 
 def _parse(query: str) -> tuple[str, list[tuple[str, str, str]]]:

@@ -1,5 +1,6 @@
 """Services, name resolution, network policies and traffic."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field
@@ -7,7 +8,7 @@ from pydantic import Field
 from tarsy.demo.kubectl import age, cells, stamp, table
 from tarsy.demo.lookup import NotThereError, check_namespace, in_namespace
 from tarsy.demo.tool_arguments import Namespace
-from tarsy.demo.world import Flow, Lookup, World
+from tarsy.demo.world import Flow, Ingress, Lookup, World
 
 
 def services_list(world: World, namespace: Namespace = "") -> str:
@@ -17,6 +18,20 @@ def services_list(world: World, namespace: Namespace = "") -> str:
         for item in in_namespace(world, world.services, namespace)
     ]
     return table(("NAMESPACE", "NAME", "TYPE", "CLUSTER-IP", "PORTS", "ENDPOINTS"), rows) if rows else "No services found."
+
+
+def ingresses_list(world: World, namespace: Namespace = "") -> str:
+    """List ingresses with their hosts, paths, backends and TLS secrets."""
+    found = in_namespace(world, world.ingresses, namespace)
+    return "\n\n".join("\n".join(_ingress(world, item)) for item in found) or "No ingresses found."
+
+
+def _ingress(world: World, item: Ingress) -> Iterator[str]:
+    yield f"{item.namespace}/{item.name} (class {item.ingress_class}, created {stamp(world.at(item.created))})"
+    yield from (f"  annotation {key}: {value}" for key, value in item.annotations.items())
+    yield from (f"  {rule}" for rule in item.rules)
+    if item.tls:
+        yield f"  tls: {item.tls}"
 
 
 def dns_lookup(

@@ -129,14 +129,20 @@ def pods_log(
     name: PodName,
     container: Annotated[str, Field(description="Container; empty means the first one")] = "",
     previous: Annotated[bool, Field(description="The log of the container's previous run, before it was restarted")] = False,  # noqa: FBT002 - a tool's argument
-    tail: Annotated[int, Field(description="How many of the last lines to return", ge=1, le=200)] = 100,
+    tail: Annotated[int, Field(description="How many of the last lines to return", ge=1, le=5000)] = 100,
     grep: Annotated[str, Field(description="Only lines that match this regular expression")] = "",
 ) -> str:
     """Read a container's log (kubectl logs)."""
     chosen = _choose(find(world, "pod", world.pods, namespace, name), container)
     text = _previous_log(chosen, name) if previous else _log(chosen, name)
-    lines = [line for line in text.strip().splitlines() if _matches(grep, line)]
+    flood = () if previous else _flood(chosen)
+    lines = [line for line in (*text.strip().splitlines(), *flood) if _matches(grep, line)]
     return "\n".join(lines[-tail:]) if lines else "(no log lines)" if not grep else f'(no log lines match "{grep}")'
+
+
+def _flood(container: Container) -> Iterator[str]:
+    if container.flood:
+        yield from (container.flood.line.replace("{n}", str(number)) for number in range(1, container.flood.count + 1))
 
 
 def _previous_log(container: Container, pod: str) -> str:
