@@ -2,18 +2,26 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Protocol
 
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolName, ToolResult
 from tarsy.kit.text import in_thread_if_long
-from tarsy.tools.executor import McpToolExecutor
 from tarsy.tools.masking import Masker
+
+
+class UnmaskedTools(Protocol):
+    """Tools whose results are what their servers said, secrets and all."""
+
+    async def list_tools(self) -> ToolCatalog: ...
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult: ...
 
 
 class MaskedTools:
     """The innermost wrapper: nothing of a server leaves it unmasked. `maskers` are the servers' own."""
 
-    def __init__(self, inner: McpToolExecutor, maskers: Mapping[str, Masker]) -> None:
+    def __init__(self, inner: UnmaskedTools, maskers: Mapping[str, Masker]) -> None:
         self._inner = inner
         self._maskers = maskers
         # For calls that name no server of ours.
