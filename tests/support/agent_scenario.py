@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from support.paths import TESTS
@@ -148,6 +149,7 @@ class Scenario:
     runbook_url: str | None = None
     # The tools of the chain's servers, instead of recorded ones.
     real_tools: bool = False
+    config_dir: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -181,7 +183,7 @@ class Scenario:
         """The application on this scenario, whose alert was submitted before."""
         recording = self.recording
         llm = self.llm or in_process_client(env={}, recordings=lambda _: recording, replay_speed=self.replay_speed)
-        settings = Settings(env=self.env, database_url=database_url)
+        settings = Settings(env=self.env, database_url=database_url, config_dir=self.config_dir)
         tools = None if self.real_tools else self.servers or RecordedToolServers(recording)
         async with application(settings, tools=tools, llm=llm) as running:
             yield running

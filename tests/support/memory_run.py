@@ -15,6 +15,7 @@ from tarsy.agent.prompt.inputs import PromptContext
 from tarsy.agent.stopping import Stopping
 from tarsy.agent.toolbox.read_result import ReadResult
 from tarsy.agent.toolbox.toolbox import toolbox
+from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
@@ -25,6 +26,7 @@ from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
+from tarsy.llm.prices import PriceList
 from tarsy.session.stage_runner import continued_with
 from tarsy.tools.masking import Unmasked
 from tarsy.tools.recorded import RecordedTools, RecordedToolServers
@@ -167,6 +169,7 @@ class MemoryRun:
             journal=self.journal,
             live=self.journal,
             results=self.journal,
+            prices=PriceList(CostEstimationConfig(), {}),
             mask=Unmasked(),
             clock=FixedClock(),
         )

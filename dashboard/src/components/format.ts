@@ -44,6 +44,18 @@ export function formatCount(value: number): string {
   return `${(value / 1_000_000).toFixed(1)}M`;
 }
 
+/** Cents where they say enough, more digits where the amount is small. */
+export function formatDollars(usd: number): string {
+  return `$${usd.toFixed(usd >= 1 || usd === 0 ? 2 : 4)}`;
+}
+
+/** What several calls cost, and how many of them have no known price; null when there is nothing to say. */
+export function formatCost(cost: { usd: number | null; unpriced_calls: number }): string | null {
+  const missing = cost.unpriced_calls > 0 ? `${cost.unpriced_calls} ${cost.unpriced_calls === 1 ? "call" : "calls"} of unknown price` : null;
+  if (cost.usd === null) return missing;
+  return missing === null ? formatDollars(cost.usd) : `${formatDollars(cost.usd)} and ${missing}`;
+}
+
 export function formatBytes(characters: number): string {
   return characters < 1_024 ? `${characters} B` : `${(characters / 1_024).toFixed(characters < 10_240 ? 1 : 0)} kB`;
 }

@@ -670,6 +670,13 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** Cost */
+        Cost: {
+            /** Usd */
+            usd: number | null;
+            /** Unpriced Calls */
+            unpriced_calls: number;
+        };
         /** DefaultTools */
         DefaultTools: {
             /** Alert Type */
@@ -727,6 +734,7 @@ export interface components {
             /** Duration Ms */
             duration_ms: number | null;
             usage: components["schemas"]["Usage"];
+            cost: components["schemas"]["Cost"];
         };
         /** HealthReport */
         HealthReport: {
@@ -779,6 +787,8 @@ export interface components {
             duration_ms: number;
             /** First Chunk Ms */
             first_chunk_ms: number | null;
+            /** Cost Usd */
+            cost_usd: number | null;
             /** Request Hash */
             request_hash: string;
             /** Request */
@@ -829,6 +839,8 @@ export interface components {
             duration_ms: number;
             /** First Chunk Ms */
             first_chunk_ms: number | null;
+            /** Cost Usd */
+            cost_usd: number | null;
         };
         /**
          * LLMInteractionKind
@@ -1235,6 +1247,7 @@ export interface components {
             /** Stages */
             stages: components["schemas"]["StageView"][];
             usage: components["schemas"]["Usage"];
+            cost: components["schemas"]["Cost"];
         };
         /** SessionList */
         SessionList: {
@@ -1288,6 +1301,7 @@ export interface components {
             current_stage_index: number | null;
             /** Total Tokens */
             total_tokens: number;
+            cost: components["schemas"]["Cost"];
             /** Queue Position */
             queue_position: number | null;
             /** Waiting Reason */

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, ResultStore, ToolExecutor
+from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, Prices, ResultStore, ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
@@ -28,6 +28,7 @@ class ExecutionContext:
     journal: Journal
     live: LiveText
     results: ResultStore
+    prices: Prices
     mask: Mask
     clock: Clock
     previous: str = ""

@@ -151,6 +151,7 @@ class ModelCall:
         await self._keep(self._masker.finish())
         await self._show_text(self._router.finish())
         self._settle()
+        price = await self._context.prices.price(request.provider, started_at, self._answer.usage.input_tokens)
         interaction = LLMInteraction(
             id=self._id,
             session_id=self._context.session_id,
@@ -171,6 +172,7 @@ class ModelCall:
             started_at=started_at,
             duration_ms=milliseconds_since(started, clock),
             first_chunk_ms=self._first_chunk_ms,
+            price=price,
         )
         return CompletedCall(self._answer, interaction, self._current, frozenset(self._shown))
 

@@ -2,12 +2,15 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from typing import Protocol
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
+from tarsy.domain.price import Price
+from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.step import Step, StoredRun
 from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
 
@@ -40,6 +43,14 @@ class LLMClient(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+class Prices(Protocol):
+    """What models cost."""
+
+    async def price(self, provider: ResolvedProvider, at: datetime, input_tokens: int) -> Price | None:
+        """The price that holds for a call of this size at that moment; None when it is not known."""
+        ...
 
 
 class ToolExecutor(Protocol):

@@ -1,5 +1,6 @@
 """An investigation in the terminal: each step as it ends, the text being written below, the analysis at the end."""
 
+from decimal import Decimal
 from typing import Any, Self
 
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.text import Text
 
 from tarsy.cli.client import TarsyClient, connect
 from tarsy.cli.terminal import harmless
+from tarsy.domain.price import Spending
 from tarsy.settings import Settings
 
 _MARKS = {
@@ -192,7 +194,19 @@ def print_end(console: Console, session: dict[str, Any]) -> None:
         console.print(Text(harmless(f"partial: {session['analysis_partial_reason']}"), style="yellow"))
     if session.get("error_message"):
         console.print(Text(harmless(f"{session['status']}: {session['error_message']}"), style="red"))
-    console.print(Text(f"session {session['id']} {session['status']} after {(session.get('duration_ms') or 0) / 1000:.1f} s", style="dim"))
+    console.print(Text(_told_end(session), style="dim"))
+
+
+def _told_end(session: dict[str, Any]) -> str:
+    told = f"session {session['id']} {session['status']} after {(session.get('duration_ms') or 0) / 1000:.1f} s"
+    cost = str(_spending(session))
+    return f"{told}, {cost}" if cost else told
+
+
+def _spending(session: dict[str, Any]) -> Spending:
+    cost: dict[str, Any] = session.get("cost") or {}
+    usd = cost.get("usd")
+    return Spending(None if usd is None else Decimal(str(usd)), cost.get("unpriced_calls", 0))
 
 
 async def investigate_there(url: str, token: str | None, text: str, alert_type: str | None, runbook: str | None) -> bool:

@@ -39,7 +39,8 @@ def list_sessions(
     for session in page.sessions:
         when = f"{session.created_at:%Y-%m-%d %H:%MZ}"
         waits = f"  ({session.standing.waiting_reason})" if session.standing.waiting_reason else ""
-        typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{session.alert_type}  {session.title}{waits}"))
+        cost = f"{session.cost}  " if str(session.cost) else ""
+        typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{cost}{session.alert_type}  {session.title}{waits}"))
     if not page.sessions:
         typer.echo("There are no sessions.")
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,21 +16,27 @@ from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
+from tarsy.domain.price import Spending
 from tarsy.domain.stage import Stage
 from tarsy.domain.usage import TokenUsage
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRun:
-    """A session's stages and executions in the order in which they ran, and the tokens of each execution."""
+    """A session's stages and executions in the order in which they ran, and what each execution used and cost."""
 
     stages: tuple[Stage, ...]
     executions: tuple[AgentExecution, ...]
     usage: Mapping[str, TokenUsage]
+    spending: Mapping[str, Spending]
 
     @property
     def total_usage(self) -> TokenUsage:
         return sum(self.usage.values(), TokenUsage())
+
+    @property
+    def total_spending(self) -> Spending:
+        return sum(self.spending.values(), Spending())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +57,8 @@ class LLMCallSummary:
     started_at: datetime
     duration_ms: int
     first_chunk_ms: int | None
+    # None: the price was not known.
+    cost_usd: Decimal | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +100,7 @@ class LLMCall:
 
 _USAGE_NAMES = ("input_tokens", "output_tokens", "total_tokens", "thinking_tokens", "cached_tokens")
 # The bodies are large, and a list shows none of them.
-_BODIES = frozenset({"request", "response", "arguments", "result"})
+_BODIES = frozenset({"request", "response", "price", "arguments", "result"})
 
 
 _OF_SESSION = {
@@ -104,7 +113,8 @@ _OF_SESSION = {
     ),
     "usage": Statement(
         f"""
-        SELECT execution_id::text AS execution_id, {", ".join(f"sum({name}) AS {name}" for name in _USAGE_NAMES)}
+        SELECT execution_id::text AS execution_id, {", ".join(f"sum({name}) AS {name}" for name in _USAGE_NAMES)},
+            {rows.SPENDING_SUMS}
         FROM llm_interactions WHERE session_id = :id GROUP BY execution_id
         """  # noqa: S608 - our own words
     ),
@@ -123,6 +133,7 @@ class InteractionRepository:
             tuple(rows.stage_of(row) for row in found["stages"]),
             tuple(rows.execution_of(row) for row in found["executions"]),
             {row["execution_id"]: rows.usage_of(row) for row in found["usage"]},
+            {row["execution_id"]: rows.spending_of(row) for row in found["usage"]},
         )
 
     async def trace(self, session_id: str) -> Trace:
@@ -216,6 +227,7 @@ def _llm_summary(row: sa.RowMapping) -> LLMCallSummary:
         started_at=row["started_at"],
         duration_ms=row["duration_ms"],
         first_chunk_ms=row["first_chunk_ms"],
+        cost_usd=row["cost_usd"],
     )
 
 

@@ -1,12 +1,15 @@
 """Pure module: rows from domain values and back, for what a run writes."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
+from decimal import Decimal
 from typing import Any
 
 from tarsy.db.driver import Row
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
+from tarsy.domain.price import Price, Spending
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
@@ -140,7 +143,18 @@ def llm_interaction_row(interaction: LLMInteraction) -> NewRow:
         "started_at": interaction.started_at,
         "duration_ms": interaction.duration_ms,
         "first_chunk_ms": interaction.first_chunk_ms,
+        # As text: it stays exact on its way through JSON.
+        "cost_usd": None if interaction.cost_usd is None else str(interaction.cost_usd),
+        "price": _price_row(interaction.price),
     }
+
+
+def _price_row(price: Price | None) -> NewRow | None:
+    return {name: str(value) for name, value in asdict(price).items()} if price else None
+
+
+def _price_of(stored: Mapping[str, str] | None) -> Price | None:
+    return Price(**{name: Decimal(value) for name, value in stored.items()}) if stored else None
 
 
 def llm_interaction_of(row: Row) -> LLMInteraction:
@@ -164,7 +178,16 @@ def llm_interaction_of(row: Row) -> LLMInteraction:
         started_at=row["started_at"],
         duration_ms=row["duration_ms"],
         first_chunk_ms=row["first_chunk_ms"],
+        price=_price_of(row["price"]),
     )
+
+
+# Sums over model calls. Those that used no tokens, failed ones mostly, cost nothing and miss no price.
+SPENDING_SUMS = "sum(cost_usd) AS cost_usd, count(*) FILTER (WHERE cost_usd IS NULL AND total_tokens > 0) AS unpriced_calls"
+
+
+def spending_of(row: Row) -> Spending:
+    return Spending(row["cost_usd"], row["unpriced_calls"] or 0)
 
 
 def usage_of(row: Row) -> TokenUsage:

@@ -7,9 +7,11 @@ from typing import Any
 
 from tarsy.db.cursor import Cursor
 from tarsy.db.driver import RawConnection, Row, Statement
+from tarsy.db.rows import SPENDING_SUMS, spending_of
 from tarsy.db.tables import sql_list
 from tarsy.db.work.standing import Standing, standings
 from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
+from tarsy.domain.price import Spending
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import SessionStatus
 
@@ -51,6 +53,7 @@ class SessionSummary:
     current_stage_name: str | None = None
     current_stage_index: int | None = None
     total_tokens: int = 0
+    cost: Spending
     standing: Standing
 
 
@@ -88,14 +91,14 @@ _CONDITIONS = {
 
 _PROGRESS = Statement(
     f"""
-    SELECT s.id::text AS id, stage.stage_name, stage.stage_index, coalesce(tokens.total, 0) AS total_tokens
+    SELECT s.id::text AS id, stage.stage_name, stage.stage_index, coalesce(used.total, 0) AS total_tokens, used.cost_usd, used.unpriced_calls
     FROM unnest(CAST(:ids AS uuid[])) AS s(id)
     LEFT JOIN LATERAL (
         SELECT stage_name, stage_index FROM stages
         WHERE session_id = s.id AND stage_type NOT IN ({sql_list([StageType.CHAT, StageType.SCORING])})
         ORDER BY stage_index DESC LIMIT 1
     ) stage ON true
-    LEFT JOIN LATERAL (SELECT sum(total_tokens) AS total FROM llm_interactions WHERE session_id = s.id) tokens ON true
+    LEFT JOIN LATERAL (SELECT sum(total_tokens) AS total, {SPENDING_SUMS} FROM llm_interactions WHERE session_id = s.id) used ON true
     """  # noqa: S608 - our own words
 )
 
@@ -147,5 +150,6 @@ def _summary(row: Row, progress: Row, standing: Standing) -> SessionSummary:
         current_stage_name=progress["stage_name"],
         current_stage_index=progress["stage_index"],
         total_tokens=progress["total_tokens"],
+        cost=spending_of(progress),
         standing=standing,
     )

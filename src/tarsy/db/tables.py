@@ -363,6 +363,10 @@ llm_interactions = sa.Table(
     sa.Column("started_at", Timestamp, nullable=False),
     sa.Column("duration_ms", sa.Integer, nullable=False),
     sa.Column("first_chunk_ms", sa.Integer),
+    # None: the price was not known.
+    sa.Column("cost_usd", sa.Numeric),
+    # US dollars per million tokens, as they were then.
+    sa.Column("price", JSONB),
     sa.UniqueConstraint("execution_id", "track", "turn"),
     _one_of("kind", LLMInteractionKind),
     sa.Index("ix_llm_interactions_session", "session_id", "started_at"),

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from tarsy.domain.price import Price
 from tarsy.domain.usage import TokenUsage
 
 
@@ -47,6 +49,12 @@ class LLMInteraction(Interaction):
     usage: TokenUsage
     error_code: str | None
     first_chunk_ms: int | None = None
+    # As it was when the call was made; None: not known.
+    price: Price | None = None
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        return self.price.cost(self.usage) if self.price else None
 
 
 class MCPInteractionKind(StrEnum):

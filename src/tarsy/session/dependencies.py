@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, ResultStore, ToolServers
+from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, Prices, ResultStore, ToolServers
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.domain.work import Parking
 from tarsy.kit.clock import Clock
@@ -25,6 +25,7 @@ class Dependencies:
     llm: LLMClient
     tools: ToolServers
     results: ResultStore
+    prices: Prices
     live: LiveText
     progress: Progress
     runbooks: RunbookSource

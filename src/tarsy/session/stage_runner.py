@@ -143,6 +143,7 @@ class StageRunner:
                 journal=dependencies.journal,
                 live=dependencies.live,
                 results=dependencies.results,
+                prices=dependencies.prices,
                 mask=dependencies.mask,
                 clock=dependencies.clock,
                 previous=job.previous[execution.agent_index - 1],

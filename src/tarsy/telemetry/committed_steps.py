@@ -40,6 +40,10 @@ class ModelCalls:
             self._metrics.first_chunk.labels(*model).observe(call.first_chunk_ms / 1000)
         for kind, count in _tokens(call):
             self._metrics.tokens.labels(*model, kind).inc(count)
+        if call.cost_usd is not None:
+            self._metrics.cost.labels(*model).inc(float(call.cost_usd))
+        elif call.usage.total_tokens:
+            self._metrics.unpriced.labels(*model).inc()
 
     def count_fallbacks(self, changes: Iterable[ExecutionChange]) -> None:
         for change in changes:

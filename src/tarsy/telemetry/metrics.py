@@ -53,6 +53,10 @@ class ModelMetrics:
         self.tokens = Counter(
             "tarsy_model_tokens", "Tokens; cached ones are also input, thinking may be output.", [*model, "type"], registry=registry
         )
+        self.cost = Counter("tarsy_model_cost_usd", "US dollars, by the prices of the time.", model, registry=registry)
+        self.unpriced = Counter(
+            "tarsy_model_unpriced_calls", "Calls that used tokens at a price that is not known.", model, registry=registry
+        )
         self.fallbacks = Counter("tarsy_model_fallbacks", "Executions that went on with another model.", model, registry=registry)
 
 

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.claims import take
+from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.history import SessionHistory, StoredResults
@@ -28,6 +29,7 @@ from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
+from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.queue.handler import Handler
 from tarsy.session.cancellation import Cancellations
@@ -63,6 +65,7 @@ async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
             llm=llm,
             tools=McpToolServers(env={}, clock=clock),
             results=StoredResults(engine),
+            prices=PriceList(CostEstimationConfig(), {}),
             live=unwatched,
             progress=unwatched,
             runbooks=RunbookSource(),

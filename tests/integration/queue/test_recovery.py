@@ -17,6 +17,7 @@ from support.followups import open_followup
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario
 from support.timeline_entries import streaming
+from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.db import connection
 from tarsy.db.chats import ChatRepository
 from tarsy.db.history import SessionHistory
@@ -33,6 +34,7 @@ from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.work import Claimed, Continues, Ends, Recovered, poisoned
 from tarsy.kit.clock import SystemClock
+from tarsy.llm.prices import PriceList
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import Dependencies
 from tarsy.session.executor import SessionExecutor
@@ -277,6 +279,7 @@ def investigations(engine: AsyncEngine) -> SessionExecutor:
             llm=unused,
             tools=unused,
             results=unused,
+            prices=PriceList(CostEstimationConfig(), {}),
             live=unused,
             progress=unused,
             runbooks=unused,

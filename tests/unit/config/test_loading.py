@@ -137,14 +137,13 @@ def test_a_provider_that_no_chain_reaches_needs_no_key(directory: ConfigDirector
 def test_keys_for_later_are_accepted_with_a_warning_each(directory: ConfigDirectory) -> None:
     loaded = directory.load(
         """
-system: {slack: {enabled: true, channel: C1}, holidays: [2026-12-25], cost_estimation: {model_rates: {m: {input: 1.50}}}, runbooks: {repo_url: "https://h/r"}}
+system: {slack: {enabled: true, channel: C1}, holidays: [2026-12-25], runbooks: {repo_url: "https://h/r"}}
 defaults: {memory: {enabled: true}, orchestrator: {x: 1}}
 agents: {A: {skills: [s], required_skills: [r], orchestrator: {}, sub_agents: [B]}}
 agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents: [{name: A}]}]}}
 """
     )
     assert [warning.path for warning in loaded.warnings] == [
-        "system.cost_estimation",
         "system.holidays",
         "system.runbooks.repo_url",
         "system.slack",
@@ -157,6 +156,24 @@ agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents:
         "agent_chains.c.sub_agents",
     ]
     assert all(warning.message.endswith("is accepted, not acted on yet") for warning in loaded.warnings)
+
+
+def test_prices_are_read_as_they_are_written(directory: ConfigDirectory) -> None:
+    cost = directory.load(
+        """
+system:
+  cost_estimation:
+    model_rates: {gpt-x: {input_per_million: 1.10, output_per_million: "4.40"}}
+    promotions: [{model: gpt-x, end: 2026-12-24, input_per_million: 0, output_per_million: 0}]
+"""
+    ).config.system.cost_estimation
+    assert str(cost.model_rates["gpt-x"].output_per_million) == "4.40"
+    assert cost.promotions[0].end.isoformat() == "2026-12-24T00:00:00+00:00"
+    (negative,) = directory.problems("system: {cost_estimation: {model_rates: {m: {input_per_million: -1, output_per_million: 1}}}}")
+    assert negative.path == "system.cost_estimation.model_rates.m.input_per_million"
+    wrong = "{model: m, end: soon, input_per_million: 1, output_per_million: 1}"
+    (unclear,) = directory.problems(f"system: {{cost_estimation: {{promotions: [{wrong}]}}}}")
+    assert unclear.cure == "write 2026-03-01 or 2026-03-01T12:00:00Z"
 
 
 def test_what_stands_in_a_key_for_later_is_checked(directory: ConfigDirectory) -> None:

@@ -11,7 +11,7 @@ import { Ban, ListTree, RotateCcw } from "lucide-react";
 import { memo, useState } from "react";
 import { Badge } from "@/components/badge";
 import { MONO, clamped } from "@/components/text-styles";
-import { formatCount } from "@/components/format";
+import { formatCost, formatCount } from "@/components/format";
 import { LinkButton, TextLink } from "@/components/links";
 import { Fact } from "@/components/section";
 import { Elapsed, RelativeTime } from "@/components/times";
@@ -41,6 +41,7 @@ export const Header = memo(function Header({ session, onCancel }: { session: Ses
 function Facts({ session }: { session: SessionDetail }) {
   const models = [...new Set(session.stages.flatMap((stage) => stage.executions.map((execution) => execution.model_name)))];
   const { usage } = session;
+  const cost = formatCost(session.cost);
   const tokens = `${usage.input_tokens.toLocaleString()} in, ${usage.output_tokens.toLocaleString()} out, ${usage.thinking_tokens.toLocaleString()} thinking, ${usage.cached_tokens.toLocaleString()} cached`;
   return (
     <>
@@ -62,6 +63,7 @@ function Facts({ session }: { session: SessionDetail }) {
       <Fact name="Tokens">
         <span title={tokens}>{formatCount(usage.total_tokens)}</span>
       </Fact>
+      {cost !== null && <Fact name="Cost">{cost}</Fact>}
       {session.recorded ? (
         <Fact name="Model">
           <RecordedMark />

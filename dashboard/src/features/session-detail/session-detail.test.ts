@@ -62,17 +62,24 @@ describe("a session that is shown", () => {
   });
 });
 
+const FREE = { usd: null, unpriced_calls: 0 };
+
+test("the report ends with what the investigation cost", () => {
+  const session = { executive_summary: null, final_analysis: "Long.", analysis_is_partial: false, analysis_partial_reason: null, recorded: false };
+  expect(reportOf({ ...session, cost: { usd: 0.0123, unpriced_calls: 1 } })).toBe("# Analysis\n\nLong.\n\n---\n\nCost of the investigation: $0.0123 and 1 call of unknown price.\n");
+});
+
 test("the report has the summary first and says when it is partial", () => {
-  expect(reportOf({ executive_summary: "Short.", final_analysis: "Long.", analysis_is_partial: true, analysis_partial_reason: null, recorded: false })).toBe(
+  expect(reportOf({ executive_summary: "Short.", final_analysis: "Long.", analysis_is_partial: true, analysis_partial_reason: null, recorded: false, cost: FREE })).toBe(
     "# Summary\n\nShort.\n\n> This analysis is partial: the session ended before all stages were done.\n\n# Analysis\n\nLong.\n",
   );
 });
 
 test("the report says why an analysis is partial", () => {
-  const session = { executive_summary: null, final_analysis: "Long.", analysis_is_partial: true, analysis_partial_reason: "no tool was asked.", recorded: false };
+  const session = { executive_summary: null, final_analysis: "Long.", analysis_is_partial: true, analysis_partial_reason: "no tool was asked.", recorded: false, cost: FREE };
   expect(reportOf(session)).toBe("> This analysis is partial: no tool was asked.\n\n# Analysis\n\nLong.\n");
 });
 
 test("the report of a recorded model begins with that", () => {
-  expect(reportOf({ executive_summary: null, final_analysis: "Long.", analysis_is_partial: false, analysis_partial_reason: null, recorded: true })).toMatch(/^> \*\*Recorded model\.\*\* No model was asked\./);
+  expect(reportOf({ executive_summary: null, final_analysis: "Long.", analysis_is_partial: false, analysis_partial_reason: null, recorded: true, cost: FREE })).toMatch(/^> \*\*Recorded model\.\*\* No model was asked\./);
 });

@@ -5,7 +5,7 @@ import { memo } from "react";
 import { Badge } from "@/components/badge";
 import { MONO, ONE_LINE } from "@/components/text-styles";
 import { BareLink } from "@/components/links";
-import { formatCount } from "@/components/format";
+import { formatCost, formatCount } from "@/components/format";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { partialNotice } from "@/presentation/partial-analysis";
 import { hasEnded, reasonBeside, SESSION_FACES } from "@/presentation/statuses";
@@ -65,7 +65,7 @@ export const SessionRow = memo(function SessionRow({ session }: { session: Sessi
       <Typography variant="body2" component="div" color="textSecondary" sx={{ minWidth: 0, display: { xs: hasEnded(session.status) ? "none" : "block", md: "block" }, gridColumn: { xs: "1 / -1", md: "auto" } }}>
         {hasEnded(session.status) ? <Box sx={ONE_LINE}>{session.author}</Box> : <Progress session={session} />}
       </Typography>
-      <Figure>{session.total_tokens > 0 && <span title={`${session.total_tokens.toLocaleString()} tokens`}>{formatCount(session.total_tokens)}</span>}</Figure>
+      <Figure>{session.total_tokens > 0 && <span title={[`${session.total_tokens.toLocaleString()} tokens`, formatCost(session.cost)].filter((part) => part !== null).join(", ")}>{formatCount(session.total_tokens)}</span>}</Figure>
       <Figure>{session.started_at && <Elapsed since={session.started_at} until={session.completed_at} />}</Figure>
       <Typography variant="body2" component="div" color="textSecondary" sx={{ textAlign: "right", whiteSpace: "nowrap", gridRow: { xs: 1, md: "auto" }, gridColumn: { xs: 2, md: "auto" }, position: "relative", zIndex: 1 }}>
         <RelativeTime at={session.created_at} />

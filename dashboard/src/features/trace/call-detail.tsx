@@ -8,7 +8,7 @@ import { X } from "lucide-react";
 import { llmCall, mcpCall } from "@/api/trace";
 import { DataView } from "@/components/data-view";
 import { MONO } from "@/components/text-styles";
-import { formatDuration } from "@/components/format";
+import { formatDollars, formatDuration } from "@/components/format";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { RelativeTime } from "@/components/times";
@@ -67,6 +67,7 @@ function ModelFacts({ call }: { call: LLMCallDetail }) {
       <Fact name="out">{usage.output_tokens.toLocaleString()}</Fact>
       <Fact name="thinking">{usage.thinking_tokens.toLocaleString()}</Fact>
       <Fact name="cached">{usage.cached_tokens.toLocaleString()}</Fact>
+      <Fact name="Cost">{call.cost_usd === null ? "price not known" : formatDollars(call.cost_usd)}</Fact>
     </Box>
   );
 }

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from tarsy.api.schemas.view import Usage, View, milliseconds_between
+from tarsy.api.schemas.view import Cost, Usage, View, milliseconds_between
 from tarsy.config.schema.selection import McpSelection
 from tarsy.db.interactions import SessionRun
 from tarsy.db.session_list import SessionPage, SessionSummary
@@ -17,7 +17,6 @@ from tarsy.domain.execution import AgentExecution
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.domain.usage import TokenUsage
 
 
 class AlertAccepted(View):
@@ -48,6 +47,7 @@ class SessionListItem(View):
     current_stage_name: str | None
     current_stage_index: int | None
     total_tokens: int
+    cost: Cost
     queue_position: int | None
     # Why it is not worked on: what it is parked for, or the pause that holds it.
     waiting_reason: str | None
@@ -84,11 +84,13 @@ class ExecutionView(View):
     completed_at: datetime | None
     duration_ms: int | None
     usage: Usage
+    cost: Cost
 
     @classmethod
-    def of(cls, execution: AgentExecution, usage: TokenUsage | None) -> "ExecutionView":
+    def of(cls, execution: AgentExecution, run: SessionRun) -> "ExecutionView":
         took = milliseconds_between(execution.started_at, execution.completed_at)
-        return cls.shown(execution, duration_ms=took, usage=Usage.of(usage))
+        usage, cost = Usage.of(run.usage.get(execution.id)), Cost.of(run.spending.get(execution.id))
+        return cls.shown(execution, duration_ms=took, usage=usage, cost=cost)
 
 
 class StageView(View):
@@ -109,7 +111,7 @@ class StageView(View):
 
     @classmethod
     def of(cls, stage: Stage, run: SessionRun) -> "StageView":
-        executions = [ExecutionView.of(one, run.usage.get(one.id)) for one in run.executions if one.stage_id == stage.id]
+        executions = [ExecutionView.of(one, run) for one in run.executions if one.stage_id == stage.id]
         return cls.shown(stage, duration_ms=milliseconds_between(stage.started_at, stage.completed_at), executions=executions)
 
 
@@ -156,6 +158,7 @@ class SessionDetail(View):
     planned_stages: list[PlannedStage]
     stages: list[StageView]
     usage: Usage
+    cost: Cost
 
     @classmethod
     def of(cls, session: AlertSession, run: SessionRun, standing: Standing) -> "SessionDetail":
@@ -171,6 +174,7 @@ class SessionDetail(View):
             planned_stages=[_planned(stage) for stage in snapshot.get("stages", ())],
             stages=[StageView.of(stage, run) for stage in run.stages],
             usage=Usage.of(run.total_usage),
+            cost=Cost.of(run.total_spending),
         )
 
 

@@ -25,6 +25,8 @@ class LLMCallItem(View):
     started_at: datetime
     duration_ms: int
     first_chunk_ms: int | None
+    # US dollars; absent when the model's price was not known.
+    cost_usd: float | None
 
 
 class MCPCallItem(View):

@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import Path, Response
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from tarsy.domain.price import Spending
 from tarsy.domain.usage import TokenUsage
 from tarsy.session.intake import is_storable
 
@@ -47,6 +48,17 @@ class Usage(View):
     @classmethod
     def of(cls, usage: TokenUsage | None) -> "Usage":
         return cls.model_validate(usage or TokenUsage())
+
+
+class Cost(View):
+    # US dollars by the prices of the time; absent when no price was known.
+    usd: float | None
+    # Calls that used tokens at a price that is not known: they are not in the sum.
+    unpriced_calls: int
+
+    @classmethod
+    def of(cls, spending: Spending | None) -> "Cost":
+        return cls.model_validate(spending or Spending())
 
 
 def _storable(text: str) -> str:

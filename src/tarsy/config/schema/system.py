@@ -1,10 +1,10 @@
 """The `system` section: the installation's surroundings."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.config.schema.values import Count, Duration, Name, Network, Origin, Section, Switch, Text, WebAddress, later
 
 
@@ -41,12 +41,6 @@ class SlackConfig(Section):
     channel: Text | None = Field(default=None, description="Channel id.")
 
 
-class CostEstimationConfig(Section):
-    enabled: Switch = Field(default=True, description="Estimate what a session cost.")
-    model_rates: Mapping[str, Any] = Field(default={}, description="Price per million tokens by model.")
-    promotions: tuple[Any, ...] = Field(default=(), description="Times at which other prices hold.")
-
-
 class SystemConfig(Section):
     dashboard_url: WebAddress | None = Field(
         default=None, description="Address under which people reach the dashboard; its pages are ours, and so is its host name."
@@ -61,5 +55,5 @@ class SystemConfig(Section):
     runbooks: RunbooksConfig = Field(default=RunbooksConfig(), description="Where runbooks come from.")
     retention: RetentionConfig = Field(default=RetentionConfig(), description="How long data is kept.")
     slack: SlackConfig | None = later("Notifications to Slack.")
-    cost_estimation: CostEstimationConfig | None = later("What sessions cost.")
+    cost_estimation: CostEstimationConfig = Field(default=CostEstimationConfig(), description="What model calls cost.")
     holidays: tuple[Any, ...] | None = later("Days that count as off-duty.")

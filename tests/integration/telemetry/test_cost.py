@@ -1,0 +1,98 @@
+"""The cost of each model call, stored with it, and summed wherever it is shown."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.agent_scenario import PROVIDER, SESSION_ID, SUMMARY, Scenario, agent, chain, says, stage
+from support.api_world import serving
+from support.scraped import value
+from tarsy.agent.ports import LLMClient
+from tarsy.domain.agent import ProviderType
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
+from tarsy.llm.in_process import in_process_client
+
+TRACK = "0.look/1.Investigator"
+RATES = """
+system:
+  cost_estimation:
+    model_rates:
+      model-1: {input_per_million: 1000, output_per_million: 4000}
+"""
+# 10 tokens in and 5 out, as every recorded answer here.
+EACH = 0.03
+
+
+def story(directory: Path, *models: str) -> Scenario:
+    directory.joinpath("tarsy.yaml").write_text(RATES)
+    agents = [
+        agent(
+            f"Agent{number}",
+            mcp_servers=(),
+            provider=PROVIDER.model_copy(update={"model": model, "type": ProviderType.OPENAI, "recording": None}),
+        )
+        for number, model in enumerate(models, 1)
+    ]
+    calls = [says(f"0.look/{number}.Agent{number}", 0, "It is the disk.") for number, _ in enumerate(models, 1)]
+    told = Scenario(chain(stage(*agents), scoring=None), [*calls, *_later(len(models))], config_dir=directory)
+    return replace(told, llm=Played(in_process_client(env={}, recordings=lambda _: told.recording)))
+
+
+@dataclass(frozen=True)
+class Played:
+    """A recording that stands for a vendor's model."""
+
+    inner: LLMClient
+
+    def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        recorded = request.provider.model_copy(update={"type": ProviderType.REPLAY, "recording": "it"})
+        return self.inner.generate(replace(request, provider=recorded))
+
+    async def health(self) -> LLMHealth:
+        return await self.inner.health()
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+def _later(agents: int) -> Sequence[Any]:
+    if agents == 1:
+        return [says(f"1.{SUMMARY}", 0, "Disk.")]
+    return [says("1.look synthesis/1.SynthesisAgent", 0, "It is the disk."), says(f"2.{SUMMARY}", 0, "Disk.")]
+
+
+async def test_cost_is_shown_per_call_agent_and_session_in_detail_trace_list_and_metrics(database_url: str, tmp_path: Path) -> None:
+    async with story(tmp_path, "model-1", "unheard-of").running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.work_off(INVESTIGATION)
+        async with serving(running.services) as api:
+            detail = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}")).json()
+            trace = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/trace")).json()["llm"]
+            listed = (await api.client.get("/api/v1/sessions")).json()["sessions"][0]
+        told = running.services.metrics()
+    # The synthesis and the summary are recordings of a model that has a rate.
+    assert detail["cost"] == {"usd": pytest.approx(3 * EACH), "unpriced_calls": 1}
+    assert [one["cost"] for one in detail["stages"][0]["executions"]] == [
+        {"usd": EACH, "unpriced_calls": 0},
+        {"usd": None, "unpriced_calls": 1},
+    ]
+    assert max(((call["model"], call["cost_usd"]) for call in trace), key=str) == ("unheard-of", None)
+    assert sum(call["cost_usd"] or 0 for call in trace) == pytest.approx(3 * EACH)
+    assert listed["cost"] == detail["cost"]
+    assert value(told, "tarsy_model_unpriced_calls_total", provider=PROVIDER.name, model="unheard-of") == 1
+    assert value(told, "tarsy_model_cost_usd_total", provider=PROVIDER.name, model="model-1") == pytest.approx(3 * EACH)
+
+
+async def test_the_price_that_was_used_stays_with_the_call(database_url: str, tmp_path: Path) -> None:
+    async with story(tmp_path, "model-1").running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.work_off(INVESTIGATION)
+        call = (await running.services.interactions.trace(SESSION_ID)).llm[0]
+        stored = (await running.services.interactions.llm_call(SESSION_ID, call.id)).interaction
+    assert stored.price is not None
+    assert (stored.price.input, stored.price.output) == (1000, 4000)
+    assert stored.cost_usd == call.cost_usd
