@@ -24,14 +24,17 @@ from tarsy.api.tokens import read_tokens
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.schema.configuration import Config
 from tarsy.db.audit import AuditLog
+from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine, pool_use
 from tarsy.db.embedded.server import open_database
 from tarsy.db.history import SessionHistory, StoredResults
+from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.listen import NotificationListener, NotificationSender
 from tarsy.db.migrate import upgrade
+from tarsy.db.mutes import MuteRepository
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.processes import ProcessRepository
@@ -49,6 +52,9 @@ from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.overview import LiveProcess
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.installation import Installation, PoolView, SampleChains, probes, recorded_alert, sample_incidents, watched_servers
+from tarsy.intake.desk import Desk
+from tarsy.intake.policy import policy_of
+from tarsy.intake.upkeep import look_after_incidents
 from tarsy.kit.clock import SystemClock
 from tarsy.kit.imports import load
 from tarsy.llm.in_process import in_process_client
@@ -155,6 +161,7 @@ async def application(
                 tasks.start_soon(parts.monitor.run, name="tool server health")
             tasks.start_soon(parts.retention.run, name="retention")
             tasks.start_soon(parts.reload.run, name="reload")
+            tasks.start_soon(look_after_incidents, lambda: built.api.state.services.desk.upkeep, name="incidents")
             tasks.start_soon(_presence(parts, built.pool).run, name="presence")
             yield built
             tasks.cancel_scope.cancel()
@@ -357,11 +364,16 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         recorded_alert=partial(recorded_alert, recording_loader(RecordingFiles())),
         max_queue_size=config.queue.max_queue_size,
     )
+    policy = policy_of(config, parts.loaded.env)
     return Services(
         version=__version__,
         pod_id=parts.pod_id,
         auth=parts.auth,
         intake=intake,
+        desk=Desk.on(engine, lambda: policy, intake),
+        incidents=IncidentRepository(engine),
+        mutes=MuteRepository(engine),
+        changes=ChangeRepository(engine),
         sessions=sessions,
         timeline=TimelineRepository(engine),
         interactions=InteractionRepository(engine),

@@ -28,9 +28,12 @@ from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, Re
 from tarsy.config.schema.queue import QueueConfig
 from tarsy.config.schema.selection import McpSelection, SelectionError
 from tarsy.db.audit import AuditLog
+from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
+from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
+from tarsy.db.mutes import MuteRepository
 from tarsy.db.outbox import Outbox
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.reloads import ReloadNotices
@@ -42,6 +45,9 @@ from tarsy.domain.server_health import ServerHealth, ServerState
 from tarsy.domain.tool import ToolDefinition
 from tarsy.events.hub import ConnectionManager
 from tarsy.events.live_state import LiveState
+from tarsy.intake.desk import Desk
+from tarsy.intake.policy import Policy
+from tarsy.intake.sns_client import SnsClient
 from tarsy.session.intake import AlertType, Intake, UnknownAlertTypeError
 from tarsy.tools.masking import Masker
 
@@ -99,6 +105,9 @@ class NoWorkers:
 MASK = Masker((), custom=[("hunter2", "[MASKED]")])
 
 
+OPEN_POLICY = Policy(default_alert_type="kubernetes")
+
+
 async def healthy() -> Health:
     return Health(healthy=True)
 
@@ -107,13 +116,25 @@ async def nothing_new() -> Differences:
     return Differences()
 
 
-def services_on(engine: AsyncEngine, *, auth: AuthSettings | None = None, max_queue_size: int | None = None) -> Services:
+def services_on(
+    engine: AsyncEngine,
+    *,
+    auth: AuthSettings | None = None,
+    max_queue_size: int | None = None,
+    policy: Policy = OPEN_POLICY,
+    sns: SnsClient | None = None,
+) -> Services:
     sessions = SessionRepository(engine)
+    intake = Intake(chains=FixedChains(), store=sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=max_queue_size)
     return Services(
         version="1.2.3",
         pod_id="pod-1",
         auth=auth or AuthSettings(),
-        intake=Intake(chains=FixedChains(), store=sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=max_queue_size),
+        intake=intake,
+        desk=Desk.on(engine, lambda: policy, intake, sns=sns),
+        incidents=IncidentRepository(engine),
+        mutes=MuteRepository(engine),
+        changes=ChangeRepository(engine),
         sessions=sessions,
         timeline=TimelineRepository(engine),
         interactions=InteractionRepository(engine),
@@ -171,11 +192,17 @@ async def serving(services: Services) -> AsyncGenerator[World]:
 
 @asynccontextmanager
 async def world(
-    database_url: str, *, auth: AuthSettings | None = None, max_queue_size: int | None = None, **changes: Any
+    database_url: str,
+    *,
+    auth: AuthSettings | None = None,
+    max_queue_size: int | None = None,
+    policy: Policy = OPEN_POLICY,
+    sns: SnsClient | None = None,
+    **changes: Any,
 ) -> AsyncGenerator[World]:
     engine = create_engine(database_url)
     try:
-        services = replace(services_on(engine, auth=auth, max_queue_size=max_queue_size), **changes)
+        services = replace(services_on(engine, auth=auth, max_queue_size=max_queue_size, policy=policy, sns=sns), **changes)
         async with serving(services) as served:
             yield served
     finally:

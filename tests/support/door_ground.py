@@ -21,12 +21,14 @@ from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Step
 from tarsy.domain.work import Claimed
+from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.door import Door, Incoming
 from tarsy.intake.investigations import Investigations
 from tarsy.intake.policy import Policy
 from tarsy.intake.received import Delivery
 from tarsy.intake.routes import Route
 from tarsy.intake.taken import Taken
+from tarsy.intake.upkeep import IncidentUpkeep
 from tarsy.kit.clock import FixedClock
 from tarsy.session.intake import Intake
 
@@ -74,6 +76,12 @@ class DoorGround:
     def door(self) -> Door:
         """A door of its own, as another replica has it."""
         return Door(self.engine, self.policy, self.investigations, MASK, self.clock)
+
+    def commands(self) -> IncidentCommands:
+        return IncidentCommands(self.engine, self.policy, self.investigations, self.clock)
+
+    def upkeep(self) -> IncidentUpkeep:
+        return IncidentUpkeep(self.engine, self.policy, self.commands())
 
     async def take(self, *alerts: Alert, **more: Any) -> Taken:
         return await self.door().take(Incoming(delivery=delivery(*alerts, **more), author="monitor"))

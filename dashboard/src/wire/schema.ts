@@ -64,28 +64,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/webhook": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Submit Webhook
-         * @description Take whatever is sent as the alert, word for word.
-         *
-         *     For senders whose body cannot be chosen, such as Alertmanager and Grafana. Answers like `POST /api/v1/alerts`.
-         */
-        post: operations["submitWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/alert-types": {
         parameters: {
             query?: never;
@@ -118,6 +96,272 @@ export interface paths {
          * @description Sample incidents, to be submitted like any alert; they need neither a cluster nor a key.
          */
         get: operations["listSamples"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Submit Webhook
+         * @description Take what a monitoring system sends; its shape tells which one it is.
+         *
+         *     Alerts of one problem are one incident, which is investigated once. A body of no known shape is one alert, word for word.
+         */
+        post: operations["submitWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhook/{source}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Submit Webhook Of
+         * @description Take what the monitoring system `source` sends. Where the configuration asks a sender for proof, 401 says that it is missing or wrong.
+         */
+        post: operations["submitWebhookOf"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Incidents
+         * @description Incidents, the latest first.
+         */
+        get: operations["listIncidents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Incident
+         * @description An incident with its alerts, its investigations, and what was changed around it.
+         */
+        get: operations["getIncident"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/investigate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Investigate Incident
+         * @description Have it investigated, again if it was before; 409 while an investigation waits or runs.
+         */
+        post: operations["investigateIncident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resolve Incident
+         * @description End it; what waits is cancelled. A sender that says it fires opens it again.
+         */
+        post: operations["resolveIncident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Merge Incidents
+         * @description Make another incident part of this one, with whatever is said of it from now on.
+         */
+        post: operations["mergeIncidents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/split": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Split Incident
+         * @description Make some of its alerts an incident of their own.
+         */
+        post: operations["splitIncident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/mute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mute Incident
+         * @description Record its alerts only, until a time; nothing of it is investigated meanwhile.
+         */
+        post: operations["muteIncident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mutes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Mutes
+         * @description Every mute that has not ended, those of the configuration first.
+         */
+        get: operations["listMutes"];
+        put?: never;
+        /**
+         * Add Mute
+         * @description Record alerts that match only, for a time: maintenance.
+         */
+        post: operations["addMute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mutes/{mute_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End Mute
+         * @description End a mute before its time.
+         */
+        delete: operations["endMute"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{alert_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Alert
+         * @description One alert, with what was sent.
+         */
+        get: operations["getAlert"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Changes
+         * @description What was changed in a time, the latest first.
+         */
+        get: operations["listChanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -224,6 +468,26 @@ export interface paths {
          * @description Stop one agent; the others of its stage go on.
          */
         post: operations["cancelExecution"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cancellations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Sessions
+         * @description Stop every session that fits and has not ended. At least one condition must be given.
+         */
+        post: operations["cancelSessions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -587,6 +851,28 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** ActivityBarItem */
+        ActivityBarItem: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Firing */
+            firing: number;
+            /** Resolved */
+            resolved: number;
+        };
+        /**
+         * ActivityView
+         * @description How often its alerts were heard of; bars without anything are left out.
+         */
+        ActivityView: {
+            /** Bar Seconds */
+            bar_seconds: number;
+            /** Bars */
+            bars: components["schemas"]["ActivityBarItem"][];
+        };
         /** AlertAccepted */
         AlertAccepted: {
             /**
@@ -596,6 +882,114 @@ export interface components {
             session_id: string;
             status: components["schemas"]["SessionStatus"];
         };
+        /** AlertDetail */
+        AlertDetail: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Incident Id */
+            incident_id: string | null;
+            /** Source */
+            source: string;
+            /** Fingerprint */
+            fingerprint: string;
+            /** Title */
+            title: string;
+            severity: components["schemas"]["Severity"];
+            status: components["schemas"]["AlertStatus"];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Annotations */
+            annotations: {
+                [key: string]: string;
+            };
+            links: components["schemas"]["AlertLinks"];
+            /** Starts At */
+            starts_at: string | null;
+            /** Ends At */
+            ends_at: string | null;
+            /**
+             * First At
+             * Format: date-time
+             */
+            first_at: string;
+            /**
+             * Heard At
+             * Format: date-time
+             */
+            heard_at: string;
+            /** Count */
+            count: number;
+            /** Reason */
+            reason: string | null;
+            /** Body */
+            body: string;
+        };
+        /** AlertItem */
+        AlertItem: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Incident Id */
+            incident_id: string | null;
+            /** Source */
+            source: string;
+            /** Fingerprint */
+            fingerprint: string;
+            /** Title */
+            title: string;
+            severity: components["schemas"]["Severity"];
+            status: components["schemas"]["AlertStatus"];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Annotations */
+            annotations: {
+                [key: string]: string;
+            };
+            links: components["schemas"]["AlertLinks"];
+            /** Starts At */
+            starts_at: string | null;
+            /** Ends At */
+            ends_at: string | null;
+            /**
+             * First At
+             * Format: date-time
+             */
+            first_at: string;
+            /**
+             * Heard At
+             * Format: date-time
+             */
+            heard_at: string;
+            /** Count */
+            count: number;
+            /** Reason */
+            reason: string | null;
+        };
+        /** AlertLinks */
+        AlertLinks: {
+            /** Source */
+            source: string | null;
+            /** Dashboard */
+            dashboard: string | null;
+            /** Runbook */
+            runbook: string | null;
+            /** Silence */
+            silence: string | null;
+        };
+        /**
+         * AlertStatus
+         * @enum {string}
+         */
+        AlertStatus: "firing" | "resolved";
         /** AlertTypeItem */
         AlertTypeItem: {
             /** Name */
@@ -624,6 +1018,45 @@ export interface components {
         CancelResult: {
             result: components["schemas"]["CancelAnswer"];
         };
+        /** CancelledSessions */
+        CancelledSessions: {
+            /** Cancelled */
+            cancelled: number;
+        };
+        /** ChangeItem */
+        ChangeItem: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Source */
+            source: string;
+            /** Title */
+            title: string;
+            outcome: components["schemas"]["ChangeOutcome"];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Link */
+            link: string | null;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /** ChangeList */
+        ChangeList: {
+            /** Changes */
+            changes: components["schemas"]["ChangeItem"][];
+        };
+        /**
+         * ChangeOutcome
+         * @enum {string}
+         */
+        ChangeOutcome: "started" | "succeeded" | "failed" | "unknown";
         /**
          * ChatMessage
          * @description A question. Its answer is the chat stage `stage_id`, on the session's timeline.
@@ -749,6 +1182,153 @@ export interface components {
             checks: {
                 [key: string]: components["schemas"]["Check"];
             };
+        };
+        /** IncidentItem */
+        IncidentItem: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            state: components["schemas"]["IncidentState"];
+            /** Title */
+            title: string;
+            severity: components["schemas"]["Severity"];
+            /** Source */
+            source: string;
+            /** Route */
+            route: string;
+            /** Alert Type */
+            alert_type: string;
+            /**
+             * Opened At
+             * Format: date-time
+             */
+            opened_at: string;
+            /**
+             * Heard At
+             * Format: date-time
+             */
+            heard_at: string;
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Firing */
+            firing: number;
+            /** Alerts */
+            alerts: number;
+            /** Deliveries */
+            deliveries: number;
+            /** Last Session Id */
+            last_session_id: string | null;
+            last_session_status: components["schemas"]["SessionStatus"] | null;
+            /** Last Session Completed At */
+            last_session_completed_at: string | null;
+            /** Executive Summary */
+            executive_summary: string | null;
+        };
+        /** IncidentList */
+        IncidentList: {
+            /** Incidents */
+            incidents: components["schemas"]["IncidentItem"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+            /** Total */
+            total: number;
+            /** Open */
+            open: number;
+            /** Resolved */
+            resolved: number;
+        };
+        /** IncidentSession */
+        IncidentSession: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            status: components["schemas"]["SessionStatus"];
+            /** Author */
+            author: string;
+            /** Executive Summary */
+            executive_summary: string | null;
+            /** Error Message */
+            error_message: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Started At */
+            started_at: string | null;
+            /** Completed At */
+            completed_at: string | null;
+        };
+        /**
+         * IncidentState
+         * @enum {string}
+         */
+        IncidentState: "open" | "resolved";
+        /** IncidentView */
+        IncidentView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            state: components["schemas"]["IncidentState"];
+            /** Title */
+            title: string;
+            severity: components["schemas"]["Severity"];
+            /** Source */
+            source: string;
+            /** Route */
+            route: string;
+            /** Alert Type */
+            alert_type: string;
+            /**
+             * Opened At
+             * Format: date-time
+             */
+            opened_at: string;
+            /**
+             * Heard At
+             * Format: date-time
+             */
+            heard_at: string;
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Firing */
+            firing: number;
+            /** Alerts */
+            alerts: number;
+            /** Deliveries */
+            deliveries: number;
+            /** Last Session Id */
+            last_session_id: string | null;
+            last_session_status: components["schemas"]["SessionStatus"] | null;
+            /** Last Session Completed At */
+            last_session_completed_at: string | null;
+            /** Executive Summary */
+            executive_summary: string | null;
+            /** Members */
+            members: components["schemas"]["AlertItem"][];
+            activity: components["schemas"]["ActivityView"];
+            /** Sessions */
+            sessions: components["schemas"]["IncidentSession"][];
+            /** Changes */
+            changes: components["schemas"]["ChangeItem"][];
+            /** Mutes */
+            mutes: components["schemas"]["MuteItem"][];
+            /** Merged */
+            merged: string[];
+        };
+        /** Investigated */
+        Investigated: {
+            /**
+             * Session Id
+             * Format: uuid
+             */
+            session_id: string;
         };
         /** LLMCallDetail */
         LLMCallDetail: {
@@ -965,6 +1545,83 @@ export interface components {
             /** Identified By */
             identified_by: ("token" | "cookie" | "proxy" | "open") | null;
         };
+        /** MergeRequest */
+        MergeRequest: {
+            /**
+             * Incident Id
+             * Format: uuid
+             * @description The incident that becomes part of this one.
+             */
+            incident_id: string;
+        };
+        /** MuteIncident */
+        MuteIncident: {
+            /**
+             * Ends
+             * Format: date-time
+             * @description When its alerts count again.
+             */
+            ends: string;
+            /**
+             * Reason
+             * @description Shown with what was muted.
+             * @default
+             */
+            reason: string;
+        };
+        /** MuteItem */
+        MuteItem: {
+            /** Id */
+            id: string | null;
+            /**
+             * Starts
+             * Format: date-time
+             */
+            starts: string;
+            /**
+             * Ends
+             * Format: date-time
+             */
+            ends: string;
+            /** Match */
+            match: string[];
+            /** Of Incident */
+            of_incident: boolean;
+            /** Reason */
+            reason: string;
+            /** Actor */
+            actor: string;
+        };
+        /** MuteList */
+        MuteList: {
+            /** Mutes */
+            mutes: components["schemas"]["MuteItem"][];
+        };
+        /** MuteRequest */
+        MuteRequest: {
+            /**
+             * Ends
+             * Format: date-time
+             * @description When its alerts count again.
+             */
+            ends: string;
+            /**
+             * Reason
+             * @description Shown with what was muted.
+             * @default
+             */
+            reason: string;
+            /**
+             * Starts
+             * @description When it begins; absent: now.
+             */
+            starts?: string | null;
+            /**
+             * Match
+             * @description Matchers, all of which must fit.
+             */
+            match: string[];
+        };
         /** NativeToolSelection */
         NativeToolSelection: {
             /**
@@ -983,6 +1640,12 @@ export interface components {
              */
             url_context: boolean | null;
         };
+        /**
+         * Outcome
+         * @description What became of an alert, as its sender is told.
+         * @enum {string}
+         */
+        Outcome: "opened" | "joined" | "repeated" | "reopened" | "escalated" | "investigated_again" | "resolved" | "recorded" | "dropped";
         /**
          * ParallelType
          * @enum {string}
@@ -1204,6 +1867,8 @@ export interface components {
             status: components["schemas"]["SessionStatus"];
             /** Runbook Url */
             runbook_url: string | null;
+            /** Incident Id */
+            incident_id: string | null;
             mcp_selection: components["schemas"]["McpSelection"] | null;
             /** Final Analysis */
             final_analysis: string | null;
@@ -1315,6 +1980,28 @@ export interface components {
          * @enum {string}
          */
         SessionStatus: "pending" | "in_progress" | "waiting" | "cancelling" | "completed" | "failed" | "timed_out" | "cancelled";
+        /**
+         * Severity
+         * @description How bad it is, the worst first.
+         * @enum {string}
+         */
+        Severity: "critical" | "high" | "warning" | "unknown" | "info";
+        /** SplitOff */
+        SplitOff: {
+            /**
+             * Incident Id
+             * Format: uuid
+             */
+            incident_id: string;
+        };
+        /** SplitRequest */
+        SplitRequest: {
+            /**
+             * Alerts
+             * @description The alerts that become an incident of their own.
+             */
+            alerts: string[];
+        };
         /**
          * StageType
          * @enum {string}
@@ -1460,7 +2147,48 @@ export interface components {
          * WarningSource
          * @enum {string}
          */
-        WarningSource: "config" | "mcp";
+        WarningSource: "config" | "mcp" | "sender";
+        /**
+         * WebhookAccepted
+         * @description What became of the weightiest alert; `results` tells of all.
+         */
+        WebhookAccepted: {
+            /** Incident Id */
+            incident_id: string | null;
+            /** Alerts */
+            alerts: number;
+            /** Session Id */
+            session_id: string | null;
+            action: components["schemas"]["WebhookAction"];
+            status: components["schemas"]["SessionStatus"] | null;
+            /** Source */
+            source: string;
+            /** Changes */
+            changes: number;
+            /** Truncated */
+            truncated: number;
+            /** Remark */
+            remark: string | null;
+            /** Results */
+            results: components["schemas"]["WebhookResult"][];
+        };
+        /**
+         * WebhookAction
+         * @enum {string}
+         */
+        WebhookAction: "opened" | "joined" | "repeated" | "reopened" | "escalated" | "investigated_again" | "resolved" | "recorded" | "dropped" | "noted";
+        /** WebhookResult */
+        WebhookResult: {
+            /** Incident Id */
+            incident_id: string | null;
+            action: components["schemas"]["Outcome"];
+            /** Alerts */
+            alerts: number;
+            /** Session Id */
+            session_id: string | null;
+            /** Reason */
+            reason: string | null;
+        };
         /** WorkerItem */
         WorkerItem: {
             /** Name */
@@ -1623,52 +2351,16 @@ export interface operations {
                 /** @description Where the runbook is, unless the body says so. */
                 runbook?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description Names this request: the same key again, by the same caller, is the same session. */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["AlertRequest"];
-                "text/plain": string;
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AlertAccepted"];
-                };
-            };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    submitWebhook: {
-        parameters: {
-            query?: {
-                /** @description Which chain investigates, unless the body says so. */
-                alert_type?: string | null;
-                /** @description Where the runbook is, unless the body says so. */
-                runbook?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": unknown;
                 "text/plain": string;
             };
         };
@@ -1738,6 +2430,490 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Samples"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    submitWebhook: {
+        parameters: {
+            query?: {
+                /** @description Which chain investigates, unless the body says so. */
+                alert_type?: string | null;
+                /** @description Where the runbook is, unless the body says so. */
+                runbook?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": unknown;
+                "text/plain": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookAccepted"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    submitWebhookOf: {
+        parameters: {
+            query?: {
+                /** @description Which chain investigates, unless the body says so. */
+                alert_type?: string | null;
+                /** @description Where the runbook is, unless the body says so. */
+                runbook?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The sender: one that is known, or one of `senders` in the configuration. */
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": unknown;
+                "text/plain": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookAccepted"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listIncidents: {
+        parameters: {
+            query?: {
+                /** @description Only these; may be given more than once. */
+                state?: components["schemas"]["IncidentState"][];
+                /** @description Only these; may be given more than once. */
+                severity?: components["schemas"]["Severity"][];
+                /** @description Only from these senders; may be given more than once. */
+                source?: string[];
+                /** @description `name=value`; only incidents with an alert that has all of these labels. */
+                label?: string[];
+                /** @description A part of the title. */
+                text?: string | null;
+                /** @description Opened at or after. */
+                from?: string | null;
+                /** @description Opened before. */
+                to?: string | null;
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentView"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    investigateIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Investigated"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resolveIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mergeIncidents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MergeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    splitIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SplitRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SplitOff"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    muteIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MuteIncident"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MuteItem"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listMutes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MuteList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addMute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MuteRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MuteItem"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endMute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mute_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertDetail"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listChanges: {
+        parameters: {
+            query: {
+                /** @description Made at or after. */
+                from: string;
+                /** @description Made at or before; absent: now. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeList"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
@@ -1949,6 +3125,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CancelResult"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelSessions: {
+        parameters: {
+            query?: {
+                /** @description Only these; may be given more than once. */
+                status?: components["schemas"]["SessionStatus"][];
+                alert_type?: string | null;
+                chain_id?: string | null;
+                /** @description Words of the alert or the analysis; the last may be a beginning. */
+                text?: string | null;
+                /** @description Submitted at or after. */
+                from?: string | null;
+                /** @description Submitted before. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelledSessions"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */

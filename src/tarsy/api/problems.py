@@ -23,8 +23,9 @@ from tarsy.config.schema.selection import SelectionError
 from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueFullError
 from tarsy.db.retry import is_disk_full, is_transient
+from tarsy.intake.reception import SenderRefusedError
 from tarsy.kit.text import clip
-from tarsy.session.intake import AlertRefusedError, AlertTooLargeError, UnknownAlertTypeError
+from tarsy.session.intake import AlertRefusedError, AlertTooLargeError, KeyReusedError, UnknownAlertTypeError
 
 log = structlog.get_logger(__name__)
 
@@ -100,6 +101,8 @@ TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
     (ConfigError, ProblemKind.CONFIG_REFUSED),
     (QueueFullError, ProblemKind.QUEUE_FULL),
     (BadCursorError, ProblemKind.BAD_REQUEST),
+    (SenderRefusedError, ProblemKind.LOGIN_REQUIRED),
+    (KeyReusedError, ProblemKind.CONFLICT),
     (AlertTooLargeError, ProblemKind.TOO_LARGE),
     (UnknownAlertTypeError, ProblemKind.UNKNOWN_ALERT_TYPE),
     (AlertRefusedError, ProblemKind.BAD_REQUEST),
@@ -109,6 +112,12 @@ TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
     (PoolTimeoutError, ProblemKind.DATABASE_AWAY),
     (OSError, ProblemKind.DATABASE_AWAY),
 )
+
+
+_HEADERS: Mapping[ProblemKind, Mapping[str, str]] = {
+    ProblemKind.QUEUE_FULL: {"Retry-After": str(RETRY_AFTER_SECONDS)},
+    ProblemKind.LOGIN_REQUIRED: {"WWW-Authenticate": "Bearer"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +134,7 @@ def answer_to(error: Exception) -> Answer:
     """Say what a caller is told of `error`; what is no fault of theirs is told without its inner details."""
     match error:
         case RequestRefusedError():
-            headers = {"WWW-Authenticate": "Bearer"} if error.kind is ProblemKind.LOGIN_REQUIRED else {}
-            return Answer(problem_of(error.kind, str(error)), headers)
+            return Answer(problem_of(error.kind, str(error)), _HEADERS.get(error.kind, {}))
         case RequestValidationError():
             return Answer(_validation_problem(error), {})
         case HTTPException():
@@ -148,7 +156,7 @@ def _known_answer(error: Exception) -> Answer:
         return Answer(problem_of(kind, "The database does not answer. Try again in a moment."), {"Retry-After": "5"})
     if isinstance(error, UnknownAlertTypeError):
         return Answer(problem_of(kind, str(error), known_alert_types=list(error.known)), {})
-    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if kind is ProblemKind.QUEUE_FULL else {}
+    headers = _HEADERS.get(kind, {})
     return Answer(problem_of(kind, str(error)), headers)
 
 

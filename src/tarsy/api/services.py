@@ -14,8 +14,11 @@ from tarsy.api.streams import Streams
 from tarsy.config.load.differences import Differences
 from tarsy.config.schema.queue import QueueConfig
 from tarsy.db.audit import AuditLog
+from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
+from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
+from tarsy.db.mutes import MuteRepository
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.reloads import ReloadNotices
 from tarsy.db.scores import ScoreRepository
@@ -23,6 +26,7 @@ from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
 from tarsy.domain.server_health import ServerHealth
 from tarsy.events.hub import ConnectionManager
+from tarsy.intake.desk import Desk
 from tarsy.session.intake import Intake
 
 DATABASE = "database"
@@ -43,6 +47,7 @@ Probe = Callable[[], Awaitable[Health]]
 class WarningSource(StrEnum):
     CONFIG = "config"
     MCP = "mcp"
+    SENDER = "sender"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,11 @@ class Services:
     pod_id: str
     auth: AuthSettings
     intake: Intake
+    # Where senders come in, and what people do to incidents.
+    desk: Desk
+    incidents: IncidentRepository
+    mutes: MuteRepository
+    changes: ChangeRepository
     sessions: SessionRepository
     timeline: TimelineRepository
     interactions: InteractionRepository

@@ -1,8 +1,10 @@
 """Alert sessions: stored, found, asked to stop, deleted. Who works on them is the queue's business."""
 
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import signals
@@ -24,6 +26,8 @@ from tarsy.domain.session import AlertSession, NewSession
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.kit.clock import Clock, SystemClock
 
+# A page of the list.
+CANCELLED_AT_ONCE = 200
 _LIVE = alert_sessions.c.deleted_at.is_(None)
 _GET = Statement(
     f"SELECT {columns_of(alert_sessions, 's', without=UNREAD)} FROM alert_sessions s WHERE s.id = :id AND s.deleted_at IS NULL"  # noqa: S608 - our own words
@@ -46,7 +50,20 @@ class SessionRepository:
         Raises:
             QueueFullError: `max_queue_size` sessions wait already.
         """
-        await self._admission.admit(session, max_queue_size=max_queue_size)
+        try:
+            await self._admission.admit(session, max_queue_size=max_queue_size)
+        except IntegrityError:
+            # Ids are made up, but for requests that can be sent again: this one was, and the other was faster.
+            if await self.submitted(session.id) is None:
+                raise
+
+    async def submitted(self, session_id: str) -> tuple[str, str] | None:
+        """The type and the text of a session's alert, hidden or not; None if there is no such session."""
+        table = alert_sessions.c
+        query = sa.select(table.alert_type, table.alert_data).where(table.id == session_id)
+        async with self._engine.connect() as connection:
+            row = (await connection.execute(query)).one_or_none()
+        return (row.alert_type, row.alert_data) if row else None
 
     async def get(self, session_id: str) -> AlertSession:
         """Read one session.
@@ -106,6 +123,19 @@ class SessionRepository:
         if self._deliver:
             self._deliver(told)
         return answer
+
+    async def cancel_matching(self, where: SessionFilter, *, actor: str) -> int:
+        """Stop every session that fits and has not ended; says how many. Those that wait the longest go last, so that none begins meanwhile."""
+        stopped, after = 0, None
+        open_ones = tuple(status for status in where.statuses or SessionStatus if not status.is_final)
+        while open_ones:
+            page = await self.list(replace(where, statuses=open_ones), limit=CANCELLED_AT_ONCE, cursor=after)
+            for session in page.sessions:
+                stopped += await self.request_cancel(session.id, actor=actor) is not CancelAnswer.ALREADY_ENDED
+            after = page.next_cursor
+            if after is None:
+                break
+        return stopped
 
     async def request_execution_cancel(self, session_id: str, execution_id: str, *, actor: str) -> CancelAnswer:
         """Stop one agent and leave the others of its stage alone.

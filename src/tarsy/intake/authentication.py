@@ -34,6 +34,18 @@ class Refusal(StrEnum):
     TOO_OLD = "too_old"
     FOREIGN_TOPIC = "foreign_topic"
 
+    @property
+    def told(self) -> str:
+        return _TOLD[self]
+
+
+_TOLD: Mapping[Refusal, str] = {
+    Refusal.MISSING: "the sender has to prove who it is, and showed nothing",
+    Refusal.WRONG: "what the sender showed as its proof is not right",
+    Refusal.TOO_OLD: "it was signed more than five minutes ago",
+    Refusal.FOREIGN_TOPIC: "it is signed, but for a topic that is not configured",
+}
+
 
 _HEADERS: Mapping[Scheme, str] = {
     Scheme.PAGERDUTY: "x-pagerduty-signature",

@@ -29,17 +29,9 @@ class SenderRefusedError(Exception):
     """A request does not prove that it is its sender's; the operator or the sender can act."""
 
     def __init__(self, source: str, refusal: Refusal) -> None:
-        super().__init__(f"{_REASONS[refusal]} (sender {source}).")
+        super().__init__(f"Not taken as coming from {source}: {refusal.told}.")
         self.source = source
         self.refusal = refusal
-
-
-_REASONS: Mapping[Refusal, str] = {
-    Refusal.MISSING: "This sender has to prove who it is, and the request shows nothing",
-    Refusal.WRONG: "What the request shows as its sender's proof is not right",
-    Refusal.TOO_OLD: "The request was signed more than five minutes ago",
-    Refusal.FOREIGN_TOPIC: "The request is signed, but for a topic that is not configured",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

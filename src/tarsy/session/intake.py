@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit
-from uuid import uuid4
+from uuid import UUID, uuid4, uuid5
 
 import structlog
 from anyio import to_thread
@@ -27,6 +27,8 @@ log = structlog.get_logger(__name__)
 
 # Long enough for any address a person would paste.
 MAX_RUNBOOK_URL = 2048
+# An arbitrary name space of our own.
+_KEYED = UUID("5f0c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -84,6 +86,15 @@ class ChainSource(Protocol):
 class SessionStore(Protocol):
     async def insert(self, session: NewSession, *, max_queue_size: int | None) -> None: ...
 
+    async def submitted(self, session_id: str) -> tuple[str, str] | None:
+        """The type and the text of a session's alert; None if there is no such session."""
+        ...
+
+
+class KeyReusedError(AlertRefusedError):
+    def __init__(self) -> None:
+        super().__init__("This Idempotency-Key was used for another alert. Use a new key for a new alert.")
+
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredChains:
@@ -135,6 +146,8 @@ class Submission:
     alert_type: str | None = None
     runbook_url: str | None = None
     selection: McpSelection | None = None
+    # Names the request, if its sender wants to be able to send it again.
+    idempotency_key: str | None = None
 
 
 def takes_any(_chain: ResolvedChain) -> None:
@@ -177,9 +190,12 @@ class Intake:
         check_text(submission)
         alert_type = submission.alert_type or self.default_alert_type
         masked = await in_thread_if_long(self.mask, submission.data)
+        session_id = _session_id(submission)
+        if submission.idempotency_key and await self._was_submitted(session_id, alert_type, masked):
+            return session_id
         chain = await self.chain_for(alert_type, masked, submission.selection)
         session = NewSession(
-            id=str(uuid4()),
+            id=session_id,
             alert_data=masked,
             alert_type=alert_type,
             chain_id=chain.chain_id,
@@ -192,8 +208,17 @@ class Intake:
             created_at=self.clock.now(),
         )
         await self.store.insert(session, max_queue_size=self.max_queue_size)
+        if submission.idempotency_key:
+            # One with the same key may have come first.
+            await self._was_submitted(session_id, alert_type, masked)
         log.info("session.submitted", session_id=session.id, alert_type=alert_type, chain_id=chain.chain_id, author=session.author)
         return session.id
+
+    async def _was_submitted(self, session_id: str, alert_type: str, masked: str) -> bool:
+        before = await self.store.submitted(session_id)
+        if before is not None and before != (alert_type, masked):
+            raise KeyReusedError
+        return before is not None
 
     async def chain_for(self, alert_type: str, masked: str, selection: McpSelection | None = None) -> ResolvedChain:
         """The chain that investigates an alert of this type.
@@ -218,6 +243,13 @@ class Intake:
             return None
         fetched = await self.runbooks.fetch(url, default="")
         return await in_thread_if_long(self.mask, fetched.text) if fetched.source else None
+
+
+def _session_id(submission: Submission) -> str:
+    """A new id; for a request with a key, the same again whenever the same caller sends it."""
+    if submission.idempotency_key is None:
+        return str(uuid4())
+    return str(uuid5(_KEYED, json.dumps([submission.author, submission.idempotency_key])))
 
 
 def new_nonce() -> str:

@@ -93,6 +93,9 @@ class MeasuredStore:
         await self._inner.insert(session, max_queue_size=max_queue_size)
         self._times.submitted(session)
 
+    async def submitted(self, session_id: str) -> tuple[str, str] | None:
+        return await self._inner.submitted(session_id)
+
 
 def measured_delivery(
     inner: Callable[[Sequence[StoredLiveEvent]], None], times: SessionTimes

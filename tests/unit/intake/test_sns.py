@@ -1,17 +1,11 @@
 """SNS: which addresses are its own, what it signed, and which subscription is confirmed."""
 
-import base64
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
-from cryptography.x509.oid import NameOID
 
 from support.sender_examples import load_examples
+from support.sns_signer import Signer, new_signer
 from tarsy.intake.authentication import Refusal, check_sns
 from tarsy.intake.fields import Fields
 from tarsy.intake.sns import (
@@ -21,7 +15,6 @@ from tarsy.intake.sns import (
     certificate_address,
     is_signed,
     is_sns_address,
-    string_to_sign,
 )
 
 NOW = datetime(2026, 11, 15, 10, 27, tzinfo=UTC)
@@ -29,34 +22,9 @@ TOPIC = "arn:aws:sns:eu-central-1:123456789012:tarsy"
 EXAMPLES = {example.name: example.body for example in load_examples() if example.sender == "cloudwatch"}
 
 
-@dataclass(frozen=True)
-class Signer:
-    key: rsa.RSAPrivateKey
-    certificate: bytes
-
-    def sign(self, body: Mapping[str, str], version: str) -> Fields:
-        signed = string_to_sign(Fields(body))
-        assert signed
-        algorithm = hashes.SHA1() if version == "1" else hashes.SHA256()  # noqa: S303 - SNS's choice
-        signature = self.key.sign(signed, padding.PKCS1v15(), algorithm)
-        return Fields({**body, "SignatureVersion": version, "Signature": base64.b64encode(signature).decode()})
-
-
 @pytest.fixture(scope="module")
 def signer() -> Signer:
-    key = rsa.generate_private_key(65537, 2048)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "sns.amazonaws.com")])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(NOW - timedelta(days=1))
-        .not_valid_after(NOW + timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    return Signer(key, certificate.public_bytes(serialization.Encoding.PEM))
+    return new_signer(NOW)
 
 
 @pytest.mark.parametrize("version", ["1", "2"])

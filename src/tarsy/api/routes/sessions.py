@@ -22,8 +22,8 @@ MAX_TIMELINE_PAGE = 10_000
 MAX_POSITION = 2**63 - 1
 
 
-class SessionQuery(BaseModel):
-    """Which sessions to list."""
+class SessionChoice(BaseModel):
+    """Which sessions are meant."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -35,8 +35,6 @@ class SessionQuery(BaseModel):
     )
     created_from: UtcTime | None = Field(default=None, alias="from", description="Submitted at or after.")
     created_to: UtcTime | None = Field(default=None, alias="to", description="Submitted before.")
-    limit: int = Field(default=50, ge=1, le=MAX_PAGE)
-    cursor: str | None = Field(default=None, max_length=200, description="`next_cursor` of the page before.")
 
     def filter(self) -> SessionFilter:
         return SessionFilter(
@@ -47,6 +45,13 @@ class SessionQuery(BaseModel):
             created_from=self.created_from,
             created_to=self.created_to,
         )
+
+
+class SessionQuery(SessionChoice):
+    """Which sessions to list."""
+
+    limit: int = Field(default=50, ge=1, le=MAX_PAGE)
+    cursor: str | None = Field(default=None, max_length=200, description="`next_cursor` of the page before.")
 
 
 @router.get("", operation_id="listSessions", response_model=SessionList)

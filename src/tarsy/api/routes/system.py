@@ -17,8 +17,9 @@ from tarsy.api.schemas.system import (
     Version,
 )
 from tarsy.api.schemas.view import StorableText
-from tarsy.api.services import AuthorOf, ServicesOf
+from tarsy.api.services import AuthorOf, ServicesOf, SystemWarning, WarningSource
 from tarsy.db.audit import AuditAction
+from tarsy.intake.reception import Refusals
 
 router = APIRouter(prefix="/system", tags=["system"])
 
@@ -45,7 +46,18 @@ async def get_mcp_servers(services: ServicesOf) -> MCPServers:
 @router.get("/warnings", operation_id="getWarnings")
 async def get_warnings(services: ServicesOf) -> SystemWarnings:
     """What the operator should look at."""
-    return SystemWarnings.shown(warnings=services.system.warnings())
+    return SystemWarnings.shown(warnings=[*services.system.warnings(), *_refused_senders(services.desk.reception.refusals)])
+
+
+def _refused_senders(refusals: Refusals) -> list[SystemWarning]:
+    return [
+        SystemWarning(
+            WarningSource.SENDER,
+            f"{count} requests of sender {source} were refused by this process: {refusal.told}.",
+            refusals.last[source, refusal],
+        )
+        for (source, refusal), count in sorted(refusals.counts.items())
+    ]
 
 
 @router.get("/queue", operation_id="getQueue")

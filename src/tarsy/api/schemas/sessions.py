@@ -132,6 +132,8 @@ class SessionDetail(View):
     author: str
     status: SessionStatus
     runbook_url: str | None
+    # What it investigates; absent for an explicit request.
+    incident_id: UUID | None
     mcp_selection: McpSelection | None
     final_analysis: str | None
     analysis_is_partial: bool
@@ -194,3 +196,8 @@ def _planned(stage: dict[str, Any]) -> PlannedStage:
 class CancelResult(View):
     # `cancelled`: it had not begun. `cancelling`: its worker has been told. `already_ended`: nothing was left to stop.
     result: CancelAnswer
+
+
+class CancelledSessions(View):
+    # How many were stopped, or told to.
+    cancelled: int

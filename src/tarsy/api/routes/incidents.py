@@ -1,0 +1,175 @@
+"""Incidents: found, looked into, muted, merged, split, ended. And the alerts and changes around them."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.routes.sessions import MAX_PAGE
+from tarsy.api.schemas.incidents import (
+    AlertDetail,
+    ChangeItem,
+    ChangeList,
+    IncidentList,
+    IncidentView,
+    Investigated,
+    MergeRequest,
+    MuteIncident,
+    MuteItem,
+    MuteList,
+    MuteRequest,
+    SplitOff,
+    SplitRequest,
+)
+from tarsy.api.schemas.view import Name, StorableText, UtcTime
+from tarsy.api.services import AuthorOf, Services, ServicesOf
+from tarsy.db.incidents.incident_list import IncidentFilter
+from tarsy.domain.alert import Severity
+from tarsy.domain.incident import IncidentState
+from tarsy.domain.matchers import parse_matchers
+from tarsy.domain.mute import Mute
+
+router = APIRouter(tags=["incidents"])
+
+# What was changed so long before may be the cause; earlier changes would have shown earlier.
+CHANGES_BEFORE = timedelta(hours=2)
+MAX_CHANGES = 500
+IncidentId = Annotated[UUID, Path(description="The incident's id.")]
+Label = Annotated[StorableText, Field(max_length=1200)]
+
+
+class IncidentQuery(BaseModel):
+    """Which incidents to list."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: list[IncidentState] = Field(default=[], max_length=len(IncidentState), description="Only these; may be given more than once.")
+    severity: list[Severity] = Field(default=[], max_length=len(Severity), description="Only these; may be given more than once.")
+    source: list[Name] = Field(default=[], max_length=20, description="Only from these senders; may be given more than once.")
+    label: list[Label] = Field(
+        default=[], max_length=20, description="`name=value`; only incidents with an alert that has all of these labels."
+    )
+    text: StorableText | None = Field(default=None, max_length=200, description="A part of the title.")
+    opened_from: UtcTime | None = Field(default=None, alias="from", description="Opened at or after.")
+    opened_to: UtcTime | None = Field(default=None, alias="to", description="Opened before.")
+    limit: int = Field(default=50, ge=1, le=MAX_PAGE)
+    cursor: str | None = Field(default=None, max_length=200, description="`next_cursor` of the page before.")
+
+    @field_validator("label")
+    @classmethod
+    def _named(cls, labels: list[str]) -> list[str]:
+        if any(not label.partition("=")[0] or "=" not in label for label in labels):
+            raise ValueError("write a label as name=value")
+        return labels
+
+    def filter(self) -> IncidentFilter:
+        return IncidentFilter(
+            states=tuple(self.state),
+            severities=tuple(self.severity),
+            sources=tuple(self.source),
+            labels=tuple((name, value) for name, _, value in (label.partition("=") for label in self.label)),
+            text=self.text or None,
+            opened_from=self.opened_from,
+            opened_to=self.opened_to,
+        )
+
+
+@router.get("/incidents", operation_id="listIncidents")
+async def list_incidents(services: ServicesOf, query: Annotated[IncidentQuery, Query()]) -> IncidentList:
+    """Incidents, the latest first."""
+    return IncidentList.of(await services.incidents.list(query.filter(), limit=query.limit, cursor=query.cursor))
+
+
+@router.get("/incidents/{incident_id}", operation_id="getIncident")
+async def get_incident(incident_id: IncidentId, services: ServicesOf) -> IncidentView:
+    """An incident with its alerts, its investigations, and what was changed around it."""
+    detail, now = await services.incidents.get(str(incident_id)), datetime.now(UTC)
+    incident = detail.summary.incident
+    changes = await services.changes.between(incident.opened_at - CHANGES_BEFORE, incident.resolved_at or now, limit=MAX_CHANGES)
+    mutes = [mute for mute in await services.mutes.list(now) if mute.incident_key == incident.key]
+    return IncidentView.around(detail, changes, mutes)
+
+
+@router.post("/incidents/{incident_id}/investigate", status_code=202, operation_id="investigateIncident")
+async def investigate_incident(incident_id: IncidentId, services: ServicesOf, author: AuthorOf) -> Investigated:
+    """Have it investigated, again if it was before; 409 while an investigation waits or runs."""
+    return Investigated(session_id=UUID(await services.desk.commands.investigate(str(incident_id), actor=author)))
+
+
+@router.post("/incidents/{incident_id}/resolve", status_code=204, operation_id="resolveIncident")
+async def resolve_incident(incident_id: IncidentId, services: ServicesOf, author: AuthorOf) -> None:
+    """End it; what waits is cancelled. A sender that says it fires opens it again."""
+    await services.desk.commands.resolve(str(incident_id), actor=author)
+
+
+@router.post("/incidents/{incident_id}/merge", status_code=204, operation_id="mergeIncidents")
+async def merge_incidents(incident_id: IncidentId, wanted: MergeRequest, services: ServicesOf, author: AuthorOf) -> None:
+    """Make another incident part of this one, with whatever is said of it from now on."""
+    await services.desk.commands.merge(str(incident_id), str(wanted.incident_id), actor=author)
+
+
+@router.post("/incidents/{incident_id}/split", status_code=201, operation_id="splitIncident")
+async def split_incident(incident_id: IncidentId, wanted: SplitRequest, services: ServicesOf, author: AuthorOf) -> SplitOff:
+    """Make some of its alerts an incident of their own."""
+    alerts = [str(alert) for alert in wanted.alerts]
+    return SplitOff(incident_id=UUID(await services.desk.commands.split(str(incident_id), alerts, actor=author)))
+
+
+@router.post("/incidents/{incident_id}/mute", status_code=201, operation_id="muteIncident")
+async def mute_incident(incident_id: IncidentId, wanted: MuteIncident, services: ServicesOf, author: AuthorOf) -> MuteItem:
+    """Record its alerts only, until a time; nothing of it is investigated meanwhile."""
+    incident = (await services.incidents.get(str(incident_id))).summary.incident
+    return await _muted(services, Mute(starts=_now(), ends=wanted.ends, incident_key=incident.key, reason=wanted.reason, actor=author))
+
+
+@router.get("/mutes", operation_id="listMutes")
+async def list_mutes(services: ServicesOf) -> MuteList:
+    """Every mute that has not ended, those of the configuration first."""
+    now = _now()
+    configured = [mute for mute in services.desk.reception.policy().mutes if mute.ends > now]
+    return MuteList(mutes=[MuteItem.of(mute) for mute in (*configured, *await services.mutes.list(now))])
+
+
+@router.post("/mutes", status_code=201, operation_id="addMute")
+async def add_mute(wanted: MuteRequest, services: ServicesOf, author: AuthorOf) -> MuteItem:
+    """Record alerts that match only, for a time: maintenance."""
+    matchers = tuple(matcher for text in wanted.match for matcher in parse_matchers(text))
+    return await _muted(
+        services, Mute(starts=wanted.starts or _now(), ends=wanted.ends, match=matchers, reason=wanted.reason, actor=author)
+    )
+
+
+@router.delete("/mutes/{mute_id}", status_code=204, operation_id="endMute")
+async def end_mute(mute_id: UUID, services: ServicesOf, author: AuthorOf) -> None:
+    """End a mute before its time."""
+    await services.mutes.end(str(mute_id), actor=author)
+
+
+@router.get("/alerts/{alert_id}", operation_id="getAlert")
+async def get_alert(alert_id: UUID, services: ServicesOf) -> AlertDetail:
+    """One alert, with what was sent."""
+    return AlertDetail.of(await services.incidents.alert(str(alert_id)))
+
+
+@router.get("/changes", operation_id="listChanges")
+async def list_changes(
+    services: ServicesOf,
+    since: Annotated[UtcTime, Query(alias="from", description="Made at or after.")],
+    until: Annotated[UtcTime | None, Query(alias="to", description="Made at or before; absent: now.")] = None,
+) -> ChangeList:
+    """What was changed in a time, the latest first."""
+    changes = await services.changes.between(since, until or _now(), limit=MAX_CHANGES)
+    return ChangeList(changes=[ChangeItem.model_validate(change) for change in changes])
+
+
+async def _muted(services: Services, mute: Mute) -> MuteItem:
+    if mute.ends <= max(mute.starts, _now()):
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, "A mute must end after it begins, and later than now.")
+    return MuteItem.of(await services.mutes.add(mute))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,69 @@
+"""What monitoring systems send."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+
+from tarsy.api.alert_body import decode
+from tarsy.api.auth import Identity
+from tarsy.api.request_body import ANY_BODY, AlertTypeQuery, RunbookQuery, described, read_body
+from tarsy.api.schemas.incidents import WebhookAccepted
+from tarsy.api.services import Services, ServicesOf
+from tarsy.domain.session import MAX_ALERT_BYTES
+from tarsy.intake.authentication import TOKEN_PARAMETER
+from tarsy.intake.reception import Visit
+from tarsy.session.intake import AlertRefusedError, Submission, check_text
+
+router = APIRouter(prefix="/webhook", tags=["alerts"])
+
+Source = Annotated[
+    str,
+    Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="The sender: one that is known, or one of `senders` in the configuration."),
+]
+
+
+@router.post("", status_code=202, operation_id="submitWebhook", openapi_extra=described(ANY_BODY))
+async def submit_webhook(
+    request: Request, services: ServicesOf, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
+) -> WebhookAccepted:
+    """Take what a monitoring system sends; its shape tells which one it is.
+
+    Alerts of one problem are one incident, which is investigated once. A body of no known shape is one alert, word for word.
+    """
+    return await _taken(request, services, None, alert_type or None, runbook or None)
+
+
+@router.post("/{source}", status_code=202, operation_id="submitWebhookOf", openapi_extra=described(ANY_BODY))
+async def submit_webhook_of(
+    source: Source, request: Request, services: ServicesOf, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
+) -> WebhookAccepted:
+    """Take what the monitoring system `source` sends. Where the configuration asks a sender for proof, 401 says that it is missing or wrong."""
+    return await _taken(request, services, source, alert_type or None, runbook or None)
+
+
+async def _taken(request: Request, services: Services, source: str | None, alert_type: str | None, runbook: str | None) -> WebhookAccepted:
+    body = await read_body(request, MAX_ALERT_BYTES)
+    text = decode(body)
+    if not text.strip():
+        raise AlertRefusedError("The alert is empty.")
+    # What the address asks for is checked as for any alert.
+    check_text(Submission(data="-", author="", alert_type=alert_type, runbook_url=runbook))
+    visit = Visit(
+        body=body,
+        text=text,
+        headers={name.lower(): value for name, value in request.headers.items()},
+        query=dict(request.query_params),
+        source=source,
+        author=_author(request, services),
+        alert_type=alert_type,
+        runbook_url=runbook,
+    )
+    return WebhookAccepted.of(await services.desk.reception.admit(visit))
+
+
+def _author(request: Request, services: Services) -> str | None:
+    """Who the caller is: by what the gate found, or by an API token in the address, for senders that cannot set headers."""
+    identity: Identity | None = request.state.identity
+    if identity:
+        return identity.author
+    return services.auth.tokens.name_of(request.query_params.get(TOKEN_PARAMETER, ""))

@@ -1,0 +1,351 @@
+"""Incidents, alerts, changes and mutes, and what became of a webhook's body."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from tarsy.api.schemas.view import StorableText, UtcTime, View
+from tarsy.db.changes import StoredChange
+from tarsy.db.incidents.incident_list import IncidentPage, IncidentSummary
+from tarsy.db.incidents.repository import Activity, IncidentDetail, IncidentLook
+from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
+from tarsy.domain.incident import IncidentState, Member
+from tarsy.domain.matchers import MatcherError, parse_matchers
+from tarsy.domain.mute import Mute
+from tarsy.domain.status import SessionStatus
+from tarsy.intake.ledger import Outcome
+from tarsy.intake.taken import Taken, TakenAlerts
+
+
+class WebhookAction(StrEnum):
+    OPENED = "opened"
+    JOINED = "joined"
+    REPEATED = "repeated"
+    REOPENED = "reopened"
+    ESCALATED = "escalated"
+    INVESTIGATED_AGAIN = "investigated_again"
+    RESOLVED = "resolved"
+    RECORDED = "recorded"
+    DROPPED = "dropped"
+    # There was no alert in it: a change, a handshake, a ping.
+    NOTED = "noted"
+
+
+class WebhookResult(View):
+    # Absent for alerts that are recorded only, or dropped.
+    incident_id: UUID | None
+    action: Outcome
+    alerts: int
+    session_id: UUID | None
+    # Why they are in no incident.
+    reason: str | None
+
+    @classmethod
+    def of(cls, result: TakenAlerts) -> "WebhookResult":
+        return cls(
+            incident_id=_uuid(result.incident_id),
+            action=result.action,
+            alerts=result.alerts,
+            session_id=_uuid(result.session_id),
+            reason=result.reason,
+        )
+
+
+class WebhookAccepted(View):
+    """What became of the weightiest alert; `results` tells of all."""
+
+    incident_id: UUID | None
+    alerts: int
+    # The incident's last investigation, which need not be new; absent while there is none.
+    session_id: UUID | None
+    action: WebhookAction
+    status: SessionStatus | None
+    source: str
+    changes: int
+    # How many alerts the sender left out of what it sent, or we did.
+    truncated: int
+    # Why there was neither an alert nor a change in it.
+    remark: str | None
+    results: list[WebhookResult]
+
+    @classmethod
+    def of(cls, taken: Taken) -> "WebhookAccepted":
+        main = taken.main
+        return cls(
+            incident_id=_uuid(main.incident_id) if main else None,
+            alerts=taken.alerts,
+            session_id=_uuid(main.session_id) if main else None,
+            action=WebhookAction(main.action) if main else WebhookAction.NOTED,
+            status=main.session_status if main else None,
+            source=taken.source,
+            changes=taken.changes,
+            truncated=taken.truncated,
+            remark=taken.remark,
+            results=[WebhookResult.of(result) for result in taken.results],
+        )
+
+
+class IncidentItem(View):
+    id: UUID
+    state: IncidentState
+    title: str
+    severity: Severity
+    source: str
+    route: str
+    alert_type: str
+    opened_at: datetime
+    # When an alert of it was last heard of.
+    heard_at: datetime
+    resolved_at: datetime | None
+    # How many of its alerts fire, how many it has, and how often they were heard of.
+    firing: int
+    alerts: int
+    deliveries: int
+    last_session_id: UUID | None
+    last_session_status: SessionStatus | None
+    last_session_completed_at: datetime | None
+    executive_summary: str | None
+
+    @classmethod
+    def of(cls, summary: IncidentSummary) -> "IncidentItem":
+        incident = summary.incident
+        return cls(
+            id=UUID(incident.id),
+            state=incident.state,
+            title=incident.title,
+            severity=incident.severity,
+            source=incident.source,
+            route=incident.route,
+            alert_type=incident.alert_type,
+            opened_at=incident.opened_at,
+            heard_at=incident.heard_at,
+            resolved_at=incident.resolved_at,
+            firing=incident.firing,
+            alerts=incident.alerts,
+            deliveries=incident.deliveries,
+            last_session_id=_uuid(incident.session_id),
+            last_session_status=incident.session_status,
+            last_session_completed_at=incident.finished_at,
+            executive_summary=summary.executive_summary,
+        )
+
+
+class IncidentList(View):
+    incidents: list[IncidentItem]
+    # Give it back as `cursor` for the next page; absent on the last one.
+    next_cursor: str | None
+    # Over all pages: what was asked for, and each state with the other filters.
+    total: int
+    open: int
+    resolved: int
+
+    @classmethod
+    def of(cls, page: IncidentPage) -> "IncidentList":
+        return cls(
+            incidents=[IncidentItem.of(summary) for summary in page.incidents],
+            next_cursor=page.next_cursor,
+            total=page.total,
+            open=page.open,
+            resolved=page.resolved,
+        )
+
+
+class AlertLinks(View):
+    source: str | None
+    dashboard: str | None
+    runbook: str | None
+    silence: str | None
+
+
+class AlertItem(View):
+    id: UUID
+    incident_id: UUID | None
+    source: str
+    fingerprint: str
+    title: str
+    severity: Severity
+    status: AlertStatus
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    links: AlertLinks
+    starts_at: datetime | None
+    ends_at: datetime | None
+    first_at: datetime
+    heard_at: datetime
+    # How often it was heard of, as part of this incident.
+    count: int
+    # Why it is only recorded.
+    reason: str | None
+
+    @classmethod
+    def of(cls, member: Member) -> "AlertItem":
+        return cls.shown(member.alert, member, **_known(member))
+
+
+class AlertDetail(AlertItem):
+    # What was sent, secrets hidden.
+    body: str
+
+    @classmethod
+    def of(cls, member: Member) -> "AlertDetail":
+        return cls.shown(member.alert, member, **_known(member))
+
+
+def _known(member: Member) -> dict[str, Any]:
+    """What counts, where it is not what was said."""
+    known = member.known
+    return {"id": UUID(member.id), "incident_id": known.incident_id, "severity": known.severity, "status": known.status}
+
+
+class ActivityBarItem(View):
+    at: datetime
+    firing: int
+    resolved: int
+
+
+class ActivityView(View):
+    """How often its alerts were heard of; bars without anything are left out."""
+
+    bar_seconds: int
+    bars: list[ActivityBarItem]
+
+    @classmethod
+    def of(cls, activity: Activity) -> "ActivityView":
+        bars = [ActivityBarItem.model_validate(bar) for bar in activity.bars]
+        return cls(bar_seconds=int(activity.width.total_seconds()), bars=bars)
+
+
+class ChangeItem(View):
+    id: UUID
+    source: str
+    title: str
+    outcome: ChangeOutcome
+    labels: dict[str, str]
+    link: str | None
+    at: datetime
+
+
+class ChangeList(View):
+    changes: list[ChangeItem]
+
+
+class IncidentSession(View):
+    id: UUID
+    status: SessionStatus
+    author: str
+    executive_summary: str | None
+    error_message: str | None
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+
+    @classmethod
+    def of(cls, look: IncidentLook) -> "IncidentSession":
+        return cls.model_validate(look)
+
+
+class MuteItem(View):
+    # Absent for one of the configuration, which only its file ends.
+    id: UUID | None
+    starts: datetime
+    ends: datetime
+    match: list[str]
+    # Whether it mutes one incident alone.
+    of_incident: bool
+    reason: str
+    actor: str
+
+    @classmethod
+    def of(cls, mute: Mute) -> "MuteItem":
+        return cls(
+            id=_uuid(mute.id),
+            starts=mute.starts,
+            ends=mute.ends,
+            match=[str(matcher) for matcher in mute.match],
+            of_incident=mute.incident_key is not None,
+            reason=mute.reason,
+            actor=mute.actor,
+        )
+
+
+class MuteList(View):
+    mutes: list[MuteItem]
+
+
+class IncidentView(IncidentItem):
+    # Those that fire first; at most 200, `alerts` says how many there are.
+    members: list[AlertItem]
+    activity: ActivityView
+    # Newest first.
+    sessions: list[IncidentSession]
+    # From two hours before it was opened until it was over.
+    changes: list[ChangeItem]
+    # In force now, for this incident alone.
+    mutes: list[MuteItem]
+    # Incidents that were merged into this one.
+    merged: list[UUID]
+
+    @classmethod
+    def around(cls, detail: IncidentDetail, changes: Sequence[StoredChange], mutes: Sequence[Mute]) -> "IncidentView":
+        return cls(
+            **IncidentItem.of(detail.summary).model_dump(),
+            members=[AlertItem.of(member) for member in detail.members],
+            activity=ActivityView.of(detail.activity),
+            sessions=[IncidentSession.of(look) for look in detail.looks],
+            changes=[ChangeItem.model_validate(change) for change in changes],
+            mutes=[MuteItem.of(mute) for mute in mutes],
+            merged=[UUID(incident_id) for incident_id in detail.merged],
+        )
+
+
+class Investigated(View):
+    session_id: UUID
+
+
+class SplitOff(View):
+    incident_id: UUID
+
+
+class MergeRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    incident_id: UUID = Field(description="The incident that becomes part of this one.")
+
+
+class SplitRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    alerts: list[UUID] = Field(min_length=1, max_length=200, description="The alerts that become an incident of their own.")
+
+
+Reason = Annotated[StorableText, Field(max_length=1000)]
+
+
+class MuteIncident(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    ends: UtcTime = Field(description="When its alerts count again.")
+    reason: Reason = Field(default="", description="Shown with what was muted.")
+
+
+def _matcher(text: str) -> str:
+    try:
+        parse_matchers(text)
+    except MatcherError as error:
+        raise ValueError(str(error)) from error
+    return text
+
+
+class MuteRequest(MuteIncident):
+    starts: UtcTime | None = Field(default=None, description="When it begins; absent: now.")
+    match: list[Annotated[StorableText, Field(max_length=1000), AfterValidator(_matcher)]] = Field(
+        min_length=1, max_length=20, description="Matchers, all of which must fit."
+    )
+
+
+def _uuid(text: str | None) -> UUID | None:
+    return UUID(text) if text else None

@@ -1,0 +1,80 @@
+"""`tarsy incidents`: look at what is wrong."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
+from tarsy.cli.terminal import harmless
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tarsy.db.incidents.incident_list import IncidentSummary
+    from tarsy.db.incidents.repository import IncidentDetail
+
+app = typer.Typer(no_args_is_help=True, help="Look at incidents.")
+
+
+@app.command("list")
+def list_incidents(
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most this many, the latest first.")] = 20,
+    state: Annotated[str | None, typer.Option(metavar="open|resolved", help="Only these.", show_default="all")] = None,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """List incidents, the latest first."""
+    from tarsy.db.incidents.incident_list import IncidentFilter
+    from tarsy.db.incidents.repository import IncidentRepository
+    from tarsy.domain.incident import IncidentState
+
+    if state is not None and state not in set(IncidentState):
+        typer.echo(f"There is no state {state!r}; there are: {', '.join(IncidentState)}.", err=True)
+        raise typer.Exit(2)
+    where = IncidentFilter(states=(IncidentState(state),) if state else ())
+    page = with_upgraded_engine(lambda engine: IncidentRepository(engine).list(where, limit=limit), database_url, data_dir)
+    for summary in page.incidents:
+        typer.echo(harmless(_line(summary)))
+    typer.echo(f"{len(page.incidents)} of {page.total} incidents, {page.open} open." if page.total else "There are no incidents.")
+
+
+def _line(summary: "IncidentSummary") -> str:
+    incident = summary.incident
+    looked = incident.session_status or "not investigated"
+    return (
+        f"{incident.id}  {incident.opened_at:%Y-%m-%d %H:%MZ}  {incident.state:<9}{incident.severity:<9}"
+        f"{incident.firing}/{incident.alerts} firing  {looked:<12}  {incident.title}"
+    )
+
+
+@app.command()
+def show(
+    incident: Annotated[str, typer.Argument(metavar="ID", help="The incident.")], database_url: DatabaseUrl = None, data_dir: DataDir = None
+) -> None:
+    """Show an incident with its alerts and investigations."""
+    from uuid import UUID
+
+    from tarsy.db.errors import NotFoundError
+    from tarsy.db.incidents.repository import IncidentRepository
+
+    try:
+        wanted = str(UUID(incident))
+        detail = with_upgraded_engine(lambda engine: IncidentRepository(engine).get(wanted), database_url, data_dir)
+    except (ValueError, NotFoundError) as error:
+        typer.echo(f"There is no incident {incident}; `tarsy incidents list` shows them.", err=True)
+        raise typer.Exit(1) from error
+    for line in _page(detail):
+        typer.echo(harmless(line))
+
+
+def _page(detail: "IncidentDetail") -> "Iterator[str]":
+    incident = detail.summary.incident
+    yield incident.title
+    ended = f", over {incident.resolved_at:%Y-%m-%d %H:%MZ}" if incident.resolved_at else ""
+    yield f"{incident.state}, {incident.severity}, from {incident.source} by route {incident.route}; opened {incident.opened_at:%Y-%m-%d %H:%MZ}{ended}"
+    yield f"{incident.firing} of {incident.alerts} alerts fire, heard of {incident.deliveries} times"
+    for member in detail.members:
+        labels = ", ".join(f"{name}={value}" for name, value in member.alert.labels.items())
+        yield f"  {member.known.status:<9}{member.known.severity:<9}{member.count}x  {member.alert.title}  {labels}"
+    for look in detail.looks:
+        yield f"session {look.id}  {look.created_at:%Y-%m-%d %H:%MZ}  {look.status}  {look.executive_summary or look.error_message or ''}"

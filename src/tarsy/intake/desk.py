@@ -1,0 +1,35 @@
+"""Intake put together: one object for the wiring to build, and for tests."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.intake.commands import IncidentCommands
+from tarsy.intake.door import Door
+from tarsy.intake.investigations import Investigations
+from tarsy.intake.policy import Policy
+from tarsy.intake.reception import Reception
+from tarsy.intake.sns_client import SnsClient
+from tarsy.intake.upkeep import IncidentUpkeep
+from tarsy.kit.clock import Clock, SystemClock
+from tarsy.session.intake import Intake
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """`reception` is for senders, `commands` for people, `upkeep` for the passing of time."""
+
+    reception: Reception
+    commands: IncidentCommands
+    upkeep: IncidentUpkeep
+
+    @classmethod
+    def on(
+        cls, engine: AsyncEngine, policy: Callable[[], Policy], intake: Intake, *, clock: Clock | None = None, sns: SnsClient | None = None
+    ) -> Self:
+        clock, investigations = clock or SystemClock(), Investigations(intake)
+        commands = IncidentCommands(engine, policy, investigations, clock)
+        door = Door(engine, policy, investigations, intake.mask, clock)
+        return cls(Reception(door, policy, sns or SnsClient(), clock), commands, IncidentUpkeep(engine, policy, commands))

@@ -1,0 +1,265 @@
+"""Monitoring systems over HTTP: what they send is taken as they expect, and only from those who can prove who they are."""
+
+import base64
+import hashlib
+import hmac
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from support.api_world import OPEN_POLICY, World, world
+from support.mutated_bodies import mutated
+from support.sender_examples import load_examples
+from support.sns_signer import new_signer
+from tarsy.api.auth import auth_settings
+from tarsy.api.tokens import read_tokens
+from tarsy.domain.sender import Scheme
+from tarsy.intake.adapters.generic import GenericMapping
+from tarsy.intake.adapters.registry import ADAPTERS, deliver
+from tarsy.intake.authentication import Basic, Signature, Token
+from tarsy.intake.policy import Policy
+from tarsy.intake.received import receive
+from tarsy.intake.sns_client import SnsClient
+
+EXAMPLES = {(example.sender, example.name): example for example in load_examples()}
+TOPIC = "arn:aws:sns:eu-central-1:123456789012:tarsy"
+
+
+def _group(*fingerprints: str, status: str = "firing") -> dict[str, Any]:
+    """What Alertmanager sends of one group."""
+    alerts = [
+        {
+            "status": status,
+            "labels": {"alertname": "DiskFull", "namespace": "shop", "pod": name, "severity": "critical"},
+            "annotations": {"summary": "The disk is full"},
+            "startsAt": "2026-11-15T10:00:00Z",
+            "endsAt": "2026-11-15T11:00:00Z" if status == "resolved" else "0001-01-01T00:00:00Z",
+            "fingerprint": name,
+        }
+        for name in fingerprints
+    ]
+    common = {"groupKey": '{}:{alertname="DiskFull"}', "groupLabels": {"alertname": "DiskFull"}, "commonLabels": {"alertname": "DiskFull"}}
+    return {
+        "version": "4",
+        "status": status,
+        "receiver": "tarsy",
+        "alerts": alerts,
+        "commonAnnotations": {},
+        "truncatedAlerts": 0,
+        **common,
+    }
+
+
+async def _send(api: World, body: Any, source: str = "", **options: Any) -> httpx.Response:
+    return await api.client.post(f"/api/v1/webhook{source and '/' + source}", json=body, **options)
+
+
+async def test_a_storm_of_one_group_is_one_incident_with_a_title_a_person_would_have_chosen(database_url: str) -> None:
+    async with world(database_url) as api:
+        first = (await _send(api, _group("cart-1", "cart-2"))).json()
+        again = (await _send(api, _group("cart-1", "cart-2", "cart-3"), "alertmanager")).json()
+        over = (await _send(api, _group("cart-1", "cart-2", "cart-3", status="resolved"))).json()
+        listed = (await api.client.get("/api/v1/incidents")).json()
+    assert (first["action"], first["alerts"], first["source"], first["status"]) == ("opened", 2, "alertmanager", "pending")
+    assert (again["action"], again["incident_id"], again["session_id"]) == ("joined", first["incident_id"], first["session_id"])
+    assert (over["action"], over["session_id"]) == ("resolved", None)
+    [incident] = listed["incidents"]
+    assert incident["title"] == "DiskFull: The disk is full (shop/cart-1)"
+    assert (incident["state"], incident["severity"], incident["alerts"], incident["deliveries"]) == ("resolved", "critical", 3, 8)
+    assert (listed["total"], listed["open"], listed["resolved"]) == (1, 0, 1)
+
+
+async def test_an_unknown_shape_is_one_plain_alert_and_the_same_again_is_a_repeat(database_url: str) -> None:
+    async with world(database_url) as api:
+        first = (await _send(api, {"what": "odd"})).json()
+        again = (await _send(api, {"what": "odd"})).json()
+        session = (await api.client.get(f"/api/v1/sessions/{first['session_id']}")).json()
+    assert (first["source"], first["action"], again["action"], again["session_id"]) == (
+        "webhook",
+        "opened",
+        "repeated",
+        first["session_id"],
+    )
+    assert session["alert_data"] == '{"what":"odd"}'
+    assert session["incident_id"] == first["incident_id"]
+
+
+async def test_pagerduty_is_believed_by_its_signature_and_its_repeats_count_once(database_url: str) -> None:
+    policy = Policy(default_alert_type="kubernetes", proofs={"pagerduty": Signature(Scheme.PAGERDUTY, ("new", "old"))})
+    body = json.dumps(EXAMPLES["pagerduty", "firing"].body).encode()
+    genuine = hmac.new(b"old", body, hashlib.sha256).hexdigest()
+
+    def headers(signature: str | None) -> dict[str, str]:
+        named = {"X-PagerDuty-Signature": signature} if signature else {}
+        return {"X-Webhook-Id": "w1", "Content-Type": "application/json", **named}
+
+    login = auth_settings(host="127.0.0.1", tokens=read_tokens("alice=secret-token"))
+    async with world(database_url, auth=login, policy=policy) as api:
+        address = "/api/v1/webhook/pagerduty"
+        refused = [
+            await api.client.post(address, content=body, headers=headers(None)),
+            await api.client.post(address, content=body, headers=headers(f"v1={'0' * 64}")),
+            await api.client.post(address, content=body + b" ", headers=headers(f"v1={genuine}")),
+            # Not even with a login, and not where its shape tells.
+            await api.client.post(address, content=body, headers={**headers(None), "Authorization": "Bearer secret-token"}),
+            await api.client.post("/api/v1/webhook", content=body, headers=headers(None)),
+        ]
+        taken = [await api.client.post(address, content=body, headers=headers(f"v1={'1' * 64},v1={genuine}")) for _ in range(3)]
+        told = {"Authorization": "Bearer secret-token"}
+        warnings = (await api.client.get("/api/v1/system/warnings", headers=told)).json()["warnings"]
+        [incident] = (await api.client.get("/api/v1/incidents", headers=told)).json()["incidents"]
+    assert [answer.status_code for answer in refused] == [401] * 5
+    assert [answer.status_code for answer in taken] == [202] * 3
+    assert taken[0].json() == taken[2].json()
+    assert incident["deliveries"] == 1
+    senders = [warning["message"] for warning in warnings if warning["source"] == "sender"]
+    assert len(senders) == 2
+    assert senders[0].startswith("3 requests of sender pagerduty were refused")
+
+
+@pytest.mark.parametrize(
+    ("proof", "headers", "query", "status"),
+    [
+        (Token(("t",)), {"Authorization": "Bearer t"}, "", 202),
+        (Token(("t",)), {}, "?token=t", 202),
+        (Token(("t",)), {}, "?token=wrong", 401),
+        (Basic("u", ("p",)), {"Authorization": f"Basic {base64.b64encode(b'u:p').decode()}"}, "", 202),
+        (Basic("u", ("p",)), {}, "", 401),
+        (None, {}, "", 401),
+        (None, {"Authorization": "Bearer secret-token"}, "", 202),
+        (None, {}, "?token=secret-token", 202),
+    ],
+)
+async def test_senders_come_in_by_their_own_proof_or_by_a_token_of_the_api(
+    database_url: str, proof: Any, headers: dict[str, str], query: str, status: int
+) -> None:
+    policy = Policy(default_alert_type="kubernetes", proofs={"splunk": proof} if proof else {})
+    login = auth_settings(host="127.0.0.1", tokens=read_tokens("alice=secret-token"))
+    async with world(database_url, auth=login, policy=policy) as api:
+        answer = await api.client.post(f"/api/v1/webhook/splunk{query}", json=EXAMPLES["splunk", "firing"].body, headers=headers)
+    assert answer.status_code == status, answer.text
+
+
+async def test_sns_is_believed_by_its_certificate_and_its_subscription_is_confirmed(database_url: str) -> None:
+    now = datetime.now(UTC)
+    signer, asked = new_signer(now), list[str]()
+
+    def aws(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(200, content=signer.certificate)
+
+    policy = Policy(default_alert_type="kubernetes", topics={"cloudwatch": (TOPIC,)})
+    sns = SnsClient(lambda: httpx.AsyncClient(transport=httpx.MockTransport(aws)))
+    stamp = {"Timestamp": now.isoformat()}
+    handshake = signer.sign({**EXAMPLES["cloudwatch", "subscription_confirmation"].body, **stamp}, "2").values
+    firing = signer.sign({**EXAMPLES["cloudwatch", "firing"].body, **stamp}, "1").values
+    async with world(database_url, policy=policy, sns=sns) as api:
+        # SNS says that its JSON is text.
+        text = {"Content-Type": "text/plain; charset=UTF-8"}
+        answers = [
+            await api.client.post("/api/v1/webhook/cloudwatch", content=json.dumps(body), headers=text)
+            for body in (handshake, firing, firing, {**firing, "Message": "other"}, {**firing, "SigningCertURL": "https://evil.test/a.pem"})
+        ]
+    assert [answer.status_code for answer in answers] == [202, 202, 202, 401, 401]
+    assert answers[0].json()["action"] == "noted"
+    assert answers[1].json() == answers[2].json()
+    # One certificate, fetched once, and the address of the handshake; nothing else was asked for.
+    assert len(asked) == 2
+    assert "Action=ConfirmSubscription" in asked[1]
+
+
+async def test_without_its_topic_a_handshake_is_left_alone(database_url: str) -> None:
+    def aws(request: httpx.Request) -> httpx.Response:
+        raise AssertionError(f"asked {request.url}")
+
+    sns = SnsClient(lambda: httpx.AsyncClient(transport=httpx.MockTransport(aws)))
+    async with world(database_url, policy=OPEN_POLICY, sns=sns) as api:
+        answer = await _send(api, EXAMPLES["cloudwatch", "subscription_confirmation"].body, "cloudwatch")
+    assert (answer.status_code, answer.json()["incident_id"]) == (202, None)
+
+
+async def test_cloud_events_are_the_same_when_source_and_id_are(database_url: str) -> None:
+    body = EXAMPLES["cloudevents", "firing"].body
+    async with world(database_url) as api:
+        answers = [(await _send(api, body)).json() for _ in range(2)]
+        [incident] = (await api.client.get("/api/v1/incidents")).json()["incidents"]
+    assert answers[0] == answers[1]
+    assert incident["deliveries"] == 1
+
+
+async def test_a_sender_of_the_operators_own_is_read_by_its_mapping(database_url: str) -> None:
+    mapping = GenericMapping(each="checks", parts={"title": "name", "severity": "level", "labels": "tags", "status": "state"})
+    async with world(database_url, policy=Policy(default_alert_type="kubernetes", mappings={"checks": mapping})) as api:
+        body = {"checks": [{"name": "Disk full", "level": "critical", "tags": {"host": "a"}}, {"name": "CPU hot", "level": "low"}]}
+        answer = (await _send(api, body, "checks")).json()
+        listed = (await api.client.get("/api/v1/incidents", params={"label": "host=a"})).json()
+    assert (answer["alerts"], len(answer["results"])) == (2, 2)
+    assert [(item["title"], item["severity"], item["source"]) for item in listed["incidents"]] == [("Disk full", "critical", "checks")]
+
+
+async def test_what_only_an_address_asks_for_is_checked(database_url: str) -> None:
+    async with world(database_url) as api:
+        answers = [
+            await api.client.post("/api/v1/webhook?alert_type=nope", content="disk"),
+            await api.client.post("/api/v1/webhook?runbook=ftp://x", content="disk"),
+            await api.client.post("/api/v1/webhook/UPPER", content="disk"),
+        ]
+        listed = (await api.client.get("/api/v1/incidents")).json()
+    assert [answer.status_code for answer in answers] == [400, 400, 400]
+    assert listed["total"] == 0
+
+
+async def test_no_mutated_body_of_any_sender_breaks_the_server_or_is_lost(database_url: str) -> None:
+    bodies: list[tuple[str, dict[str, str], str | None]] = []
+
+    @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], phases=[Phase.generate])
+    @given(mutated(), st.sampled_from([None, *ADAPTERS]))
+    def collect(mutation: Any, told: str | None) -> None:
+        example, body = mutation
+        headers = {name: value for name, value in example.headers.items() if value.isascii()}
+        bodies.append((json.dumps(body), {"content-type": "application/json", **headers}, told))
+
+    collect()
+    async with world(database_url) as api:
+        for text, headers, told in bodies:
+            expected = deliver(receive(text, headers), told)
+            answer = await api.client.post(f"/api/v1/webhook{'/' + told if told else ''}", content=text, headers=headers)
+            assert answer.status_code == 202, (answer.text, text)
+            taken = answer.json()
+            assert (taken["alerts"], taken["changes"]) == (len(expected.alerts), len(expected.changes))
+            assert sum(result["alerts"] for result in taken["results"]) == len(expected.alerts)
+
+
+async def test_the_same_request_for_an_investigation_is_one_session(database_url: str) -> None:
+    async with world(database_url) as api:
+
+        async def submit(data: str, key: str | None) -> httpx.Response:
+            return await api.client.post("/api/v1/alerts", json={"data": data}, headers={"Idempotency-Key": key} if key else {})
+
+        first, again = await submit("disk", "k1"), await submit("disk", "k1")
+        other, reused, without = await submit("disk", "k2"), await submit("fan", "k1"), await submit("disk", None)
+    ids = [answer.json().get("session_id") for answer in (first, again, other, without)]
+    assert ids[0] == ids[1]
+    assert len(set(ids)) == 3
+    assert (reused.status_code, "Idempotency-Key" in reused.json()["detail"]) == (409, True)
+
+
+async def test_an_old_signature_is_refused_where_a_time_is_signed(database_url: str) -> None:
+    proof = Signature(Scheme.GRAFANA, ("s",), timestamp_header="X-Grafana-Time")
+    body = json.dumps(EXAMPLES["grafana", "firing"].body).encode()
+
+    def signed(at: datetime) -> dict[str, str]:
+        stamp = str(int(at.timestamp()))
+        digest = hmac.new(b"s", stamp.encode() + b":" + body, hashlib.sha256).hexdigest()
+        return {"X-Grafana-Time": stamp, "X-Grafana-Alerting-Signature": digest, "Content-Type": "application/json"}
+
+    async with world(database_url, policy=Policy(default_alert_type="kubernetes", proofs={"grafana": proof})) as api:
+        now = datetime.now(UTC)
+        fresh = await api.client.post("/api/v1/webhook/grafana", content=body, headers=signed(now))
+        stale = await api.client.post("/api/v1/webhook/grafana", content=body, headers=signed(now - timedelta(minutes=6)))
+    assert (fresh.status_code, stale.status_code) == (202, 401)

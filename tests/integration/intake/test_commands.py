@@ -1,0 +1,79 @@
+"""What people do to incidents, and what senders say of them afterwards."""
+
+import pytest
+
+from support.door_ground import RESOLVED, alert, door_ground
+from tarsy.db.errors import ConflictError, NotFoundError
+from tarsy.domain.alert import Severity
+from tarsy.intake.ledger import Outcome
+
+
+async def test_a_person_has_an_incident_investigated_again_but_not_twice_at_once(database_url: str) -> None:
+    async with door_ground(database_url) as ground:
+        taken = await ground.take(alert())
+        assert taken.main
+        assert taken.main.incident_id
+        with pytest.raises(ConflictError, match="investigates this incident already"):
+            await ground.commands().investigate(taken.main.incident_id, actor="alice")
+        await ground.finish(await ground.begin(), "It was the disk.")
+        session_id = await ground.commands().investigate(taken.main.incident_id, actor="alice")
+        begun = await ground.begin()
+        assert begun.claim.subject_id == session_id
+        assert "It was the disk." in begun.noun.alert_data
+        with pytest.raises(NotFoundError):
+            await ground.commands().investigate("00000000-0000-4000-8000-000000000000", actor="alice")
+
+
+async def test_what_a_person_resolved_is_opened_again_by_a_sender_that_says_it_fires(database_url: str) -> None:
+    async with door_ground(database_url) as ground:
+        taken = await ground.take(alert("f1"), alert("f2"))
+        assert taken.main
+        await ground.commands().resolve(taken.main.incident_id or "", actor="alice")
+        [incident] = await ground.incidents()
+        assert (incident["firing"], incident["resolved_at"] is not None) == (0, True)
+        assert [session["status"] for session in await ground.sessions()] == ["cancelled"]
+        again = await ground.take(alert("f1"))
+        assert again.main
+        assert again.main.action is Outcome.REOPENED
+        assert (await ground.incidents())[0]["firing"] == 1
+
+
+async def test_merged_incidents_are_one_from_then_on(database_url: str) -> None:
+    async with door_ground(database_url) as ground:
+        first = (await ground.take(alert("f1", problem="cart"))).main
+        ground.later(minutes=1)
+        second = (await ground.take(alert("f2", problem="payment", severity=Severity.HIGH))).main
+        assert first
+        assert second
+        assert first.incident_id
+        assert second.incident_id
+        await ground.commands().merge(first.incident_id, second.incident_id, actor="alice")
+        assert [session["status"] for session in await ground.sessions()] == ["pending", "cancelled"]
+        # One that is known, and one that is new under the key of the other.
+        await ground.take(alert("f2", problem="payment"))
+        await ground.take(alert("f3", problem="payment"))
+        one, other = await ground.incidents()
+        assert (one["alerts"], one["firing"], one["deliveries"], one["severity"]) == (3, 3, 4, "high")
+        assert str(other["merged_into"]) == first.incident_id
+        await ground.take(*(alert(f"f{number}", RESOLVED, problem="x") for number in (1, 2, 3)))
+        assert (await ground.incidents())[0]["resolved_at"] is not None
+        with pytest.raises(ConflictError, match="part of incident"):
+            await ground.commands().investigate(second.incident_id, actor="alice")
+
+
+async def test_what_was_split_off_lives_on_by_itself(database_url: str) -> None:
+    async with door_ground(database_url) as ground:
+        main = (await ground.take(alert("f1"), alert("f2"), alert("f3", severity=Severity.CRITICAL))).main
+        assert main
+        [row] = await ground.rows("SELECT id FROM alerts WHERE fingerprint = 'f3'")
+        new_id = await ground.commands().split(main.incident_id or "", [str(row["id"])], actor="alice")
+        await ground.take(alert("f3"), alert("f1"), alert("f4"))
+        incidents = {str(one["id"]): one for one in await ground.incidents()}
+        assert (incidents[new_id]["alerts"], incidents[new_id]["deliveries"], incidents[new_id]["title"]) == (1, 2, "Disk f3 is full")
+        rest = incidents[main.incident_id or ""]
+        assert (rest["alerts"], rest["firing"], rest["deliveries"]) == (3, 3, 4)
+        # Time gives it an investigation of its own.
+        await ground.upkeep().round()
+        assert {str(session["incident_id"]) for session in await ground.sessions()} == {new_id, main.incident_id}
+        with pytest.raises(ConflictError, match="nothing left"):
+            await ground.commands().split(new_id, [str(row["id"])], actor="alice")
