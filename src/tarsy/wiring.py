@@ -110,14 +110,15 @@ async def application(
     llm: LLMClient | None = None,
     mask: Mask | None = None,
     auth: AuthSettings | None = None,
+    loaded: LoadedConfig | None = None,
 ) -> AsyncGenerator[Application]:
-    """Build the application on its database and keep its connections alive. `mask` and `auth` take the place of what is configured.
+    """Build the application on its database and keep its connections alive; what is given takes the place of what the settings say.
 
     Raises:
         ConfigError: the configuration has problems (all of them are in it).
         DatabaseUnavailableError: there is no database to work with.
     """
-    loaded = load_config(settings.config_dir, settings.env)
+    loaded = loaded or load_config(settings.config_dir, settings.env)
     # Looked into at each use, so that a reload reaches those who have it.
     env = dict(loaded.env)
     async with AsyncExitStack() as stack:

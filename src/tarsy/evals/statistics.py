@@ -8,7 +8,7 @@ from math import comb, fsum
 # The share of chance that is accepted in a finding: one in twenty, as is usual.
 CHANCE = 0.05
 # Enough that a second decimal of the interval does not move; a tenth of a second for a hundred cases.
-RESAMPLES = 4_000
+RESAMPLES = 3_000
 # The same numbers give the same interval, whoever computes it.
 _SEED = 20_260_310
 
@@ -58,7 +58,9 @@ def bootstrap(values: Sequence[float], *, resamples: int = RESAMPLES) -> Estimat
     if not values:
         return Estimate(0.0, 0.0, 0.0, 1.0, 1.0)
     chance = random.Random(_SEED)  # noqa: S311 - a statistic, no secret
-    means = sorted(mean(chance.choices(values, k=len(values))) for _ in range(resamples))
+    count = len(values)
+    # `sum` is three times as fast as an exact sum, and the interval is read to two digits.
+    means = sorted(sum(chance.choices(values, k=count)) / count for _ in range(resamples))
     return Estimate(
         mean(values),
         quantile(means, CHANCE),

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.eval_cases import trial
@@ -37,6 +37,8 @@ def test_the_interval_is_within_the_values_and_the_same_every_time(values: list[
     assert not (found.is_below_zero and found.is_above_zero)
 
 
+# Each example draws a hundred thousand times: a few of them show it.
+@settings(max_examples=8)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30))
 def test_a_comparison_turned_around_finds_the_opposite(pairs: list[tuple[bool, bool]]) -> None:
     before = [trial(f"case-{number}", passed=one) for number, (one, _) in enumerate(pairs)]

@@ -1,0 +1,75 @@
+"""What a scripted investigator is: the next thing it says, given the case and the conversation so far. Pure module."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tarsy.domain.conversation import Role
+from tarsy.domain.llm import Chunk, GenerateInput, TextChunk, ToolCallChunk
+from tarsy.domain.usage import TokenUsage
+from tarsy.evals.case import Case
+from tarsy.kit.text import estimate_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Tools to be called, by their own names, with their arguments."""
+
+    wanted: tuple[tuple[str, Mapping[str, Any]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a script sees: which tools it has, how many times it has called some, and what they said."""
+
+    tools: tuple[str, ...]
+    rounds: int
+    results: tuple[str, ...]
+
+    def has(self, tool: str) -> bool:
+        return any(name.rpartition(".")[2] == tool for name in self.tools)
+
+
+Script = Callable[[Case, Conversation], Calls | Says]
+
+
+def conversation_of(request: GenerateInput) -> Conversation:
+    asked = [message for message in request.messages if message.role is Role.ASSISTANT and message.tool_calls]
+    results = [message.content for message in request.messages if message.role is Role.TOOL]
+    return Conversation(tuple(tool.name for tool in request.tools), len(asked), tuple(results))
+
+
+def spoken(said: Calls | Says, request: GenerateInput) -> Iterator[Chunk]:
+    """The answer as a model streams it. Tools that are not offered are called all the same: the pipeline says that they are not there."""
+    match said:
+        case Says(text):
+            yield TextChunk(text)
+            length = estimate_tokens(text)
+        case Calls(wanted):
+            names = {tool.name.rpartition(".")[2]: tool.name for tool in request.tools}
+            for place, (tool, arguments) in enumerate(wanted):
+                yield ToolCallChunk(f"turn-{request.turn}-{place}", names.get(tool, tool), json.dumps(dict(arguments)))
+            length = estimate_tokens(str(wanted))
+    asked = sum(estimate_tokens(message.content) for message in request.messages)
+    yield TokenUsage(input_tokens=asked, output_tokens=length, total_tokens=asked + length)
+
+
+def verdict_block(fields: Mapping[str, object]) -> str:
+    """The fenced block that an answer ends with. JSON is YAML, and needs no care for colons and quotes."""
+    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items() if value not in ("", None)]
+    return "\n".join(["```verdict", *lines, "```"])
+
+
+def cited(evidence_id: str, quotation: str) -> str:
+    return f'[{evidence_id}: "{quotation}"]'
+
+
+def numbered(count: int) -> Sequence[str]:
+    """The ids of the first calls of the only agent."""
+    return [f"A{number}" for number in range(1, count + 1)]

@@ -1,0 +1,57 @@
+"""The models that a measurement compares: configured ones, and the scripted investigators."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from tarsy.config.load.loader import LoadedConfig
+from tarsy.config.problems import did_you_mean
+from tarsy.config.resolve.resolved_entries import resolved_provider
+from tarsy.domain.agent import ProviderType
+from tarsy.domain.provider import ResolvedProvider
+from tarsy.evals.case import Case
+from tarsy.evals.investigators.scripted_models import SCRIPTS, scripted_provider
+from tarsy.session.playback import NotReplayableError
+
+
+class NoSuchModelError(NotReplayableError):
+    """A model cannot be measured; the operator can act."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    name: str
+    provider: Callable[[Case], ResolvedProvider]
+
+
+def find_models(loaded: LoadedConfig, names: Iterable[str]) -> tuple[Model, ...]:
+    """The models of these names; without any, the one that alerts are investigated with.
+
+    Raises:
+        NoSuchModelError: one is neither configured nor a script, or there is no key for it.
+    """
+    wanted = tuple(dict.fromkeys(names)) or _default(loaded)
+    return tuple(_find(loaded, name) for name in wanted)
+
+
+def _default(loaded: LoadedConfig) -> tuple[str, ...]:
+    name = loaded.config.defaults.llm_provider or loaded.config.default_provider
+    if name is None:
+        raise NoSuchModelError(f"No model is configured. Name one with --model: {', '.join(SCRIPTS)} need no key.")
+    return (name,)
+
+
+def _find(loaded: LoadedConfig, name: str) -> Model:
+    if name in SCRIPTS:
+        return Model(name, partial(_scripted, name))
+    providers = loaded.config.llm_providers
+    if name not in providers:
+        raise NoSuchModelError(f'There is no model "{name}"; {did_you_mean(name, [*providers, *SCRIPTS])}')
+    if providers[name].type is not ProviderType.REPLAY and (missing := providers[name].missing_variables(loaded.env)):
+        raise NoSuchModelError(f'The model "{name}" cannot be asked: set {" and ".join(missing)} in the environment or in .env.')
+    resolved = resolved_provider(name, providers[name])
+    return Model(name, lambda _: resolved)
+
+
+def _scripted(name: str, case: Case) -> ResolvedProvider:
+    return scripted_provider(name, case.name)

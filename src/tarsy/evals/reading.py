@@ -1,0 +1,81 @@
+"""From the recording of a session to an attempt: what it concluded, whether that stands in what it saw, what it took. Pure module."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tarsy.agent.evidence.checker import Seen, check
+from tarsy.agent.evidence.verdict_block import read_verdict
+from tarsy.domain.evidence import ALERT, RUNBOOK, Evidence, agent_prefix, call_id
+from tarsy.domain.recording import RecordedTool, Recording
+from tarsy.domain.usage import TokenUsage
+from tarsy.evals.attempt import Attempt, CitedEvidence
+
+
+def attempt_of(recording: Recording, *, seconds: float, error: str = "", cost_usd: float | None = None) -> Attempt:
+    """Read a finished session as an attempt at its case."""
+    outcome = recording.outcome
+    analysis = (outcome.final_analysis if outcome else None) or ""
+    verdict = read_verdict(analysis)
+    seen = evidence_of(recording)
+    checked = check(analysis, Seen(seen), verdict)
+    used = sum((chunk.usage for call in recording.calls for chunk in call.chunks if chunk.usage), TokenUsage())
+    return Attempt(
+        status=outcome.status if outcome else "unknown",
+        analysis=analysis,
+        verdict=verdict,
+        cited=tuple(CitedEvidence(one, _text_of(seen, one.citation.evidence_id)) for one in checked.citations),
+        uncited=len(checked.uncited),
+        unsupported=len(checked.problems),
+        turns=len(recording.calls),
+        tool_calls=len(recording.tools),
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        total_tokens=used.total_tokens,
+        cost_usd=cost_usd,
+        seconds=seconds,
+        error=error,
+    )
+
+
+def _text_of(seen: Mapping[str, Evidence], evidence_id: str) -> str:
+    return seen[evidence_id].text if evidence_id in seen else ""
+
+
+def evidence_of(recording: Recording) -> Mapping[str, Evidence]:
+    """Everything that the session's agents saw, by id."""
+    given = ((ALERT, recording.alert.data), (RUNBOOK, recording.alert.runbook)) if recording.alert else ()
+    found = [Evidence(id=name, text=text) for name, text in given if text]
+    for place, track in enumerate(_tracks(recording)):
+        found += _results(recording, track, agent_prefix(place))
+    return {one.id: one for one in found}
+
+
+def _tracks(recording: Recording) -> list[str]:
+    """The conversations in the order of the plan."""
+    return sorted(recording.outcome.conversations, key=_place) if recording.outcome else []
+
+
+def _place(track: str) -> tuple[int, int]:
+    stage, _, agent = track.partition("/")
+    return int(stage.partition(".")[0]), int(agent.partition(".")[0] or 0)
+
+
+def _results(recording: Recording, track: str, prefix: str) -> Iterator[Evidence]:
+    results = {tool.call_id: tool for tool in recording.tools if tool.track == track}
+    asked = _asked(recording, track) or list(results)
+    for number, wanted in enumerate(asked, start=1):
+        yield _seen(call_id(prefix, number), results.get(wanted))
+
+
+def _asked(recording: Recording, track: str) -> list[str]:
+    """The ids of a conversation's calls in the order in which the model wrote them; calls of one turn may come back in any order."""
+    messages = recording.outcome.conversations.get(track, ()) if recording.outcome else ()
+    calls: list[Mapping[str, Any]] = [call for message in messages for call in message.get("tool_calls") or ()]
+    return [str(call["id"]) for call in calls]
+
+
+def _seen(evidence_id: str, result: RecordedTool | None) -> Evidence:
+    if result is None:
+        # A call that reached no server showed nothing.
+        return Evidence(id=evidence_id, text="", refused=True)
+    return Evidence(id=evidence_id, text=result.content, source=f"{result.name}({result.arguments})")

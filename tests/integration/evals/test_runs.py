@@ -1,0 +1,100 @@
+"""Cases run through the pipeline of production: what scripted investigators score, and that a run leaves no trace."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from support.eval_cases import write_case
+from tarsy.config.load.loader import load_config
+from tarsy.evals.case_files import SUITE, chosen, load_cases
+from tarsy.evals.model import NoSuchModelError, find_models
+from tarsy.evals.run import Outcome, Plan, run_evals
+from tarsy.evals.summary import by_model, summarise
+from tarsy.evals.trial import Trial
+from tarsy.evals.trial_file import TrialFile
+from tarsy.settings import Settings
+
+# A database is started for each run.
+pytestmark = [pytest.mark.xdist_group("evals"), pytest.mark.timeout(180)]
+# One of each kind: plain, injected, healthy, without logs, must abstain, larger than a model is shown.
+NAMES = (
+    "config-injected-log",
+    "healthy-daily-peak",
+    "image-tag-missing",
+    "missing-logs-cannot-tell",
+    "resources-heap-above-limit",
+    "rollout-readiness-path",
+)
+SETTINGS = Settings(env={})
+
+
+def run(directory: Path, plan: Plan, told: list[Trial] | None = None) -> Outcome:
+    def progress(trial: Trial, number: int, count: int) -> None:
+        assert number <= count
+        if told is not None:
+            told.append(trial)
+
+    return anyio.run(run_evals, SETTINGS, plan, TrialFile(directory / "trials.jsonl"), progress)
+
+
+def plan_of(*models: str, names: tuple[str, ...] = NAMES, jobs: int = 2) -> Plan:
+    loaded = load_config(None, {})
+    return Plan(cases=chosen(load_cases(SUITE), names=names), models=find_models(loaded, models), jobs=jobs)
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return run(tmp_path_factory.mktemp("evals"), plan_of("oracle", "naive", "silent", jobs=3))
+
+
+def test_the_oracle_passes_all_the_silent_one_none_and_the_naive_one_less_than_half(outcome: Outcome) -> None:
+    rates = {model: summarise(model, trials).pass_at_1.mean for model, trials in by_model(outcome.trials).items()}
+    assert rates["oracle"] == 1.0, [(one.identity.case, one.failures) for one in outcome.trials if one.identity.model == "oracle"]
+    assert rates["silent"] == 0.0
+    assert 0.0 < rates["naive"] < 0.5
+
+
+def test_blaming_in_a_healthy_world_counts_as_a_false_alarm(outcome: Outcome) -> None:
+    trials = by_model(outcome.trials)
+    assert summarise("naive", trials["naive"]).false_alarms.rate == 1.0
+    assert summarise("oracle", trials["oracle"]).false_alarms.rate == 0.0
+
+
+def test_what_a_trial_took_and_what_it_rests_on_is_kept(outcome: Outcome) -> None:
+    for trial in by_model(outcome.trials)["oracle"]:
+        assert trial.status == "completed"
+        assert trial.turns >= 2
+        assert trial.tool_calls >= 1
+        assert trial.total_tokens == trial.input_tokens + trial.output_tokens > 0
+        assert trial.verified >= 1
+        assert trial.failed == 0
+
+
+def test_a_run_that_is_asked_for_again_makes_only_what_is_missing(tmp_path: Path) -> None:
+    told: list[Trial] = []
+    first = run(tmp_path, plan_of("oracle", names=NAMES[:1]), told)
+    again = run(tmp_path, plan_of("oracle", names=NAMES[:2]), told)
+    assert [one.identity.case for one in told] == [NAMES[0], NAMES[1]]
+    assert again.trials[0] == first.trials[0]
+    assert run(tmp_path, plan_of("oracle", names=NAMES[:2]), told).trials == again.trials
+    assert len(told) == 2
+
+
+def test_a_case_that_was_changed_is_run_again(tmp_path: Path) -> None:
+    case = write_case(tmp_path / "cases" / "one")
+    told: list[Trial] = []
+    for title in ("first", "second", "second"):
+        write_case(case, title=title)
+        plan = Plan(cases=load_cases(tmp_path / "cases"), models=find_models(load_config(None, {}), ["silent"]))
+        run(tmp_path, plan, told)
+    assert [one.title for one in told] == ["first", "second"]
+
+
+def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
+    with pytest.raises(NoSuchModelError, match='There is no model "orcale"; did you mean "oracle"'):
+        find_models(load_config(None, {}), ["orcale"])
+    with pytest.raises(NoSuchModelError, match="set OPENAI_API_KEY"):
+        find_models(load_config(None, {}), ["openai-default"])
+    with pytest.raises(NoSuchModelError, match="No model is configured"):
+        find_models(load_config(None, {}), [])
