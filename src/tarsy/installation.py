@@ -23,6 +23,7 @@ from tarsy.config.resolve.redaction import redacted
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedMcpServer, ResolvedProvider
 from tarsy.config.resolve.resolved_entries import resolved_provider, resolved_server
 from tarsy.config.resolve.resolver import default_tools, resolve_chain
+from tarsy.config.resolve.variants import variants_in_use
 from tarsy.config.schema.configuration import Config, with_any_model
 from tarsy.config.schema.selection import McpSelection
 from tarsy.config.templates import variables
@@ -175,9 +176,10 @@ def missing_variables(loaded: LoadedConfig, name: str) -> frozenset[str]:
 
 
 def watched_servers(loaded: LoadedConfig) -> Mapping[str, ResolvedMcpServer]:
-    """The tool servers that some chain can use and that have all they need."""
+    """The tool servers that some chain or route can use and that have all they need."""
     followed = with_any_model(loaded.config)
     used = {name: server for chain_id in loaded.config.chains for name, server in resolve_chain(followed, chain_id).mcp_servers.items()}
+    used |= {name: resolved_server(loaded.config, name) for name in variants_in_use(loaded.config)}
     return {name: used[name] for name in sorted(used) if not missing_variables(loaded, name)}
 
 

@@ -333,6 +333,7 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         tools=observer.tools(parts.tools),
         results=StoredResults(engine),
         prices=PriceList(parts.config.system.cost_estimation, parts.loaded.env),
+        changes=ChangeRepository(engine),
         live=live.publisher,
         progress=live.publisher,
         runbooks=parts.runbooks,

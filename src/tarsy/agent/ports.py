@@ -1,11 +1,12 @@
 """What agents and sessions need from the outside, in their own words. The adapters live below; `wiring` proves that they fit."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
+from tarsy.domain.change import StoredChange
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
@@ -95,6 +96,18 @@ class LiveText(Protocol):
     """Carries streaming text to the clients that watch; never waits for them."""
 
     def publish(self, delta: StreamDelta) -> None: ...
+
+
+class ChangeLog(Protocol):
+    """What was changed around us: deployments and the like."""
+
+    async def exist_since(self, since: datetime) -> bool: ...
+
+    async def between(
+        self, since: datetime, until: datetime, *, labels: Mapping[str, str] | None, search: str, limit: int
+    ) -> Sequence[StoredChange]:
+        """The latest first."""
+        ...
 
 
 class ResultStore(Protocol):

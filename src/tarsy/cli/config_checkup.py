@@ -13,7 +13,9 @@ from tarsy.cli.finding import Finding, fail, ok, warn
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.problems import ConfigError
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedProvider
+from tarsy.config.resolve.resolved_entries import resolved_server
 from tarsy.config.resolve.resolver import resolve_chain
+from tarsy.config.resolve.variants import variants_in_use
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
 from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.config.templates import variables
@@ -139,8 +141,9 @@ def _call_cure(code: ErrorCode, provider: ResolvedProvider) -> str:
 
 
 async def check_tools(loaded: LoadedConfig) -> list[Finding]:
-    """Start every tool server that some chain uses and list its tools, all at the same time."""
+    """Start every tool server that some chain or route uses and list its tools, all at the same time."""
     servers = {name: server for chain in chains_in_use(loaded.config) for name, server in chain.mcp_servers.items()}
+    servers |= {name: resolved_server(loaded.config, name) for name in variants_in_use(loaded.config)}
     findings: dict[str, Finding] = {}
 
     async def look(server: ResolvedMcpServer) -> None:

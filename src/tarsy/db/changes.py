@@ -1,7 +1,6 @@
 """Changes: stored once each, found by their time and their labels."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -13,19 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db.storable import storable_json
 from tarsy.db.tables import changes
 from tarsy.domain.alert import Change, ChangeOutcome
+from tarsy.domain.change import StoredChange
 from tarsy.domain.incident import identity_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredChange:
-    id: str
-    source: str
-    title: str
-    outcome: ChangeOutcome
-    labels: Mapping[str, str]
-    link: str | None
-    at: datetime
-    body: str
 
 
 async def store_changes(connection: AsyncConnection, told: Sequence[Change], now: datetime) -> None:
@@ -60,13 +48,21 @@ class ChangeRepository:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
+    async def exist_since(self, since: datetime) -> bool:
+        query = sa.select(sa.exists().where(changes.c.at >= since))
+        async with self._engine.connect() as connection:
+            return bool((await connection.execute(query)).scalar())
+
     async def between(
-        self, since: datetime, until: datetime, *, labels: Mapping[str, str] | None = None, limit: int = 100
+        self, since: datetime, until: datetime, *, labels: Mapping[str, str] | None = None, search: str = "", limit: int = 100
     ) -> list[StoredChange]:
-        """What was changed from `since` to `until`, with all of these labels if any are given; the latest first."""
+        """What was changed from `since` to `until`, with all of these labels and this text in it if any are given; the latest first."""
         conditions = [changes.c.at >= since, changes.c.at <= until]
         if labels:
             conditions.append(changes.c.labels.contains(dict(labels)))
+        if search:
+            told = (changes.c.title, changes.c.source, sa.cast(changes.c.labels, sa.Text), changes.c.body)
+            conditions.append(sa.or_(*(column.icontains(search, autoescape=True) for column in told)))
         query = sa.select(changes).where(*conditions).order_by(changes.c.at.desc(), changes.c.id).limit(limit)
         async with self._engine.connect() as connection:
             return [_change(row) for row in (await connection.execute(query)).mappings()]

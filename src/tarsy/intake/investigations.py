@@ -11,6 +11,7 @@ from tarsy.domain.incident import Incident, Member
 from tarsy.domain.incident_text import incident_text
 from tarsy.domain.session import NewSession
 from tarsy.intake.decision import Look
+from tarsy.intake.variants import NO_VARIANTS, LabelledServers
 from tarsy.session.intake import Intake, new_nonce
 
 Chains = Mapping[str, ResolvedChain]
@@ -31,6 +32,7 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Investigations:
     intake: Intake
+    servers: LabelledServers = NO_VARIANTS
 
     @property
     def max_queue_size(self) -> int | None:
@@ -62,6 +64,7 @@ class Investigations:
             NoProviderError: there is no model to investigate with.
         """
         chain = chains.get(incident.alert_type) or self.intake.chains.resolve(incident.alert_type, None)
+        chain = self.servers.chosen_for(told.alert, incident.route, chain)
         session = NewSession(
             id=wanted.session_id,
             alert_data=incident_text(incident, [told]),

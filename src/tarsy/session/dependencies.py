@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, Prices, ResultStore, ToolServers
+from tarsy.agent.ports import ChangeLog, Journal, LiveText, LLMClient, Mask, Prices, ResultStore, ToolServers
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.domain.work import Parking
 from tarsy.kit.clock import Clock
@@ -26,6 +26,7 @@ class Dependencies:
     tools: ToolServers
     results: ResultStore
     prices: Prices
+    changes: ChangeLog
     live: LiveText
     progress: Progress
     runbooks: RunbookSource

@@ -14,7 +14,9 @@ from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
 from tarsy.agent.stopping import Stopping, StopReason
+from tarsy.agent.toolbox.built_in import BuiltInTool
 from tarsy.agent.toolbox.read_result import ALERT, RUNBOOK, ReadResult, shown_document
+from tarsy.agent.toolbox.recent_changes import RecentChanges
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.agent import AgentType
@@ -124,6 +126,7 @@ class StageRunner:
         dependencies = self._dependencies
         servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
         track = track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
+        built_in = await self._built_in_tools(job, execution, config)
         async with dependencies.tools.open(config, servers, execution_id=execution.id, track=track) as tools:
             context = ExecutionContext(
                 claim=job.claim,
@@ -136,7 +139,8 @@ class StageRunner:
                 llm=dependencies.llm,
                 tools=toolbox(
                     tools,
-                    (ReadResult(dependencies.results, execution_id=execution.id, documents=_long_documents(job, config)),),
+                    built_in,
+                    absent=tuple(config.absent_servers.values()),
                     mask=dependencies.mask,
                     clock=dependencies.clock,
                 ),
@@ -150,6 +154,13 @@ class StageRunner:
                 chat=job.chat,
             )
             return await BaseAgent(create_controller(context)).execute(context, stopping)
+
+    async def _built_in_tools(self, job: StageJob, execution: AgentExecution, config: ResolvedAgentConfig) -> tuple[BuiltInTool, ...]:
+        dependencies = self._dependencies
+        read_result = ReadResult(dependencies.results, execution_id=execution.id, documents=_long_documents(job, config))
+        if not _calls_tools(config):
+            return (read_result,)
+        return read_result, await RecentChanges.on(dependencies.changes, mask=dependencies.mask, clock=dependencies.clock)
 
     async def _close(self, job: StageJob, stage: Stage, results: Sequence[ExecutionResult]) -> StageOutcome:
         status = stage_status([result.status for result in results], job.planned.success_policy)
@@ -236,10 +247,14 @@ def _long_documents(job: StageJob, config: ResolvedAgentConfig) -> dict[str, str
     return {name: text for name, (text, shown) in whole.items() if shown != text}
 
 
+def _calls_tools(config: ResolvedAgentConfig) -> bool:
+    return config.type is AgentType.DEFAULT
+
+
 def _prompt_context(job: StageJob, config: ResolvedAgentConfig) -> PromptContext:
     session = job.session
-    # Only these can call a tool to read on.
-    readable = config.type is AgentType.DEFAULT
+    # The others cannot read on.
+    readable = _calls_tools(config)
     return PromptContext(
         agent_name=config.agent_name,
         alert_type=session.alert_type,

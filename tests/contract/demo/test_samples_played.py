@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.claims import take
 from tarsy.config.schema.cost import CostEstimationConfig
+from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.history import SessionHistory, StoredResults
@@ -66,6 +67,7 @@ async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
             tools=McpToolServers(env={}, clock=clock),
             results=StoredResults(engine),
             prices=PriceList(CostEstimationConfig(), {}),
+            changes=ChangeRepository(engine),
             live=unwatched,
             progress=unwatched,
             runbooks=RunbookSource(),

@@ -280,6 +280,7 @@ def investigations(engine: AsyncEngine) -> SessionExecutor:
             tools=unused,
             results=unused,
             prices=PriceList(CostEstimationConfig(), {}),
+            changes=unused,
             live=unused,
             progress=unused,
             runbooks=unused,

@@ -48,6 +48,7 @@ class Servers:
 
 class Echo:
     definition = ToolDefinition("tarsy.echo", "Says the same again.")
+    is_recorded = False
 
     def is_offered(self, catalog: ToolCatalog) -> bool:
         return bool(catalog.tools)
@@ -121,3 +122,32 @@ async def test_a_new_concern_is_one_small_wrapper() -> None:
     contents = [(await tools.execute(ToolCall(name, "k8s.pods", "{}"), said.append)).content for name in ("1", "2")]
     assert contents == ["pods", "no calls are left"]
     assert said == ["working"]
+
+
+class Outlook(Echo):
+    """Looks at the outside."""
+
+    definition = ToolDefinition("tarsy.outlook", "Looks out.")
+    is_recorded = True
+
+
+async def test_a_built_in_tool_that_looks_outside_is_listed_like_a_servers() -> None:
+    (listing,) = (await toolbox(Servers(), (Echo(), Outlook()), mask=Unmasked(), clock=CLOCK).list_tools()).listings
+    assert (listing.server, listing.tools, listing.error) == ("tarsy", ("outlook",), None)
+
+
+async def test_what_was_recorded_of_a_built_in_tool_is_played_instead_of_asked_again() -> None:
+    class Recorded(Servers):
+        async def list_tools(self) -> ToolCatalog:
+            return ToolCatalog((Outlook.definition,))
+
+    servers = Recorded()
+    tools = toolbox(servers, (Outlook(),), mask=Unmasked(), clock=CLOCK)
+    await tools.list_tools()
+    assert (await tools.execute(ToolCall("1", "tarsy.outlook", "rain"), ignored)).content == "pods"
+    assert servers.asked == ["1"]
+
+
+async def test_agents_are_told_once_which_servers_they_lack() -> None:
+    tools = toolbox(Servers(), (), absent=("one is missing", "and another"), mask=Unmasked(), clock=CLOCK)
+    assert (await tools.list_tools()).warnings == ("one is missing", "and another")

@@ -44,6 +44,8 @@ class ReadResult:
     """Reads the results of one execution; `documents` are those that its prompt holds only in part."""
 
     definition = DEFINITION
+    # A replay stores its own results, and reads those.
+    is_recorded = False
 
     def __init__(self, results: ResultStore, *, execution_id: str, documents: Mapping[str, str]) -> None:
         self._documents = documents

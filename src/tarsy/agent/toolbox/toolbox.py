@@ -3,16 +3,20 @@
 from collections.abc import Callable, Sequence
 
 from tarsy.agent.ports import ToolExecutor
+from tarsy.agent.toolbox.absent import AbsentServers
 from tarsy.agent.toolbox.built_in import BuiltInTool, BuiltInTools
 from tarsy.agent.toolbox.guard import GuardedTools
 from tarsy.agent.toolbox.limits import LimitedTools
 from tarsy.kit.clock import Clock
 
 
-def toolbox(servers: ToolExecutor, built_in: Sequence[BuiltInTool], *, mask: Callable[[str], str], clock: Clock) -> ToolExecutor:
-    """Wrap the tool servers, which come with their own masking.
+def toolbox(
+    servers: ToolExecutor, built_in: Sequence[BuiltInTool], *, absent: Sequence[str] = (), mask: Callable[[str], str], clock: Clock
+) -> ToolExecutor:
+    """Wrap the tool servers, which come with their own masking; `absent` says why others are missing.
 
     Outermost first: guard → built-in tools → limits → masking → MCP. What asks before a call is made, or counts it (approval, budget),
     goes between the guard and the built-in tools.
     """
-    return GuardedTools(BuiltInTools(LimitedTools(servers), built_in, clock=clock), mask=mask, clock=clock)
+    reached = AbsentServers(LimitedTools(servers), absent)
+    return GuardedTools(BuiltInTools(reached, built_in, clock=clock), mask=mask, clock=clock)

@@ -13,6 +13,7 @@ from tarsy.config.resolve.agent_resolver import ExplainedAgent
 from tarsy.config.resolve.hierarchy import Level
 from tarsy.config.resolve.resolved_entries import reaches, resolved_server
 from tarsy.config.resolve.resolver import explain_chain
+from tarsy.config.resolve.variants import variants_in_use
 from tarsy.config.schema import builtins
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
 from tarsy.config.schema.providers import NativeToolsConfig
@@ -80,6 +81,9 @@ def reach_of(config: Config) -> Reach:
             reach.servers.setdefault(server.name, chain_id)
             if server.summarization.provider:
                 reach.providers.setdefault(server.summarization.provider.name, chain_id)
+    for server, alert_type in variants_in_use(config).items():
+        if alert_type in config.chains.alert_types:
+            reach.servers.setdefault(server, config.chains.id_for(alert_type))
     return reach
 
 
@@ -172,6 +176,15 @@ def _place_of_both(explained: ExplainedAgent) -> Path:
     if origins <= {Level.ENVIRONMENT, Level.DEFAULTS, Level.AGENT, Level.CHAIN}:
         return explained.path[:2]
     return explained.path
+
+
+def ungrouped_variants(config: Config, files: Files) -> Iterator[Problem]:
+    """The remark that alerts of several places may become one incident, which is looked into with the tools of one."""
+    for index, route in enumerate(config.routes):
+        for server, variants in route.tool_servers.items():
+            if route.group_by is not None and not {variants.label, "..."} & set(route.group_by):
+                message = f'alerts with different labels "{variants.label}" may become one incident, which uses the tools of the first'
+                yield files.tarsy.problem(("routes", index, "tool_servers", server), message, f'add "{variants.label}" to group_by')
 
 
 def unanswered_default(config: Config, files: Files) -> Iterator[Problem]:

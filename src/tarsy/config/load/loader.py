@@ -113,6 +113,7 @@ def _check_together(checked: _Checked, config: Config, files: Files, filled: tup
         *remarks,
         *checks.no_model(config, reach, files),
         *checks.unanswered_default(config, files),
+        *checks.ungrouped_variants(config, files),
         *checks.pointless_tools(config, files),
         *checks.ignored_native_tools(config, reach, files),
     ]

@@ -6,7 +6,7 @@ Values that come from the environment stay `{{.VAR}}` templates here: a snapshot
 from collections.abc import Mapping
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tarsy.config.schema.masking import DEFAULT_GROUPS
 from tarsy.config.schema.values import Section
@@ -21,6 +21,10 @@ def resolved_from(section: Section, kind: type[Model], /, **resolved: object) ->
     """Take from `section` what it says under the names of `kind`, and the rest from `resolved`."""
     written = {name: getattr(section, name) for name in kind.model_fields.keys() & type(section).model_fields}
     return kind.model_validate({**written, **resolved})
+
+
+def _is_empty(entries: Mapping[str, str]) -> bool:
+    return not entries
 
 
 class Resolved(BaseModel):
@@ -95,6 +99,8 @@ class ResolvedAgentConfig(Resolved):
     native_tools: Mapping[str, bool] = {}
     custom_instructions: str = ""
     description: str = ""
+    # Tool servers that the agent would have, and why it has not. Left out of snapshots where there are none: replicas of an older version read them.
+    absent_servers: Mapping[str, str] = Field(default={}, exclude_if=_is_empty)
 
 
 class ResolvedStage(Resolved):

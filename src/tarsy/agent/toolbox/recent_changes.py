@@ -1,0 +1,117 @@
+"""The built-in tool `tarsy.recent_changes`: what was deployed, synchronised or switched before something broke.
+
+It is offered where senders have told of changes at all: elsewhere it would cost every conversation its description, and answer nothing.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tarsy.agent.ports import ChangeLog
+from tarsy.agent.toolbox.built_in import SERVER, CallRefusedError
+from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
+from tarsy.domain.change import StoredChange
+from tarsy.domain.tool import ToolCatalog, ToolDefinition
+from tarsy.kit.clock import Clock
+
+# What was changed longer ago has shown its effects before; a week covers what is rolled out slowly.
+LOOK_BACK = timedelta(days=7)
+# A working day and the night before it.
+USUAL = timedelta(hours=24)
+# About two pages. More are not read one by one, but narrowed down.
+MAX_SHOWN = 50
+_AGO = re.compile(r"(\d{1,5})\s*([mhd])", re.IGNORECASE)
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+DEFINITION = ToolDefinition(
+    name=f"{SERVER}.recent_changes",
+    description=(
+        "What was changed recently: deployments, Argo CD synchronisations, releases, feature flags, as they were reported to TARSy. "
+        "The latest first, with time, outcome, labels and link. A change shortly before the trouble is a suspect, not a culprit."
+    ),
+    parameters_schema={
+        "type": "object",
+        "properties": {
+            "since": {
+                "type": "string",
+                "description": "How far back, as 90m, 6h or 3d, or a time such as 2026-01-31T10:00:00Z. Default: 24h.",
+            },
+            "until": {"type": "string", "description": "Up to when, written the same way. Default: now."},
+            "labels": {
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                "description": "Only changes that have all of these labels, such as namespace or app.",
+            },
+            "search": {"type": "string", "description": "Only changes that hold this text (not a pattern)."},
+        },
+    },
+    read_only=True,
+    idempotent=True,
+)
+
+
+class RecentChanges:
+    definition = DEFINITION
+    is_recorded = True
+
+    def __init__(self, changes: ChangeLog, *, there_are_any: bool, mask: Callable[[str], str], clock: Clock) -> None:
+        self._changes = changes
+        self._there_are_any = there_are_any
+        self._mask = mask
+        self._clock = clock
+
+    @classmethod
+    async def on(cls, changes: ChangeLog, *, mask: Callable[[str], str], clock: Clock) -> "RecentChanges":
+        """The tool as it is at this moment: offered if anything was changed lately."""
+        return cls(changes, there_are_any=await changes.exist_since(clock.now() - LOOK_BACK), mask=mask, clock=clock)
+
+    def is_offered(self, catalog: ToolCatalog) -> bool:
+        # A replayed catalog has it already, with recorded answers.
+        return self._there_are_any and catalog.find(DEFINITION.name) is None
+
+    async def run(self, arguments: str) -> str:
+        read = parse_arguments(arguments, DEFINITION.parameters_schema) if arguments.strip() else {}
+        if isinstance(read, ArgumentProblem):
+            raise CallRefusedError(read.message)
+        now = self._clock.now()
+        since, until = _moment(read.get("since"), now, now - USUAL), _moment(read.get("until"), now, now)
+        found = await self._changes.between(
+            since, until, labels=read.get("labels") or None, search=str(read.get("search") or ""), limit=MAX_SHOWN + 1
+        )
+        return self._mask(shown(found, since, until))
+
+
+def _moment(text: Any, now: datetime, default: datetime) -> datetime:
+    if text is None:
+        return default
+    if ago := _AGO.fullmatch(str(text).strip()):
+        return now - timedelta(**{_UNITS[ago[2].lower()]: int(ago[1])})
+    try:
+        moment = datetime.fromisoformat(str(text).strip())
+    except ValueError:
+        raise CallRefusedError(f"{text!r} is no time: write 90m, 6h, 3d, or a time such as 2026-01-31T10:00:00Z.") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def shown(found: Sequence[StoredChange], since: datetime, until: datetime) -> str:
+    """The changes as lines, and what was looked at: that nothing was reported does not mean that nothing was changed."""
+    span = f"from {_time(since)} to {_time(until)}"
+    if not found:
+        return f"No change that fits was reported {span}. Changes that are not reported to TARSy are not known here."
+    lines = [_line(change) for change in found[:MAX_SHOWN]]
+    more = ["There are more: ask for a shorter time, a label or a text."] if len(found) > MAX_SHOWN else []
+    return "\n".join([f"Changes reported {span}, the latest first:", *lines, *more])
+
+
+def _line(change: StoredChange) -> str:
+    told = [f"{_time(change.at)} {change.outcome} {change.source}: {change.title}", _labels(change.labels), change.link or ""]
+    return "- " + " | ".join(part for part in told if part)
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
