@@ -23,6 +23,7 @@ PRELOADED = (
     "tarsy.server",
     "tarsy.wiring",
     "tarsy.replay.rerun",
+    "tarsy.evals.run",
     "tarsy.cli.main",
     "tarsy.cli.live_view",
     "tarsy.tools.connection",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tarsy import __version__
-from tarsy.cli import config, db, incidents, routes, samples, sessions, tools
+from tarsy.cli import config, db, evals, incidents, routes, samples, sessions, tools
 from tarsy.cli.doctor import doctor
 from tarsy.cli.init import init
 from tarsy.cli.investigate import investigate, watch
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 app.add_typer(config.app, name="config")
 app.add_typer(db.app, name="db")
+app.add_typer(evals.app, name="eval")
 app.add_typer(incidents.app, name="incidents")
 app.add_typer(routes.app, name="routes")
 app.add_typer(samples.app, name="samples")

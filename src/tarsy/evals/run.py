@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import anyio
 
+from tarsy.agent.ports import LLMClient
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.db.embedded.server import embedded_postgres
@@ -18,9 +19,11 @@ from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.recording import Recording
 from tarsy.domain.session import AlertSession, NewSession
 from tarsy.evals.attempt import Attempt
+from tarsy.evals.budget import Budget
 from tarsy.evals.case import Case, WorldKind
 from tarsy.evals.chain import chain_for, configuration_digest, configured_chain, model_digest, prompt_digest
 from tarsy.evals.investigators.scripted_models import ScriptedModels
+from tarsy.evals.judge import agrees
 from tarsy.evals.model import Model
 from tarsy.evals.reading import attempt_of
 from tarsy.evals.trial import Identity, Trial, trial_of
@@ -49,8 +52,10 @@ class Plan:
     jobs: int = 4
     # None: the chain that the configuration has for an alert of the case's type.
     chain_id: str | None = None
-    # In US dollars. No trial begins once it is spent.
-    budget: float | None = None
+    # No trial begins once it is spent.
+    budget: Budget | None = None
+    # A second opinion on what was concluded; never part of whether a trial passed.
+    judge: ResolvedProvider | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,19 +142,27 @@ class _Trials:
                 for number in range(min(self._plan.jobs, len(missing))):
                     tasks.start_soon(self._work_off, running, waiting, name=f"eval {number}")
 
-    async def _work_off(self, running: Application, waiting: Iterable[Planned]) -> None:
+    async def _work_off(self, running: "_Pipeline", waiting: Iterable[Planned]) -> None:
         for planned in waiting:
-            if self._plan.budget is not None and self._spent >= self._plan.budget:
+            if self._plan.budget is not None and self._spent >= self._plan.budget.amount:
                 return
-            trial = trial_of(planned.case, planned.identity, await _attempt(running, planned))
+            attempt = await _attempt(running, planned)
+            judged = await agrees(running.llm, self._plan.judge, planned.case, attempt) if self._plan.judge else None
+            trial = trial_of(planned.case, planned.identity, attempt, judged)
             self._kept.append(trial)
-            self._spent += trial.cost_usd or 0.0
+            self._spent += self._plan.budget.spent_by(trial) if self._plan.budget else 0.0
             self._done += 1
             self._progress(trial, self._done, self._total)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pipeline:
+    application: Application
+    llm: LLMClient
+
+
 @asynccontextmanager
-async def _pipeline(settings: Settings, loaded: LoadedConfig, plan: Plan, worlds: Mapping[str, World]) -> AsyncGenerator[Application]:
+async def _pipeline(settings: Settings, loaded: LoadedConfig, plan: Plan, worlds: Mapping[str, World]) -> AsyncGenerator[_Pipeline]:
     """The application as in production, in a database that is thrown away: an eval touches nothing of the installation."""
     with _scratch_directory() as directory:
         own = replace(settings, data_dir=directory, role=Role.WORKER, replay_speed=0.0)
@@ -161,7 +174,7 @@ async def _pipeline(settings: Settings, loaded: LoadedConfig, plan: Plan, worlds
                     async with anyio.create_task_group() as tasks:
                         if running.pool:
                             tasks.start_soon(running.pool.run, name="workers")
-                        yield running
+                        yield _Pipeline(running, models)
                         if running.pool:
                             running.pool.stop_now()
 
@@ -180,7 +193,8 @@ def _scratch_directory() -> Generator[Path]:
         yield path
 
 
-async def _attempt(running: Application, planned: Planned) -> Attempt:
+async def _attempt(pipeline: _Pipeline, planned: Planned) -> Attempt:
+    running = pipeline.application
     session = _session(planned, running.services.mask(planned.case.file.alert))
     await running.services.sessions.insert(session)
     ended = await _end_of(running, session.id)

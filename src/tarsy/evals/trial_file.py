@@ -1,10 +1,10 @@
 """Finished trials on disk, one line each: a run that was killed goes on where it was."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.evals.trial import Identity, Trial
@@ -49,20 +49,31 @@ def _trial(line: str) -> Trial | None:
 
 
 def read_trials(path: Path) -> tuple[Trial, ...]:
-    """The trials of a file, for a comparison.
+    """The trials of a report or of a file of trials, for a comparison.
 
     Raises:
         TrialsUnreadableError: there is no such file, or no trial in it.
     """
     try:
-        trials = tuple(TrialFile(path).read().values())
+        trials = _reported(path) or tuple(TrialFile(path).read().values())
     except (OSError, UnicodeDecodeError) as error:
         raise TrialsUnreadableError([Problem(str(path), 0, "", f"cannot be read: {error}")]) from error
     if not trials:
-        raise TrialsUnreadableError([Problem(str(path), 0, "", "holds no trials", "name the trials.jsonl of an eval run")])
+        raise TrialsUnreadableError(
+            [Problem(str(path), 0, "", "holds no trials", "name the report.json or the trials.jsonl of an eval run")]
+        )
     return trials
 
 
-def ordered(trials: Iterable[Trial]) -> tuple[Trial, ...]:
-    """By model, case and run: the order in which they finished is chance."""
-    return tuple(sorted(trials, key=lambda one: (one.identity.model, one.identity.case, one.identity.run)))
+class _Reported(BaseModel):
+    trials: tuple[Trial, ...]
+
+
+def _reported(path: Path) -> tuple[Trial, ...]:
+    """The trials of a report; none where the file is something else."""
+    if not path.exists():
+        return ()
+    try:
+        return _Reported.model_validate_json(path.read_bytes()).trials
+    except ValidationError:
+        return ()

@@ -1,12 +1,13 @@
 """Cases run through the pipeline of production: what scripted investigators score, and that a run leaves no trace."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
-from support.eval_cases import write_case
 from tarsy.config.load.loader import load_config
+from tarsy.evals.budget import read_budget
 from tarsy.evals.case_files import SUITE, chosen, load_cases
 from tarsy.evals.model import NoSuchModelError, find_models
 from tarsy.evals.run import Outcome, Plan, run_evals
@@ -71,24 +72,16 @@ def test_what_a_trial_took_and_what_it_rests_on_is_kept(outcome: Outcome) -> Non
         assert trial.failed == 0
 
 
-def test_a_run_that_is_asked_for_again_makes_only_what_is_missing(tmp_path: Path) -> None:
+def test_a_budget_ends_a_run_early_and_what_is_made_is_not_made_again(tmp_path: Path) -> None:
     told: list[Trial] = []
-    first = run(tmp_path, plan_of("oracle", names=NAMES[:1]), told)
+    short = replace(plan_of("oracle", names=NAMES[:3], jobs=1), budget=read_budget("1tokens"))
+    first = run(tmp_path, short, told)
+    assert ([one.identity.case for one in told], first.left_out) == ([NAMES[0]], 2)
     again = run(tmp_path, plan_of("oracle", names=NAMES[:2]), told)
     assert [one.identity.case for one in told] == [NAMES[0], NAMES[1]]
-    assert again.trials[0] == first.trials[0]
+    assert (again.trials[0], again.left_out) == (first.trials[0], 0)
     assert run(tmp_path, plan_of("oracle", names=NAMES[:2]), told).trials == again.trials
     assert len(told) == 2
-
-
-def test_a_case_that_was_changed_is_run_again(tmp_path: Path) -> None:
-    case = write_case(tmp_path / "cases" / "one")
-    told: list[Trial] = []
-    for title in ("first", "second", "second"):
-        write_case(case, title=title)
-        plan = Plan(cases=load_cases(tmp_path / "cases"), models=find_models(load_config(None, {}), ["silent"]))
-        run(tmp_path, plan, told)
-    assert [one.title for one in told] == ["first", "second"]
 
 
 def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:

@@ -1,0 +1,209 @@
+"""`tarsy eval`: cases with a known answer, run and compared."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tarsy.cli.environment import process_settings
+from tarsy.cli.terminal import harmless
+
+if TYPE_CHECKING:
+    from tarsy.evals.case import Case
+    from tarsy.evals.model import Model
+    from tarsy.evals.report.report import Report
+    from tarsy.evals.run import Plan
+    from tarsy.evals.trial import Trial
+    from tarsy.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, help="Measure how well alerts are investigated, on cases with a known answer, without a cluster.")
+importing = typer.Typer(no_args_is_help=True, help="Make cases of what other tools recorded.")
+app.add_typer(importing, name="import")
+
+Directory = Annotated[
+    Path | None, typer.Argument(metavar="DIR", help="Where the cases are.", show_default="the suite that comes with it", exists=True)
+]
+Tags = Annotated[list[str], typer.Option("--tag", help="Only cases with this tag, family or difficulty; several: with all of them.")]
+Names = Annotated[list[str], typer.Option("--case", help="Only the case of this name; may be given several times.")]
+Expect = Annotated[
+    list[str],
+    typer.Option("--expect", metavar="KEY=VALUE", help="What it should come to: outcome, object, mechanism=word,word, cite=words, …"),
+]
+Target = Annotated[Path, typer.Option("--to", help="The directory to write the case into.")]
+Title = Annotated[str, typer.Option("--title", help="What is wrong, in a few words.", show_default="from the alert")]
+Family = Annotated[str, typer.Option("--family", help="The kind of fault.")]
+Reference = Annotated[str, typer.Option("--reference", help="The truth in a sentence.", show_default="the session's own mechanism")]
+
+
+@app.command("list")
+def list_cases(directory: Directory = None, tag: Tags = [], case: Names = []) -> None:  # noqa: B006 - typer reads them
+    """Name the cases, with their family, difficulty and tags."""
+    for one in _cases(directory, tag, case):
+        about = ", ".join((one.file.difficulty.value, *one.groups))
+        typer.echo(f"{one.name:<36} {harmless(one.file.title)} ({harmless(about)})")
+
+
+@app.command("run")
+def run(  # noqa: PLR0913 - the options of a command
+    directory: Directory = None,
+    *,
+    model: Annotated[list[str], typer.Option("--model", help="A configured provider, or oracle, naive, silent, which need no key.")] = [],  # noqa: B006 - typer reads it
+    runs: Annotated[int, typer.Option(min=1, help="How often each case is run.")] = 1,
+    tag: Tags = [],  # noqa: B006 - typer reads it
+    case: Names = [],  # noqa: B006 - typer reads it
+    jobs: Annotated[int, typer.Option(min=1, max=50, help="How many cases are run at once.")] = 4,
+    budget: Annotated[str | None, typer.Option(help="The most to spend: 5usd or 2Mtokens.", show_default="no limit")] = None,
+    baseline: Annotated[Path | None, typer.Option(help="An earlier report to compare with; worse than it is exit status 1.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where results and reports are written, and found again.")] = Path(
+        "eval-results"
+    ),
+    chain: Annotated[str | None, typer.Option(help="The configured chain to run.", show_default="that of each alert's type")] = None,
+    judge: Annotated[str | None, typer.Option(help="A configured provider whose opinion is shown beside the grades.")] = None,
+) -> None:
+    """Run cases through the same pipeline as real alerts, and report. What is already in the output directory is not run again."""
+    from tarsy.evals.budget import read_budget
+    from tarsy.evals.run import Plan
+    from tarsy.evals.trial_file import read_trials
+
+    settings = process_settings()
+    cases = _cases(directory, tag, case)
+    models, judging = _models(settings, model, judge)
+    before = read_trials(baseline) if baseline else ()
+    plan = Plan(
+        cases=cases,
+        models=models,
+        runs=runs,
+        jobs=jobs,
+        chain_id=chain,
+        budget=read_budget(budget) if budget else None,
+        judge=judging.provider(cases[0]) if judging else None,
+    )
+    report = _report(settings, plan, output, before)
+    raise typer.Exit(1 if report.is_regression else 0)
+
+
+def _models(settings: "Settings", names: Sequence[str], judge: str | None) -> "tuple[tuple[Model, ...], Model | None]":
+    from tarsy.config.load.loader import load_config
+    from tarsy.evals.model import find_models
+
+    loaded = load_config(settings.config_dir, settings.env)
+    return find_models(loaded, names), find_models(loaded, [judge])[0] if judge else None
+
+
+def _report(settings: "Settings", plan: "Plan", output: Path, baseline: "Sequence[Trial]") -> "Report":
+    import anyio
+
+    from tarsy import __version__
+    from tarsy.evals.report.files import write_reports
+    from tarsy.evals.report.report import report_of
+    from tarsy.evals.report.terminal import as_lines, progress_line
+    from tarsy.evals.run import run_evals
+    from tarsy.evals.trial_file import TrialFile
+    from tarsy.kit.clock import SystemClock
+
+    def progress(trial: "Trial", number: int, count: int) -> None:
+        typer.echo(harmless(progress_line(trial, number, count)))
+
+    output.mkdir(parents=True, exist_ok=True)
+    outcome = anyio.run(run_evals, settings, plan, TrialFile(output / "trials.jsonl"), progress)
+    report = report_of(outcome.trials, baseline, version=__version__, created_at=SystemClock().now(), left_out=outcome.left_out)
+    for line in as_lines(report):
+        typer.echo(harmless(line))
+    for path in write_reports(report, output):
+        typer.echo(f"wrote {path}")
+    return report
+
+
+@app.command("compare")
+def compare(
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A report.json or trials.jsonl.", exists=True, dir_okay=False)],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another one.", exists=True, dir_okay=False)],
+) -> None:
+    """Compare two measurements case by case: prompts, models or configurations. Exit status 1 if the second is worse by more than chance."""
+    from tarsy.evals.report.report import comparisons
+    from tarsy.evals.report.terminal import comparison_lines
+    from tarsy.evals.trial_file import read_trials
+
+    found = comparisons(read_trials(before), read_trials(after))
+    if not found:
+        typer.echo("Nothing to compare: the two have no model in common.", err=True)
+        raise typer.Exit(2)
+    for line in (line for comparison in found for line in comparison_lines(comparison)):
+        typer.echo(harmless(line))
+    raise typer.Exit(1 if any(one.is_regression for one in found) else 0)
+
+
+@app.command("add")
+def add(
+    session_id: Annotated[str, typer.Argument(metavar="SESSION", help="The id of a finished session.")],
+    expect: Expect = [],  # noqa: B006 - typer reads it
+    to: Target = Path("evals"),
+    name: Annotated[str, typer.Option("--name", help="The name of the case.", show_default="the session's id")] = "",
+    title: Title = "",
+    family: Family = "production",
+    reference: Reference = "",
+) -> None:
+    """Make a case of a finished session: its tool results are the world. What --expect leaves out is taken from its verdict; read the file and correct it."""
+    import anyio
+
+    from tarsy.cli.recordings import as_text
+    from tarsy.evals.new_case import Description, case_of_session
+    from tarsy.replay.export import read_session
+
+    recording = anyio.run(read_session, process_settings(), session_id)
+    if recording is None:
+        typer.echo(f"There is no session {session_id} in this database.", err=True)
+        raise typer.Exit(1)
+    description = Description(title=title, family=family, reference=reference, expect=tuple(expect))
+    _write(to / (name or session_id), case_of_session(recording, description, "recording.json"), "recording.json", as_text(recording))
+
+
+@importing.command("snapshot")
+def import_snapshot(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help='JSON files of tool results: {"tool:{arguments}": "text"}.', exists=True, file_okay=False)
+    ],
+    alert: Annotated[Path, typer.Option("--alert", help="A file with the alert.", exists=True, dir_okay=False)],
+    expect: Expect = [],  # noqa: B006 - typer reads it
+    to: Target = Path("evals"),
+    name: Annotated[str, typer.Option("--name", help="The name of the case.", show_default="the directory's")] = "",
+    title: Title = "",
+    family: Family = "imported",
+    reference: Annotated[str, typer.Option("--reference", help="The truth in a sentence.")] = "",
+) -> None:
+    """Make a case of recorded tool results and an alert."""
+    from tarsy.evals.new_case import Description, case_of_snapshot
+    from tarsy.evals.worlds.snapshot import merged, written
+    from tarsy.evals.worlds.world_files import read_snapshot
+
+    files = [path for path in sorted(directory.glob("*.json")) if path.resolve() != alert.resolve()]
+    if not files:
+        raise typer.BadParameter(f"no *.json in {directory}")
+    snapshot = merged(read_snapshot(path) for path in files)
+    description = Description(title=title, family=family, reference=reference, expect=tuple(expect))
+    text = case_of_snapshot(snapshot, alert.read_text(encoding="utf-8"), description, "snapshot.json")
+    _write(to / (name or directory.resolve().name), text, "snapshot.json", written(snapshot))
+
+
+def _write(folder: Path, case: str, world_name: str, world: str) -> None:
+    from tarsy.evals.case_files import CASE_FILE, load_cases
+
+    if (folder / CASE_FILE).exists():
+        typer.echo(f"{folder / CASE_FILE} is there already; give the case another --name.", err=True)
+        raise typer.Exit(1)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / world_name).write_text(world, encoding="utf-8")
+    (folder / CASE_FILE).write_text(case, encoding="utf-8")
+    load_cases(folder)
+    typer.echo(f"wrote {folder / CASE_FILE}: read what it expects, and correct it.")
+
+
+def _cases(directory: Path | None, tags: Sequence[str], names: Sequence[str]) -> "tuple[Case, ...]":
+    from tarsy.evals.case_files import SUITE, chosen, load_cases
+
+    found = chosen(load_cases(directory or SUITE), tags=tags, names=names)
+    if not found:
+        typer.echo("No case has all of these tags and names; `tarsy eval list` shows them.", err=True)
+        raise typer.Exit(2)
+    return found

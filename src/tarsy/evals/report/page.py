@@ -1,0 +1,101 @@
+"""The report as one HTML page that loads nothing: figures, plots, and every trial with its checks. Pure module."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from string import Template
+
+from tarsy.evals.comparison import Comparison
+from tarsy.evals.report.plots import Bar, Point, bars, scatter
+from tarsy.evals.report.report import Report
+from tarsy.evals.report.words import difference, figures, judgement, percent
+from tarsy.evals.summary import Slice, Summary
+from tarsy.evals.trial import Trial
+
+_PAGE = Template("""\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>TARSy eval</title>
+<style>
+:root { color-scheme: light dark; --ink: light-dark(#1b1b1f, #e8e8ee); --soft: light-dark(#e4e4ea, #34343c); --good: #2e8b57; --bad: #c0392b; }
+body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; } td, th { padding: .15rem .8rem .15rem 0; text-align: left; vertical-align: top; }
+figure { margin: 1rem 0; } figcaption { font-weight: 600; } svg text { fill: var(--ink); font-size: 12px; }
+.track { fill: var(--soft); } .bar { fill: #4472c4; } .whisker { stroke: var(--ink); stroke-width: 1.5; } .axis { stroke: var(--ink); }
+.good { fill: var(--good); color: var(--good); } .bad { fill: var(--bad); color: var(--bad); }
+details { border-top: 1px solid var(--soft); padding: .3rem 0; } pre { white-space: pre-wrap; background: var(--soft); padding: .6rem; }
+.regression { border-left: .3rem solid var(--bad); padding-left: .8rem; }
+</style></head><body>
+<h1>How good is it?</h1>
+<p>TARSy $version, $created. $count trials.</p>
+$comparisons
+$summaries
+<h2>Trials</h2>
+$trials
+<h2>What was measured</h2>
+<table>$digests</table>
+</body></html>
+""")
+
+
+def as_html(report: Report) -> str:
+    rows = (
+        f"<tr><th>{escape(kind)}</th><td>{escape(name)} <code>{escape(value)}</code></td></tr>"
+        for kind, found in report.digests.items()
+        for name, value in found.items()
+    )
+    return _PAGE.substitute(
+        version=escape(report.version),
+        created=escape(report.created_at.strftime("%Y-%m-%d %H:%M UTC")),
+        count=len(report.trials),
+        comparisons="\n".join(map(_comparison, report.comparisons)),
+        summaries="\n".join(
+            _summary(one, [trial for trial in report.trials if trial.identity.model == one.model]) for one in report.summaries
+        ),
+        trials="\n".join(map(_trial, report.trials)),
+        digests="".join(rows),
+    )
+
+
+def _comparison(comparison: Comparison) -> str:
+    kind = ' class="regression"' if comparison.is_regression else ""
+    changed = [f"worse: {case} ({by * 100:+.0f})" for case, by in comparison.worse] + [
+        f"better: {case} ({by * 100:+.0f})" for case, by in comparison.better
+    ]
+    items = "".join(f"<li>{escape(text)}</li>" for text in (*map(difference, comparison.others), *changed))
+    return f"<section{kind}><h2>{escape(comparison.before)} → {escape(comparison.after)}</h2><p>{escape(judgement(comparison))}</p><ul>{items}</ul></section>"
+
+
+def _summary(summary: Summary, trials: Sequence[Trial]) -> str:
+    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in figures(summary))
+    return f"<h2>{escape(summary.model)}</h2><table>{rows}</table>{''.join(_plots(summary, trials))}"
+
+
+def _plots(summary: Summary, trials: Sequence[Trial]) -> Iterator[str]:
+    found = summary.pass_at_1
+    rates = [Bar("pass@1", found.mean, percent(found.mean), found.low, found.high)]
+    rates += [Bar(f"pass^{k}", rate, percent(rate)) for k, rate in summary.pass_hat_k.items() if k > 1]
+    yield bars("How many cases it solves", rates)
+    yield bars("By difficulty", [_row(one) for one in summary.by_difficulty])
+    yield bars("By family and tag", [_row(one) for one in summary.by_group])
+    yield scatter(
+        "What a trial takes", "turns", "tokens", [Point(one.turns, one.total_tokens, one.identity.case, one.passed) for one in trials]
+    )
+
+
+def _row(one: Slice) -> Bar:
+    return Bar(one.name, one.pass_at_1, f"{percent(one.pass_at_1)} of {one.cases}")
+
+
+def _trial(trial: Trial) -> str:
+    kind, word = ("good", "pass") if trial.passed else ("bad", "fail")
+    checks = "".join(
+        f'<li class="{"good" if one.passed else "bad"}">{escape(one.name)}{f": {escape(one.detail)}" if one.detail else ""}</li>'
+        for one in trial.checks
+    )
+    name = f"{trial.identity.model} · {trial.identity.case} #{trial.identity.run}"
+    return (
+        f'<details><summary><span class="{kind}">{word}</span> {escape(name)}: {escape(trial.title)}</summary>'
+        f"<ul>{checks}</ul><p>{trial.turns} turns, {trial.tool_calls} tool calls, {trial.total_tokens} tokens, {trial.seconds:.1f} s</p>"
+        f"<pre>{escape(trial.analysis or trial.error)}</pre></details>"
+    )

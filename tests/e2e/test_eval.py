@@ -1,0 +1,141 @@
+"""`tarsy eval` as a person runs it: measured, compared, killed and continued, and cases made of what happened."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from support.tarsy_process import TARSY, Tarsy, plain_environment
+from support.tarsy_process import tarsy as cold_tarsy
+from tarsy.db.connection import create_engine
+from tarsy.db.sessions import SessionRepository
+
+# A database is started for each run.
+pytestmark = [pytest.mark.xdist_group("evals"), pytest.mark.timeout(300)]
+NAMES = (
+    "--case",
+    "image-tag-missing",
+    "--case",
+    "rollout-readiness-path",
+    "--case",
+    "healthy-planned-maintenance",
+    "--case",
+    "storage-class-gone",
+)
+# What a run measures anew each time.
+MEASURED = {"seconds"}
+
+
+def report_of(directory: Path) -> Any:
+    return json.loads((directory / "eval-results" / "report.json").read_text(encoding="utf-8"))
+
+
+def results(directory: Path) -> list[Mapping[str, Any]]:
+    return [{name: value for name, value in one.items() if name not in MEASURED} for one in report_of(directory)["trials"]]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, warm: tuple[str, ...]) -> Path:
+    directory = tmp_path_factory.mktemp("undisturbed")
+    done = cold_tarsy("eval", "run", "--model", "oracle", *NAMES, cwd=directory, command=warm)
+    assert done.returncode == 0, done.stderr
+    assert "[4/4] pass  oracle" in done.stdout
+    return directory
+
+
+def test_a_run_writes_its_reports_and_is_not_repeated(undisturbed: Path, tarsy: Tarsy) -> None:
+    names = {path.name for path in (undisturbed / "eval-results").iterdir()}
+    assert names == {"trials.jsonl", "report.json", "report.xml", "report.html"}
+    (summary,) = report_of(undisturbed)["summaries"]
+    assert summary["pass_at_1"]["mean"] == 1.0
+    again = tarsy("eval", "run", "--model", "oracle", *NAMES, cwd=undisturbed)
+    assert again.returncode == 0
+    assert "[1/" not in again.stdout
+
+
+def test_a_killed_run_goes_on_where_it_was_and_comes_to_the_same(undisturbed: Path, tmp_path: Path, tarsy: Tarsy) -> None:
+    command = [*TARSY, "eval", "run", "--model", "oracle", "--jobs", "1", *NAMES]
+    with subprocess.Popen(command, cwd=tmp_path, env=plain_environment(), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline().startswith("[1/4] pass")
+        process.send_signal(signal.SIGKILL)
+    kept = (tmp_path / "eval-results" / "trials.jsonl").read_bytes()
+    assert 1 <= kept.count(b"\n") < 4
+    done = tarsy("eval", "run", "--model", "oracle", *NAMES, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "[1/4]" not in done.stdout
+    assert (tmp_path / "eval-results" / "trials.jsonl").read_bytes().startswith(kept)
+    assert results(tmp_path) == results(undisturbed)
+
+
+def test_worse_than_the_baseline_is_exit_status_1(undisturbed: Path, tmp_path: Path, tarsy: Tarsy) -> None:
+    baseline = undisturbed / "eval-results" / "report.json"
+    done = tarsy("eval", "run", "--model", "silent", *NAMES, "--baseline", baseline, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "oracle → silent: Regression: pass@1 100 % → 0 % on 4 cases" in done.stdout
+    compared = tarsy("eval", "compare", tmp_path / "eval-results" / "report.json", baseline, cwd=tmp_path)
+    assert compared.returncode == 0
+    assert "Progress" in compared.stdout
+
+
+def test_recorded_results_become_a_case(tmp_path: Path, tarsy: Tarsy) -> None:
+    recorded = tmp_path / "outputs"
+    recorded.mkdir()
+    (recorded / "a.json").write_text(json.dumps({'kubectl_logs:{"pod": "cart-1"}': "FATAL no space left on device"}), encoding="utf-8")
+    (tmp_path / "alert.txt").write_text("[FIRING] CartDown namespace: shop", encoding="utf-8")
+    expect = ("--expect", "outcome=fault", "--expect", "cite=no space left on device", "--expect", "mechanism=full")
+    made = tarsy("eval", "import", "snapshot", recorded, "--alert", "alert.txt", *expect, "--reference", "The disk is full.", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    listed = tarsy("eval", "list", "evals", cwd=tmp_path)
+    assert "CartDown" in listed.stdout
+    again = tarsy("eval", "import", "snapshot", recorded, "--alert", "alert.txt", *expect, cwd=tmp_path)
+    assert (again.returncode, "is there already" in again.stderr) == (1, True)
+
+
+def test_a_finished_session_becomes_a_case_that_can_be_run(tmp_path: Path, database_url: str, tarsy: Tarsy) -> None:
+    env = {"DATABASE_URL": database_url, "TARSY_REPLAY_SPEED": "0"}
+    assert tarsy("demo", "image-pull", "--fast", cwd=tmp_path, env=env).returncode == 0
+    session = anyio.run(_only_session, database_url)
+    added = tarsy(
+        "eval",
+        "add",
+        session,
+        "--expect",
+        "outcome=fault",
+        "--name",
+        "pulled",
+        "--reference",
+        "The image cannot be pulled.",
+        cwd=tmp_path,
+        env=env,
+    )
+    assert added.returncode == 0, added.stderr
+    done = tarsy("eval", "run", "evals", "--model", "oracle", "--model", "silent", cwd=tmp_path)
+    assert "pass  oracle  pulled" in done.stdout, done.stdout + done.stderr
+    assert "FAIL  silent  pulled" in done.stdout
+    unknown = tarsy("eval", "add", "nothing", cwd=tmp_path, env=env)
+    assert "There is no session nothing" in unknown.stderr
+
+
+async def _only_session(database_url: str) -> str:
+    engine = create_engine(database_url)
+    try:
+        (session,) = (await SessionRepository(engine).list()).sessions
+        return session.id
+    finally:
+        await engine.dispose()
+
+
+def test_wrong_options_and_cases_are_told_in_a_sentence(tmp_path: Path, tarsy: Tarsy) -> None:
+    assert "there is no case here" in tarsy("eval", "run", tmp_path, "--model", "oracle", cwd=tmp_path).stderr
+    assert "No case has all of these" in tarsy("eval", "list", "--tag", "nothing", cwd=tmp_path).stderr
+    refused = tarsy("eval", "run", "--model", "oracle", "--budget", "plenty", cwd=tmp_path)
+    assert (refused.returncode, refused.stderr.strip()) == (1, '"plenty" is no budget: write 5usd or 2Mtokens.')
+    assert 'There is no model "orcale"' in tarsy("eval", "run", "--model", "orcale", cwd=tmp_path).stderr
+    listed = tarsy("eval", "list", "--tag", "injection", cwd=tmp_path)
+    assert "injected-alert" in listed.stdout

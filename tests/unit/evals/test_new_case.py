@@ -1,0 +1,110 @@
+"""Cases made of sessions and of recorded results."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support.eval_cases import trial
+from tarsy.domain.recording import RecordedAlert, RecordedOutcome, RecordedTool, Recording
+from tarsy.evals.budget import NoBudgetError, read_budget
+from tarsy.evals.case_files import load_cases
+from tarsy.evals.investigators.oracle import oracle
+from tarsy.evals.investigators.script import Calls, Conversation
+from tarsy.evals.judge import opinion
+from tarsy.evals.new_case import Description, NoCaseError, case_of_session, case_of_snapshot
+from tarsy.evals.worlds.snapshot import read_results, written
+from tarsy.evals.worlds.world_files import open_world
+
+ANALYSIS = "It is full.\n```verdict\noutcome: fault\nobject: Deployment/shop/cart\nmechanism: The volume is full.\n```"
+SESSION = Recording(
+    alert=RecordedAlert(alert_type="kubernetes", data="[FIRING] CartDown\nnamespace: shop"),
+    tools=(RecordedTool(track="t", call_id="1", name="kube.logs", arguments='{"pod": "cart-1"}', content="write failed:  no space left"),),
+    outcome=RecordedOutcome(status="completed", final_analysis=ANALYSIS),
+)
+
+
+def made(directory: Path, text: str, file: str, world: str) -> None:
+    directory.mkdir()
+    (directory / "case.yaml").write_text(text, encoding="utf-8")
+    (directory / file).write_text(world, encoding="utf-8")
+
+
+def test_a_session_becomes_a_case_that_expects_what_was_said_and_else_what_it_concluded(tmp_path: Path) -> None:
+    description = Description(expect=("cite=No space left", "mechanism=full,volume", "turns=9"))
+    text = case_of_session(SESSION, description, "recording.json")
+    made(tmp_path / "one", text, "recording.json", SESSION.model_dump_json())
+    (case,) = load_cases(tmp_path)
+    assert case.file.expect.outcome == ("fault",)
+    assert case.file.expect.object == ("Deployment/shop/cart",)
+    assert case.file.expect.ceilings.turns == 9
+    assert case.file.reference == "The volume is full."
+    assert oracle(case, Conversation((), 0, ())) == Calls((("logs", {"pod": "cart-1"}),))
+    assert open_world(case).answer("kube.logs", {"pod": "cart-1"}).text == "write failed:  no space left"
+
+
+def test_what_a_person_expects_goes_before_what_the_session_concluded() -> None:
+    found = yaml.safe_load(case_of_session(SESSION, Description(expect=("outcome=no_fault",)), "r.json"))
+    assert found["expect"]["outcome"] == ["no_fault"]
+
+
+def test_recorded_results_become_a_case(tmp_path: Path) -> None:
+    snapshot = read_results({'logs:{"pod": "cart-1"}': "no space left"}, "x")
+    text = case_of_snapshot(
+        snapshot, "CartDown", Description(expect=("outcome=fault", "cite=no space left"), reference="Full."), "snapshot.json"
+    )
+    made(tmp_path / "one", text, "snapshot.json", written(snapshot))
+    (case,) = load_cases(tmp_path)
+    call = case.file.expect.must_cite[0].call
+    assert call is not None
+    assert not open_world(case).answer(f"snapshot.{call.tool}", call.arguments).is_error
+
+
+@pytest.mark.parametrize(
+    ("expect", "told"),
+    [
+        ((), "--expect outcome="),
+        (("outcome",), "write KEY=VALUE"),
+        (("outcme=fault",), "write KEY=VALUE"),
+        (("outcome=fault", "cite=not there"), 'No tool result holds "not there"'),
+        (("outcome=fault", "turns=many"), '"many" is no number of turns'),
+        (("outcome=broken",), "This makes no case"),
+    ],
+)
+def test_what_makes_no_case_is_refused_in_words(expect: tuple[str, ...], told: str) -> None:
+    with pytest.raises(NoCaseError, match=told):
+        case_of_snapshot(read_results({"a:{}": "x"}, "x"), "alert", Description(expect=expect), "snapshot.json")
+
+
+def test_a_session_without_a_verdict_needs_an_expected_outcome() -> None:
+    silent = SESSION.model_copy(update={"outcome": RecordedOutcome(status="completed", final_analysis="nothing")})
+    with pytest.raises(NoCaseError, match="--expect outcome="):
+        case_of_session(silent, Description(), "recording.json")
+    assert json.loads(SESSION.model_dump_json())["alert"]
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "in_tokens"),
+    [("5usd", 5, False), ("$2.5", 2.5, False), ("7", 7, False), ("2Mtokens", 2e6, True), ("500 k tokens", 5e5, True)],
+)
+def test_a_budget_is_dollars_or_tokens(text: str, amount: float, in_tokens: bool) -> None:  # noqa: FBT001 - a parameter
+    found = read_budget(text)
+    assert (found.amount, found.in_tokens) == (amount, in_tokens)
+
+
+def test_a_budget_in_dollars_needs_a_model_whose_price_is_known() -> None:
+    with pytest.raises(NoBudgetError, match="The price of tested is not known"):
+        read_budget("5usd").spent_by(trial("a"))
+    assert read_budget("5usd").spent_by(trial("a", cost_usd=0.25)) == 0.25
+    assert read_budget("5ktokens").spent_by(trial("a", total_tokens=120)) == 120
+
+
+def test_what_is_no_budget_is_refused() -> None:
+    with pytest.raises(NoBudgetError, match="is no budget"):
+        read_budget("plenty")
+
+
+@pytest.mark.parametrize(("answer", "expected"), [("YES", True), ("**No.**", False), ("yes, the same", True), ("", None), ("Maybe", None)])
+def test_a_judge_says_yes_or_no_or_nothing(answer: str, expected: bool | None) -> None:  # noqa: FBT001 - a parameter
+    assert opinion(answer) is expected
