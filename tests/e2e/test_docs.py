@@ -20,6 +20,7 @@ from tarsy.cli.main import app
 from tarsy.config.load.loader import load_config
 from tarsy.demo.samples import load_sample
 from tarsy.domain.recording import Recording
+from tarsy.evals.case_files import load_cases
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -182,7 +183,12 @@ EXAMPLES = [(document, block) for document in DOCUMENTS for block in BLOCKS[docu
 
 
 @pytest.mark.parametrize(("document", "block"), EXAMPLES, ids=[f"{_id(document)}:{block.line}" for document, block in EXAMPLES])
-def test_every_yaml_example_is_a_configuration_that_loads(document: Path, block: Block, tmp_path: Path) -> None:
+def test_every_yaml_example_is_a_configuration_or_a_case_that_loads(document: Path, block: Block, tmp_path: Path) -> None:
+    if "expect" in yaml.safe_load(block.text):
+        (tmp_path / "case.yaml").write_text(block.text)
+        (tmp_path / "world.yaml").touch()
+        assert load_cases(tmp_path)
+        return
     name = "llm-providers.yaml" if "llm_providers" in yaml.safe_load(block.text) else "tarsy.yaml"
     (tmp_path / name).write_text(block.text)
     env = dict.fromkeys(re.findall(r"\{\{\.(\w+)\}\}|\b([A-Z][A-Z_]+_(?:KEY|CREDENTIALS|PROJECT))\b", block.text), "x")

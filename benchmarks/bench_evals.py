@@ -1,0 +1,49 @@
+"""How long the shipped suite takes with the oracle, and how the scripted investigators score: every case through the whole pipeline."""
+
+import logging
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import anyio
+
+from tarsy.config.load.loader import load_config
+from tarsy.evals.case_files import SUITE, load_cases
+from tarsy.evals.model import find_models
+from tarsy.evals.run import Plan, run_evals
+from tarsy.evals.summary import by_model, summarise
+from tarsy.evals.trial import Trial
+from tarsy.evals.trial_file import TrialFile
+from tarsy.kit.logs import configure_logs
+from tarsy.settings import Settings
+
+LIMIT_SECONDS = 120.0
+FEWEST_CASES = 40
+
+
+def ignore(_trial: Trial, _number: int, _count: int) -> None:
+    """The figures at the end are enough."""
+
+
+def measured(*models: str) -> tuple[float, tuple[Trial, ...]]:
+    plan = Plan(cases=load_cases(SUITE), models=find_models(load_config(None, {}), models))
+    with tempfile.TemporaryDirectory(prefix="tarsy-bench-") as directory:
+        started = time.monotonic()
+        outcome = anyio.run(run_evals, Settings(env={}), plan, TrialFile(Path(directory) / "trials.jsonl"), ignore)
+        return time.monotonic() - started, outcome.trials
+
+
+def main() -> bool:
+    configure_logs(level=logging.WARNING)
+    seconds, trials = measured("oracle")
+    print(f"{len(trials)} cases with the oracle   {seconds:6.1f} s (limit {LIMIT_SECONDS:.0f})")
+    _, others = measured("naive", "silent")
+    rates = {model: summarise(model, found).pass_at_1.mean for model, found in by_model([*trials, *others]).items()}
+    print("   ".join(f"{model} {rate:.0%}" for model, rate in rates.items()))
+    separated = rates["oracle"] == 1.0 and rates["silent"] == 0.0 and rates["naive"] < 0.5
+    return seconds < LIMIT_SECONDS and len(trials) >= FEWEST_CASES and separated
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main() else 1)
