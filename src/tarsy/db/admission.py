@@ -6,17 +6,19 @@ a storm of alerts one transaction each would make every sender wait for every ot
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-import anyio
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+import orjson
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.audit import AuditAction, note_each
+from tarsy.db.driver import Connection, Statement, transaction
 from tarsy.db.errors import QueueFullError
 from tarsy.db.outbox import publish_for
-from tarsy.db.retry import is_transient, took_too_long
-from tarsy.db.tables import alert_sessions, work
+from tarsy.db.tables import alert_sessions
+from tarsy.db.turns import Turns
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.domain import announce
 from tarsy.domain.claim import INVESTIGATION
@@ -25,7 +27,14 @@ from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
 
 # Submissions take turns while the queue has a limit; any number that no other code locks will do.
-_INTAKE_LOCK = sa.select(sa.func.pg_advisory_xact_lock(0x7A25_0001))
+_INTAKE_LOCK = Statement(f"SELECT pg_advisory_xact_lock({0x7A25_0001})")
+# Stops at the limit, and walks an index that holds nothing but what waits.
+_WAITING = Statement(
+    f"""
+    SELECT count(*) AS number
+    FROM (SELECT FROM work WHERE kind = '{INVESTIGATION}' AND state = '{WorkState.READY}' LIMIT :limit) waiting
+    """  # noqa: S608 - our own words
+)
 # A megabyte each at most, and seldom more than a few kilobytes.
 MAX_TOGETHER = 64
 # Longer than any healthy commit; a client that waits for it is told that the database is away.
@@ -33,17 +42,14 @@ STORE_SECONDS = 30.0
 # Longer than the indexing of the longest alerts takes, all of them in one statement; what takes longer is ended by the server, and the
 # others of its batch are stored without it.
 STATEMENT_SECONDS = 5
-_TIME_LIMIT = sa.text(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
+_TIME_LIMIT = Statement(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
+_JSON = ("chain_snapshot", "mcp_selection")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class _Submission:
-    """A submission whose sender waits for an answer."""
-
     session: NewSession
     max_queue_size: int | None
-    admitted: bool = False
-    error: Exception | None = None
 
 
 class Admission:
@@ -51,8 +57,7 @@ class Admission:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
-        self._waiting: list[_Submission] = []
-        self._turn = anyio.Lock()
+        self._turns = Turns(self._store, together=MAX_TOGETHER, seconds=STORE_SECONDS)
 
     async def admit(self, session: NewSession, *, max_queue_size: int | None) -> None:
         """Store one submission.
@@ -60,63 +65,46 @@ class Admission:
         Raises:
             QueueFullError: `max_queue_size` sessions wait already.
         """
-        submission = _Submission(session, max_queue_size)
-        self._waiting.append(submission)
-        # The submission that has the turn acts for all that have come so far, and must not be stopped when its own sender gives up waiting.
-        with anyio.CancelScope(shield=True):
-            async with self._turn:
-                if not submission.admitted and submission.error is None:
-                    await self._admit_all()
-        if submission.error:
-            raise submission.error
+        if not await self._turns.take(_Submission(session, max_queue_size)):
+            raise QueueFullError(max_queue_size or 0)
 
-    async def _admit_all(self) -> None:
-        limit = self._waiting[0].max_queue_size
-        together = [submission for submission in self._waiting if submission.max_queue_size == limit][:MAX_TOGETHER]
-        error = await self._try_to_store(together, limit)
-        if error is not None and is_transient(error) and not took_too_long(error):
-            for submission in together:
-                submission.error = error
-        elif error is not None:
-            # One of them is to blame; the others shall not suffer for it.
-            for submission in together:
-                submission.error = await self._try_to_store([submission], limit) or submission.error
-        self._waiting = [submission for submission in self._waiting if submission not in together]
-
-    async def _try_to_store(self, submissions: Sequence[_Submission], limit: int | None) -> Exception | None:
-        try:
-            await self._store(submissions, limit)
-        except Exception as error:  # noqa: BLE001 - raised again in those whom it concerns
-            return error
-        return None
-
-    async def _store(self, submissions: Sequence[_Submission], limit: int | None) -> None:
-        with anyio.fail_after(STORE_SECONDS):
-            async with self._engine.begin() as connection:
-                await connection.execute(_TIME_LIMIT)
-                room = len(submissions) if limit is None else await room_for(connection, limit, len(submissions))
-                if room:
-                    await _insert(connection, [submission.session for submission in submissions[:room]])
-        for submission in submissions[:room]:
-            submission.admitted = True
-        for submission in submissions[room:]:
-            submission.error = QueueFullError(limit or 0)
+    async def _store(self, submissions: Sequence[_Submission]) -> Sequence[bool]:
+        """Store as many as there is room for, the first first; says of each whether it was."""
+        # One configuration, one limit.
+        limit, wanted = submissions[0].max_queue_size, len(submissions)
+        async with transaction(self._engine) as connection:
+            await _TIME_LIMIT.rows(connection)
+            room = wanted if limit is None else max(0, await room_for(connection, limit, wanted))
+            if room:
+                await _insert(connection, [submission.session for submission in submissions[:room]])
+        return [place < room for place in range(wanted)]
 
 
-async def room_for(connection: AsyncConnection, limit: int, wanted: int) -> int:
-    """How many of `wanted` may come in. Holds the only key to the queue until the transaction ends.
-
-    The count stops at the limit and walks an index that holds nothing but what waits.
-    """
-    await connection.execute(_INTAKE_LOCK)
-    ready = (work.c.kind == INVESTIGATION) & (work.c.state == sa.literal_column(f"'{WorkState.READY}'"))
-    waiting = sa.select(work.c.id).where(ready).limit(limit).subquery()
-    count = (await connection.execute(sa.select(sa.func.count()).select_from(waiting))).scalar_one()
-    return min(limit - count, wanted)
+async def room_for(connection: Connection, limit: int, wanted: int) -> int:
+    """How many of `wanted` may come in. Holds the only key to the queue until the transaction ends."""
+    await _INTAKE_LOCK.rows(connection)
+    (waiting,) = await _WAITING.rows(connection, {"limit": limit})
+    return min(limit - waiting["number"], wanted)
 
 
-async def _insert(connection: AsyncConnection, sessions: Sequence[NewSession]) -> None:
-    await connection.execute(sa.insert(alert_sessions), [session_row(session) for session in sessions])
+async def insert_sessions(connection: Connection, sessions: Sequence[NewSession]) -> None:
+    """Store new sessions, all in one statement."""
+    rows = [session_row(session) for session in sessions]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    for name in _JSON:
+        columns[name] = [None if value is None else orjson.dumps(value).decode() for value in columns[name]]
+    await _insert_statement(tuple(columns)).rows(connection, columns)
+
+
+@cache
+def _insert_statement(names: tuple[str, ...]) -> Statement:
+    kinds = {name: alert_sessions.c[name].type.compile(postgresql.dialect()) for name in names}
+    values = ", ".join(f"CAST(:{name} AS {kind}[])" for name, kind in kinds.items())
+    return Statement(f"INSERT INTO alert_sessions ({', '.join(names)}) SELECT * FROM unnest({values})")  # noqa: S608 - names from our own tables
+
+
+async def _insert(connection: Connection, sessions: Sequence[NewSession]) -> None:
+    await insert_sessions(connection, sessions)
     await note_each(connection, AuditAction.ALERT_SUBMITTED, [(session.author, session.id) for session in sessions])
     await enqueue(connection, *(_investigation(session) for session in sessions))
     # Last: the shared channel is every session's, and kept until the commit.

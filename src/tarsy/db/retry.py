@@ -102,5 +102,4 @@ async def _bounded(attempt: Callable[[], Awaitable[T]], *, whole: bool) -> T:
 
 def took_too_long(error: Exception) -> bool:
     """Whether the server ended a statement of ours: then the database is there, and one of the batch is to blame."""
-    cause = error.orig.__cause__ if isinstance(error, DBAPIError) and error.orig is not None else None
-    return isinstance(cause, asyncpg.QueryCanceledError)
+    return isinstance(cause_of(error), asyncpg.QueryCanceledError)

@@ -4,7 +4,7 @@ One request that cannot be met does not harm those that came at the same time.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import anyio
@@ -22,6 +22,8 @@ class _Waiting(Generic[Wanted, Answer]):
     wanted: Wanted
     answer: Answer | None = None
     error: Exception | None = None
+    # It is answered, or it is its turn to act.
+    woken: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def is_done(self) -> bool:
@@ -37,7 +39,7 @@ class Turns(Generic[Wanted, Answer]):
         # Longer than any healthy commit; a client that waits for it is told that the database is away.
         self._seconds = seconds
         self._waiting: list[_Waiting[Wanted, Answer]] = []
-        self._turn = anyio.Lock()
+        self._acting = False
 
     async def take(self, wanted: Wanted) -> Answer:
         """Have `wanted` done, together with what else is asked for at this time."""
@@ -45,15 +47,28 @@ class Turns(Generic[Wanted, Answer]):
         self._waiting.append(mine)
         # The request that has the turn acts for all that have come so far, and must not be stopped when its own sender gives up waiting.
         with anyio.CancelScope(shield=True):
-            async with self._turn:
-                if not mine.is_done:
-                    await self._next()
+            if self._acting:
+                await mine.woken.wait()
+            if not mine.is_done:
+                await self._act()
         if mine.answer is None:
             raise mine.error or RuntimeError("a request was neither answered nor refused")
         return mine.answer
 
-    async def _next(self) -> None:
-        batch = self._waiting[: self._together]
+    async def _act(self) -> None:
+        """Do what waits, tell those whom it concerns, and leave the turn to the first of those that have come meanwhile."""
+        self._acting = True
+        batch, self._waiting = self._waiting[: self._together], self._waiting[self._together :]
+        try:
+            await self._do_all(batch)
+        finally:
+            for waiting in batch:
+                waiting.woken.set()
+            self._acting = bool(self._waiting)
+            if self._waiting:
+                self._waiting[0].woken.set()
+
+    async def _do_all(self, batch: Sequence[_Waiting[Wanted, Answer]]) -> None:
         error = await self._attempt(batch)
         if error is not None and is_transient(error) and not took_too_long(error):
             for waiting in batch:
@@ -62,7 +77,6 @@ class Turns(Generic[Wanted, Answer]):
             # One of them is to blame; the others shall not suffer for it.
             for waiting in batch:
                 waiting.error = await self._attempt([waiting])
-        self._waiting = [waiting for waiting in self._waiting if waiting not in batch]
 
     async def _attempt(self, batch: Sequence[_Waiting[Wanted, Answer]]) -> Exception | None:
         try:

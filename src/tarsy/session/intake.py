@@ -102,6 +102,8 @@ class ConfiguredChains:
 
     config: Config
     known_tools: KnownTools = nothing_known
+    # What an alert that chooses no tools is given: the same for each, as long as the configuration is.
+    _resolved: dict[str, ResolvedChain] = field(default_factory=dict[str, ResolvedChain], init=False, compare=False)
 
     def alert_types(self) -> Sequence[AlertType]:
         chains = self.config.chains
@@ -113,7 +115,10 @@ class ConfiguredChains:
             raise UnknownAlertTypeError(alert_type, known)
         if selection and (problems := check_selection(self.config, selection, self.known_tools)):
             raise SelectionError(problems)
-        return resolve_chain(self.config, self.config.chains.id_for(alert_type), selection)
+        if selection or alert_type not in self._resolved:
+            chain = resolve_chain(self.config, self.config.chains.id_for(alert_type), selection)
+            return chain if selection else self._resolved.setdefault(alert_type, chain)
+        return self._resolved[alert_type]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from support.queue_ground import Ground
 from support.queue_scenario import Scenario, scenario, short
 from tarsy.db import admission
 from tarsy.db.connection import create_engine
+from tarsy.db.driver import Statement
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.tables import alert_sessions
 
@@ -84,7 +85,7 @@ SLOW = """
 async def test_one_that_takes_too_long_does_not_keep_the_others_out(
     engine: AsyncEngine, database_url: str, made: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "_TIME_LIMIT", sa.text("SET LOCAL statement_timeout = '1s'"))
+    monkeypatch.setattr(admission, "_TIME_LIMIT", Statement("SET LOCAL statement_timeout = '1s'"))
     repository, ground = SessionRepository(engine), Ground(database_url, tmp_path)
     connection = await asyncpg.connect(database_url)
     await connection.execute(SLOW)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header, Request, Response
 from pydantic import Field
 
 from tarsy.api.alert_body import AlertRequest, decode, read_alert
@@ -14,7 +14,7 @@ from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.request_body import TEXT_BODY, AlertTypeQuery, RunbookQuery, described, read_body
 from tarsy.api.schemas.sessions import AlertAccepted
 from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Sample, Samples
-from tarsy.api.schemas.view import StorableText
+from tarsy.api.schemas.view import StorableText, answer
 from tarsy.api.services import AuthorOf, Services, ServicesOf
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
@@ -33,7 +33,7 @@ IdempotencyKey = Annotated[
 ]
 
 
-@router.post("/alerts", status_code=202, operation_id="submitAlert", openapi_extra=described(_REQUEST))
+@router.post("/alerts", status_code=202, operation_id="submitAlert", response_model=AlertAccepted, openapi_extra=described(_REQUEST))
 async def submit_alert(
     request: Request,
     services: ServicesOf,
@@ -41,14 +41,14 @@ async def submit_alert(
     alert_type: AlertTypeQuery = None,
     runbook: RunbookQuery = None,
     idempotency_key: IdempotencyKey = None,
-) -> AlertAccepted:
+) -> Response:
     """Take an alert for investigation.
 
     JSON, or the alert itself as `text/plain`. At most 1 MiB of alert; a larger one gets 413, an empty one or an unknown
     type 400, and 429 says that the queue is full.
     """
     submission = await _submission(request, author, alert_type or None, runbook or None)
-    return await _taken(services, replace(submission, idempotency_key=idempotency_key))
+    return answer(await _taken(services, replace(submission, idempotency_key=idempotency_key)), 202)
 
 
 async def _taken(services: Services, submission: Submission) -> AlertAccepted:

@@ -29,13 +29,13 @@ def _field(values: Sequence[object], name: str) -> Any:
     return next(getattr(value, name) for value in values if hasattr(value, name))
 
 
-def answer(view: View) -> Response:
+def answer(view: View, status: int = 200) -> Response:
     """An answer as it is sent: FastAPI would check again, field by field, what we have just made."""
-    return json_response(view.model_dump_json())
+    return json_response(view.model_dump_json(), status)
 
 
-def json_response(body: str | bytes) -> Response:
-    return Response(body, media_type="application/json")
+def json_response(body: str | bytes, status: int = 200) -> Response:
+    return Response(body, status, media_type="application/json")
 
 
 class Usage(View):

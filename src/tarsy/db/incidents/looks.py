@@ -7,9 +7,9 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.admission import room_for, session_row
+from tarsy.db.admission import insert_sessions, room_for
 from tarsy.db.audit import AuditAction, note_each
-from tarsy.db.tables import alert_sessions, work
+from tarsy.db.tables import work
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.db.work.parking import cancel
 from tarsy.domain import announce
@@ -41,7 +41,7 @@ async def store_looks(connection: AsyncConnection, wanted: Sequence[WantedLook])
     if not wanted:
         return []
     sessions = [one.session for one in wanted]
-    await connection.execute(sa.insert(alert_sessions), [session_row(session) for session in sessions])
+    await insert_sessions(connection, sessions)
     await note_each(connection, AuditAction.ALERT_SUBMITTED, [(session.author, session.id) for session in sessions])
     await enqueue(connection, *(_investigation(one) for one in wanted))
     told = [
