@@ -166,7 +166,7 @@ async def _pipeline(settings: Settings, loaded: LoadedConfig, plan: Plan, worlds
     """The application as in production, in a database that is thrown away: an eval touches nothing of the installation."""
     with _scratch_directory() as directory:
         own = replace(settings, data_dir=directory, role=Role.WORKER, replay_speed=0.0)
-        models = ScriptedModels({case.name: case for case in plan.cases}, llm_client(own, loaded))
+        models = ScriptedModels({case.name: case for case in plan.cases}, llm_client(own, loaded.env))
         async with embedded_postgres(directory, throwaway=True) as url:
             own = replace(own, database_url=url)
             async with application(own, tools=WorldServers(worlds), llm=models, loaded=_with_workers(loaded, plan.jobs)) as running:
