@@ -28,6 +28,7 @@ from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine, pool_use
 from tarsy.db.embedded.server import open_database
+from tarsy.db.evidence import EvidenceRepository
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
@@ -50,6 +51,7 @@ from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.overview import LiveProcess
+from tarsy.domain.run_input import AnyInput
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.installation import Installation, PoolView, SampleChains, probes, recorded_alert, sample_incidents, watched_servers
 from tarsy.intake.desk import Desk
@@ -111,6 +113,7 @@ async def application(
     mask: Mask | None = None,
     auth: AuthSettings | None = None,
     loaded: LoadedConfig | None = None,
+    recorded_inputs: Sequence[AnyInput] = (),
 ) -> AsyncGenerator[Application]:
     """Build the application on its database and keep its connections alive; what is given takes the place of what the settings say.
 
@@ -148,6 +151,7 @@ async def application(
             reload=Reload(settings, loaded, clock=SystemClock()),
             given_mask=mask,
             given_auth=auth,
+            recorded_inputs=recorded_inputs,
             metrics=metrics,
             observer=observer,
             times=SessionTimes(metrics.sessions),
@@ -212,6 +216,7 @@ class _Parts:
     reload: Reload
     given_mask: Mask | None
     given_auth: AuthSettings | None
+    recorded_inputs: Sequence[AnyInput]
     metrics: Metrics
     observer: Observer
     times: SessionTimes
@@ -339,6 +344,7 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         runbooks=parts.runbooks,
         mask=parts.mask,
         clock=SystemClock(),
+        recorded_inputs=parts.recorded_inputs,
         cancellations=parts.cancellations,
     )
     return SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies)
@@ -379,6 +385,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         sessions=sessions,
         timeline=TimelineRepository(engine),
         interactions=InteractionRepository(engine),
+        evidence=EvidenceRepository(engine),
         chats=ChatRepository(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),

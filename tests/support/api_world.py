@@ -31,6 +31,7 @@ from tarsy.db.audit import AuditLog
 from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
+from tarsy.db.evidence import EvidenceRepository
 from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.mutes import MuteRepository
@@ -138,6 +139,7 @@ def services_on(
         sessions=sessions,
         timeline=TimelineRepository(engine),
         interactions=InteractionRepository(engine),
+        evidence=EvidenceRepository(engine),
         chats=ChatRepository(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),

@@ -1,7 +1,7 @@
 """Runs one agent on a recorded model with its record in memory, and lets it die after any step."""
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,13 +18,15 @@ from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import Message, ToolCall
+from tarsy.domain.evidence import ALERT, Evidence
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import StreamDelta
+from tarsy.domain.run_input import AnyInput, InputPlace, place_of
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, StoredCall, StoredRun
-from tarsy.domain.timeline import TimelineEvent
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
-from tarsy.kit.clock import FixedClock
+from tarsy.kit.clock import Clock, FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.session.stage_runner import continued_with
@@ -48,6 +50,7 @@ class MemoryJournal:
     events: dict[str, TimelineEvent] = field(default_factory=dict[str, TimelineEvent])
     llm: list[LLMInteraction] = field(default_factory=list[LLMInteraction])
     mcp: list[MCPInteraction] = field(default_factory=list[MCPInteraction])
+    inputs: dict[InputPlace, AnyInput] = field(default_factory=dict[InputPlace, AnyInput])
     begun: bool = False
     provider: str = ""
     backend: str = ""
@@ -73,6 +76,8 @@ class MemoryJournal:
             )
         self.llm += step.llm_interactions
         self.mcp += step.mcp_interactions
+        for given in step.inputs:
+            self.inputs.setdefault(place_of(given.placed.turn, given.placed.value), given.placed)
         for moved in step.execution_changes:
             self.begun = True
             self.provider = moved.llm_provider or self.provider
@@ -87,11 +92,21 @@ class MemoryJournal:
             calls=tuple(StoredCall(call.kind, call.turn, call.error_code, call.error_message, call.provider) for call in self.llm),
             next_timeline_sequence=max((event.sequence_number for event in self.events.values()), default=0) + 1,
             timed_out_tools=frozenset(call.call_id or "" for call in self.mcp if call.result and call.result.get("is_timeout")),
+            inputs=tuple(self.inputs.values()),
         )
 
     async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
         found = next((call for call in self.mcp if (call.execution_id, call.call_id) == (execution_id, call_id)), None)
         return ToolOutcome(found.result["content"], found.is_error) if found and found.result else None
+
+    async def cited(self, execution_id: str, ids: Collection[str]) -> list[Evidence]:
+        assert execution_id == EXECUTION
+        results = [one for one in self.events.values() if one.event_type is TimelineEventType.TOOL_RESULT and one.metadata.get("read_at")]
+        return [
+            Evidence(id=str(one.metadata["evidence_id"]), text=one.content, refused=bool(one.metadata.get("refused")))
+            for one in results
+            if one.metadata["evidence_id"] in ids
+        ]
 
     def publish(self, delta: StreamDelta) -> None:
         """Nobody watches."""
@@ -130,6 +145,8 @@ class MemoryRun:
     journal: MemoryJournal = field(default_factory=MemoryJournal)
     asked: Counter[str] = field(default_factory=Counter[str])
     tools: ToolExecutor | None = None
+    clock: Clock = field(default_factory=FixedClock)
+    recorded_inputs: Sequence[AnyInput] = ()
 
     async def go_on(self) -> ExecutionResult:
         """Run it to its end; when it waits for something, that has happened at once."""
@@ -162,15 +179,19 @@ class MemoryRun:
             llm=llm,
             tools=toolbox(
                 self.tools or CountingTools(RecordedTools(RecordedToolServers(recording), self.track), self.asked),
-                (ReadResult(self.journal, execution_id=EXECUTION, documents={}),),
+                (ReadResult(self.journal, execution_id=EXECUTION, documents={}, in_part=False),),
+                tool_calling=config.tool_calling,
                 mask=Unmasked(),
-                clock=FixedClock(),
+                clock=self.clock,
             ),
             journal=self.journal,
             live=self.journal,
             results=self.journal,
             prices=PriceList(CostEstimationConfig(), {}),
             mask=Unmasked(),
-            clock=FixedClock(),
+            clock=self.clock,
+            evidence_prefix="A",
+            documents={ALERT: self.scenario.alert},
+            recorded_inputs=self.recorded_inputs,
         )
         await llm.aclose()

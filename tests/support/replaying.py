@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from tarsy.agent.ports import ToolServers
 from tarsy.db.recordings import RecordingSource
-from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.recording import Recording
 from tarsy.domain.replay import Difference, differences
 from tarsy.llm.in_process import in_process_client
@@ -18,18 +18,28 @@ from tarsy.wiring import Application, application
 def playing(database_url: str, recording: Recording, tools: ToolServers) -> AbstractAsyncContextManager[Application]:
     """The application with recorded models and the tools given."""
     llm = in_process_client(env={}, recordings=lambda _: recording)
-    return application(Settings(env={}, database_url=database_url), tools=tools, llm=llm)
+    inputs = tuple(given.placed() for given in recording.inputs)
+    return application(Settings(env={}, database_url=database_url), tools=tools, llm=llm, recorded_inputs=inputs)
 
 
-async def replayed(database_url: str, recording: Recording) -> list[Difference]:
-    """Play a recorded investigation again, and tell in what it differs."""
+async def replay_recording(database_url: str, recording: Recording) -> Recording:
+    """Play a recorded session again, with its questions, and read it back."""
     session = session_from(recording, chain_of(recording, played_from("the recording")), now=datetime(2026, 1, 1, tzinfo=UTC))
     async with playing(database_url, recording, RecordedToolServers(recording)) as running:
         await running.services.sessions.insert(session)
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
+        for question in recording.questions:
+            await running.services.chats.ask(session.id, question, author="tester")
+            await running.pool.work_off(CHAT_ANSWER)
         found = await RecordingSource(running.engine).read(session.id)
     assert found is not None
+    return found
+
+
+async def replayed(database_url: str, recording: Recording) -> list[Difference]:
+    """Play a recorded session again, and tell in what it differs."""
+    found = await replay_recording(database_url, recording)
     assert found.outcome is not None
     assert recording.outcome is not None
-    return differences(recording.outcome, found.outcome)
+    return differences(recording.outcome, found.outcome, version=recording.tarsy_recording)

@@ -1,6 +1,7 @@
 """A session's story as the database and the tools tell it, and what must hold of every such story."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ import asyncpg
 from tarsy.agent.prompt.nudges import unknown_outcome_note
 
 Record = asyncpg.Record
+# When it was asked and read: of the day.
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 FINAL = {"completed", "failed", "timed_out", "cancelled"}
 
 
@@ -113,6 +116,7 @@ def said_alike(story: Story, reference: Story, unknown: set[str]) -> None:
 
 def _told(text: str, unknown: set[str]) -> Counter[str]:
     """What a message says, line by line: a synthesis is told of tool results in the order in which they came, which no two runs share."""
+    text = _TIME.sub("TIME", text)
     varying = [unknown_outcome_note("ledger.act"), *(f"act {key}: done" for key in unknown)]
     return Counter(line for line in text.splitlines() if not any(part in line for part in varying))
 

@@ -1,13 +1,14 @@
 """What one agent execution is given, and what it comes to."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, Prices, ResultStore, ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.claim import Claim
+from tarsy.domain.run_input import AnyInput
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock
 
@@ -31,6 +32,12 @@ class ExecutionContext:
     prices: Prices
     mask: Mask
     clock: Clock
+    # What the ids of its tool calls begin with: its letter in the plan, or what a question gives.
+    evidence_prefix: str
+    # What its agent was given, by the ids under which it may be cited, whole.
+    documents: Mapping[str, str] = field(default_factory=dict[str, str])
+    # Inputs that it had when it was recorded.
+    recorded_inputs: Sequence[AnyInput] = ()
     previous: str = ""
     chat: ChatPrompt | None = None
 

@@ -1,6 +1,6 @@
 """What agents and sessions need from the outside, in their own words. The adapters live below; `wiring` proves that they fit."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -8,6 +8,7 @@ from typing import Protocol
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.change import StoredChange
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.evidence import Evidence
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.price import Price
@@ -115,4 +116,8 @@ class ResultStore(Protocol):
 
     async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
         """What a call came to, or None when it has not come to anything yet."""
+        ...
+
+    async def cited(self, execution_id: str, ids: Collection[str]) -> Sequence[Evidence]:
+        """What an execution may cite of these: its own results, and those of the stages before its own, whoever read them."""
         ...

@@ -12,8 +12,9 @@ from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import StreamDelta
+from tarsy.domain.run_input import AnyInput
 from tarsy.domain.status import RunStatus, TimelineStatus
-from tarsy.domain.step import Compacted, Step, StoredRun
+from tarsy.domain.step import Compacted, ExecutionInput, Step, StoredRun
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 
 
@@ -26,6 +27,7 @@ class StepParts(TypedDict, total=False):
     closed: tuple[TimelineClose, ...]
     llm_interactions: tuple[LLMInteraction, ...]
     mcp_interactions: tuple[MCPInteraction, ...]
+    inputs: tuple[ExecutionInput, ...]
     execution_changes: tuple[ExecutionChange, ...]
 
 
@@ -53,6 +55,10 @@ class Recorder:
             await self._context.journal.commit(Step(claim=self._context.claim, **parts))
         finally:
             self._writing.release()
+
+    def given(self, *inputs: AnyInput) -> tuple[ExecutionInput, ...]:
+        """Inputs as they go into a step."""
+        return tuple(ExecutionInput(self._context.execution_id, one) for one in inputs)
 
     def reserve(self, count: int) -> range:
         """Sequence numbers for messages that will be stored later, in whatever order they come."""

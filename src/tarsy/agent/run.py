@@ -1,5 +1,6 @@
 """A run of an agent: its conversation, where its loop stands and which model it speaks to. Beginning and continuing make the same value."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
@@ -7,23 +8,27 @@ from tarsy.agent.context_window import Pointer, Scales, fit, tokens_of, window_o
 from tarsy.agent.cut_answer import CONTINUE
 from tarsy.agent.execution import ExecutionContext, ExecutionResult, Waits
 from tarsy.agent.failure_log import FailureLog
+from tarsy.agent.inputs import Inputs
 from tarsy.agent.iteration import IterationState, failed_in_a_row, state_after
 from tarsy.agent.model_call import CompletedCall, ModelCall, OpenEvent, TextRouter, WholeText
 from tarsy.agent.model_failure import FallBack, Hopeless, Outage, TryAgain, after_failure, told_end, told_outage
-from tarsy.agent.prompt.builder import CONCLUSION_FORMS, READ_RESULT_TOOL
+from tarsy.agent.prompt.builder import CONCLUSION_FORMS, READ_RESULT_TOOL, PromptBuilder
 from tarsy.agent.prompt.nudges import error_note
+from tarsy.agent.prompt.result_line import utc
 from tarsy.agent.recorder import Recorder
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
-from tarsy.domain.conversation import ConversationMessage, Message, Role
+from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
+from tarsy.domain.evidence import call_id
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, GenerateInput
 from tarsy.domain.status import RunStatus
-from tarsy.domain.step import Compacted, StoredRun
+from tarsy.domain.step import Compacted, ExecutionInput, StoredRun
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolCatalog, ToolDefinition
+from tarsy.domain.tool_spelling import spoken_name
 from tarsy.kit.text import estimate_tokens
 
 
@@ -46,6 +51,9 @@ class Run:
         self._sent = 0
         self.catalog = ToolCatalog()
         self.call_ids = {call.id for message in stored.messages for call in message.body.tool_calls}
+        self.inputs = Inputs(context.track, (*context.recorded_inputs, *stored.inputs), context.clock)
+        # The id under which the result of each tool call may be cited.
+        self.evidence: dict[str, str] = {}
         self._turn = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)
         self._models: list[tuple[ResolvedProvider, LLMBackend]] = [
             (config.provider, config.llm_backend),
@@ -57,9 +65,28 @@ class Run:
         return tuple(message.body for message in self.messages)
 
     @property
-    def can_read_back(self) -> bool:
-        """Whether the model has the tool that reads shortened results again."""
-        return self.catalog.find(READ_RESULT_TOOL) is not None
+    def turn(self) -> int:
+        """The number of the next model call of the conversation."""
+        return self._turn
+
+    @property
+    def read_back(self) -> str:
+        """The tool that reads shortened results again, as the model may call it; empty when it has none."""
+        has_it = self.catalog.find(READ_RESULT_TOOL) is not None
+        return spoken_name(READ_RESULT_TOOL, self.context.config.tool_calling) if has_it else ""
+
+    def number(self, calls: Iterable[ToolCall]) -> None:
+        """Give the next ids to calls, in the order in which the model made them."""
+        for call in calls:
+            self.evidence[call.id] = call_id(self.context.evidence_prefix, len(self.evidence) + 1)
+
+    def opening(self) -> tuple[PromptBuilder, tuple[ExecutionInput, ...]]:
+        """The prompts of an execution that begins, and what they state that comes from outside."""
+        now = self.inputs.now(self._turn)
+        prompts = replace(
+            self.context.prompts.context, now=utc(now.value.at), tool_warnings=self.catalog.warnings, read_back=self.read_back
+        )
+        return PromptBuilder(prompts), self.recorder.given(now)
 
     @property
     def provider(self) -> ResolvedProvider:

@@ -16,6 +16,7 @@ from tarsy.config.schema.queue import QueueConfig
 from tarsy.db.audit import AuditLog
 from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
+from tarsy.db.evidence import EvidenceRepository
 from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.mutes import MuteRepository
@@ -123,6 +124,7 @@ class Services:
     sessions: SessionRepository
     timeline: TimelineRepository
     interactions: InteractionRepository
+    evidence: EvidenceRepository
     chats: ChatRepository
     scores: ScoreRepository
     audit: AuditLog

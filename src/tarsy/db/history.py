@@ -1,7 +1,8 @@
 """Reads back what runs have stored, in the shape in which the next run is told of it."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -12,10 +13,11 @@ from tarsy.db.rows import execution_of, stage_of, timeline_of
 from tarsy.db.session_rows import chat_message_of
 from tarsy.db.tables import agent_executions, chat_user_messages, stages, timeline_events
 from tarsy.domain.chat import ChatUserMessage
+from tarsy.domain.evidence import Evidence
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.timeline import TimelineEvent
-from tarsy.domain.tool import ToolOutcome
+from tarsy.domain.tool import ToolName, ToolOutcome
 
 
 def _of_session(table: sa.Table, order: str) -> Statement:
@@ -73,6 +75,46 @@ class StoredResults:
             return ToolOutcome(row["result"]["content"], row["is_error"]) if row else None
 
         return await retrying(attempt)
+
+    async def cited(self, execution_id: str, ids: Collection[str]) -> Sequence[Evidence]:
+        async def attempt() -> list[Evidence]:
+            async with self._engine.connect() as connection:
+                found = await connection.execute(_CITED, {"execution_id": execution_id, "ids": list(ids)})
+                return [evidence_of(row) for row in found.mappings()]
+
+        return await retrying(attempt) if ids else []
+
+
+# What an execution may cite: results of its own and of the stages before its own. Of a call that was made again, the one that ended.
+_CITED = sa.text(
+    """
+    SELECT DISTINCT ON (t.metadata ->> 'evidence_id') t.metadata ->> 'evidence_id' AS evidence_id, t.content, t.metadata, c.content AS arguments
+    FROM agent_executions own
+    JOIN stages mine ON mine.id = own.stage_id
+    JOIN timeline_events t ON t.session_id = own.session_id
+    JOIN stages s ON s.id = t.stage_id
+    LEFT JOIN timeline_events c ON c.execution_id = t.execution_id AND c.event_type = 'llm_tool_call'
+        AND c.metadata ->> 'evidence_id' = t.metadata ->> 'evidence_id'
+    WHERE own.id = CAST(:execution_id AS uuid) AND t.event_type = 'tool_result' AND t.status NOT IN ('streaming', 'interrupted')
+        AND t.metadata ->> 'evidence_id' = ANY(CAST(:ids AS text[]))
+        AND (s.stage_index < mine.stage_index OR t.execution_id = own.id)
+    ORDER BY t.metadata ->> 'evidence_id', t.position DESC
+    """
+)
+
+
+def evidence_of(row: sa.RowMapping) -> Evidence:
+    metadata = row["metadata"]
+    name = ToolName(metadata.get("server_name") or "", metadata.get("tool_name") or "")
+    return Evidence(
+        id=row["evidence_id"],
+        text=row["content"],
+        tool=str(name) if name.server else name.tool,
+        arguments=row["arguments"] or "",
+        read_at=datetime.fromisoformat(metadata["read_at"]) if "read_at" in metadata else None,
+        folded=metadata.get("folded", False),
+        refused=metadata.get("refused", False),
+    )
 
 
 async def _stages(connection: RawConnection, session_id: str, events: dict[str, list[TimelineEvent]]) -> list[StageRecord]:

@@ -71,6 +71,7 @@ class ToolCallSummary:
     kind: MCPInteractionKind
     server: str
     tool: str | None
+    evidence_id: str | None
     is_error: bool
     error_message: str | None
     started_at: datetime
@@ -239,6 +240,7 @@ def _mcp_summary(row: sa.RowMapping) -> ToolCallSummary:
         kind=MCPInteractionKind(row["kind"]),
         server=row["server"],
         tool=row["tool"],
+        evidence_id=row["evidence_id"],
         is_error=row["is_error"],
         error_message=row["error_message"],
         started_at=row["started_at"],

@@ -21,7 +21,7 @@ from tarsy.db.scores import request_score
 from tarsy.db.status_moves import SESSIONS, ending_statement
 from tarsy.db.step_statement import statement_for
 from tarsy.db.storable import storable_json
-from tarsy.db.tables import messages
+from tarsy.db.tables import messages, run_inputs
 from tarsy.db.work.release import finish
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain import announce
@@ -37,6 +37,7 @@ _TOLD = Statement("SELECT FROM events WHERE channel = :channel AND payload - 'id
 _SAID = Statement("SELECT FROM messages WHERE id = :id")
 _CLAIMED = Statement("SELECT claim_token::text AS claim_token, cancel_requested FROM work WHERE id = :id FOR UPDATE")
 _OF_EXECUTION = {
+    "inputs": Statement(f"SELECT {columns_of(run_inputs, 'i')} FROM run_inputs i WHERE i.execution_id = :id"),  # noqa: S608 - our own words
     "messages": Statement(f"SELECT {columns_of(messages, 'm')} FROM messages m WHERE m.execution_id = :id ORDER BY m.sequence_number"),  # noqa: S608 - our own words
     # Not the bodies: they are large, and a worker that continues does not need them.
     "calls": Statement(
@@ -212,6 +213,7 @@ async def _load(connection: RawConnection, execution_id: str) -> StoredRun:
         raise NotFoundError("execution", execution_id)
     found = {name: await statement.rows(connection, of_execution) for name, statement in _OF_EXECUTION.items()}
     return StoredRun(
+        inputs=tuple(rows.placed_input_of(row) for row in found["inputs"]),
         messages=tuple(rows.message_of(row) for row in found["messages"]),
         calls=tuple(StoredCall(*row) for row in found["calls"]),
         timed_out_tools=frozenset(row["call_id"] for row in found["timed_out"]),

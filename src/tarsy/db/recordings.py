@@ -6,6 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tarsy.db.rows import placed_input_of
 from tarsy.db.session_rows import session_of
 from tarsy.db.tables import (
     agent_executions,
@@ -14,6 +15,7 @@ from tarsy.db.tables import (
     llm_interactions,
     mcp_interactions,
     messages,
+    run_inputs,
     stages,
     timeline_events,
 )
@@ -23,6 +25,7 @@ from tarsy.domain.recording import (
     RecordedCall,
     RecordedCatalog,
     RecordedChunk,
+    RecordedInput,
     RecordedOutcome,
     RecordedTool,
     RecordedToolDefinition,
@@ -55,12 +58,14 @@ class RecordingSource:
             tool_rows = await _rows(connection, mcp_interactions, session_id, mcp_interactions.c.started_at)
             questions = await _rows(connection, chat_user_messages, session_id, chat_user_messages.c.created_at)
             return Recording(
+                tarsy_recording=2,
                 title=f"Session {session_id}",
                 alert=_alert(session),
                 chain=dict(session.chain_snapshot),
                 calls=_calls(await _rows(connection, llm_interactions, session_id, llm_interactions.c.started_at), questions),
                 catalogs=_catalogs(tool_rows, tracks, await _warnings(connection, session_id)),
                 tools=tuple(_tool(call, tracks[call["execution_id"]]) for call in tool_rows if call["kind"] == "tool_call"),
+                inputs=await _inputs(connection, session_id),
                 questions=tuple(question["content"] for question in questions),
                 outcome=await _outcome(connection, session, tracks),
             )
@@ -79,6 +84,12 @@ async def _tracks(connection: AsyncConnection, session_id: str) -> Mapping[str, 
         .where(agent_executions.c.session_id == session_id)
     )
     return {row.id: track_of(row.stage_index, row.stage_name, row.agent_index, row.agent_name) for row in await connection.execute(query)}
+
+
+async def _inputs(connection: AsyncConnection, session_id: str) -> tuple[RecordedInput, ...]:
+    found = await _rows(connection, run_inputs, session_id, run_inputs.c.turn)
+    given = [RecordedInput.of(placed_input_of(row)) for row in found]
+    return tuple(sorted(given, key=lambda one: (one.track, one.turn, one.kind, one.name)))
 
 
 async def _warnings(connection: AsyncConnection, session_id: str) -> Mapping[str, tuple[str, ...]]:

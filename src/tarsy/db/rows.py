@@ -10,8 +10,10 @@ from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCa
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
 from tarsy.domain.price import Price, Spending
+from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.step import ExecutionInput
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.usage import TokenUsage
 
@@ -210,6 +212,7 @@ def mcp_interaction_row(interaction: MCPInteraction) -> NewRow:
         "server": interaction.server,
         "tool": interaction.tool,
         "call_id": interaction.call_id,
+        "evidence_id": interaction.evidence_id,
         "arguments": interaction.arguments,
         "result": interaction.result,
         "is_error": interaction.is_error,
@@ -229,6 +232,7 @@ def mcp_interaction_of(row: Row) -> MCPInteraction:
         server=row["server"],
         tool=row["tool"],
         call_id=row["call_id"],
+        evidence_id=row["evidence_id"],
         arguments=row["arguments"],
         result=row["result"],
         is_error=row["is_error"],
@@ -236,3 +240,21 @@ def mcp_interaction_of(row: Row) -> MCPInteraction:
         started_at=row["started_at"],
         duration_ms=row["duration_ms"],
     )
+
+
+def input_row(given: ExecutionInput, session_id: str) -> Row:
+    placed = given.placed
+    turn, kind, name = place_of(placed.turn, placed.value)
+    return {
+        "session_id": session_id,
+        "execution_id": given.execution_id,
+        "track": placed.track,
+        "turn": turn,
+        "kind": kind.value,
+        "name": name,
+        "fields": dict(input_fields(placed.value)),
+    }
+
+
+def placed_input_of(row: Row) -> AnyInput:
+    return PlacedInput(row["track"], row["turn"], input_of(InputKind(row["kind"]), row["name"], row["fields"]))

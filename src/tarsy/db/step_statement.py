@@ -15,7 +15,7 @@ from tarsy.db import rows
 from tarsy.db.driver import Statement
 from tarsy.db.outbox import DRAFTS, PUBLISHING, Draft, publishing_parameters
 from tarsy.db.storable import storable, storable_json
-from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages, timeline_events
+from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, run_inputs, stages, timeline_events
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.stage import StageClose
@@ -39,6 +39,8 @@ _PARTS: Mapping[str, str] = {
     **{f"new_{table.name}": _insert(table) for table in (stages, agent_executions, messages)},
     **{f"new_{table.name}": _insert(table) for table in (llm_interactions, mcp_interactions)},
     "new_timeline_events": _insert(timeline_events, position=_POSITION),
+    # A run that is continued brings the inputs again that it was played.
+    "new_run_inputs": f"{_insert(run_inputs)} ON CONFLICT DO NOTHING",
     "compacted": """
         UPDATE messages m
         SET content = c.content, original_content = coalesce(m.original_content, m.content),
@@ -110,6 +112,7 @@ def _values(step: Step, drafts: Sequence[Draft]) -> Mapping[str, Sequence[rows.N
         "new_timeline_events": _placed(step.opened, drafts),
         "new_llm_interactions": [rows.llm_interaction_row(interaction) for interaction in step.llm_interactions],
         "new_mcp_interactions": [rows.mcp_interaction_row(interaction) for interaction in step.mcp_interactions],
+        "new_run_inputs": [rows.input_row(given, step.session_id) for given in step.inputs],
         "compacted": [{"id": one.message_id, "content": one.content, "before_turn": one.before_turn} for one in step.compacted],
         "closed": [_closed(close) for close in step.closed],
         "execution_changes": [_changed(change) for change in step.execution_changes],

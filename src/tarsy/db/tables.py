@@ -384,6 +384,8 @@ mcp_interactions = sa.Table(
     sa.Column("server", sa.Text, nullable=False),
     sa.Column("tool", sa.Text),
     sa.Column("call_id", sa.Text),
+    # By which agents cite the result; null for lists of tools, and for calls from before there were ids.
+    sa.Column("evidence_id", sa.Text),
     sa.Column("arguments", sa.Text),
     sa.Column("result", JSONB),
     sa.Column("is_error", sa.Boolean, nullable=False),
@@ -394,6 +396,23 @@ mcp_interactions = sa.Table(
     sa.Index("ix_mcp_interactions_session", "session_id", "started_at"),
     sa.Index(None, "execution_id"),
     sa.Index(None, "stage_id"),
+)
+
+# Whatever reached a run besides its model and its tools, under the turn that it reached: played when the run is continued or replayed.
+run_inputs = sa.Table(
+    "run_inputs",
+    metadata,
+    _session_key(),
+    sa.Column("execution_id", Id, sa.ForeignKey("agent_executions.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("track", sa.Text, nullable=False),
+    sa.Column("turn", sa.Integer, nullable=False),
+    # Open: a new kind of input needs no migration.
+    sa.Column("kind", sa.Text, nullable=False),
+    # Which of its kind in that turn.
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("fields", JSONB, nullable=False),
+    sa.PrimaryKeyConstraint("execution_id", "turn", "kind", "name"),
+    sa.Index(None, "session_id"),
 )
 
 # One row per channel. Its row lock, held to the end of the writer's transaction, makes a channel's ids gap-free and in commit order.

@@ -13,7 +13,7 @@ _TIME = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
 _EVENT = f"""
     json_build_object(
         'id', t.id, 'stage_id', t.stage_id, 'execution_id', t.execution_id, 'position', t.position, 'sequence_number', t.sequence_number,
-        'event_type', t.event_type, 'status', t.status, 'content', t.content, 'metadata', t.metadata,
+        'event_type', t.event_type, 'evidence_id', t.metadata ->> 'evidence_id', 'status', t.status, 'content', t.content, 'metadata', t.metadata,
         'created_at', to_char(t.created_at, '{_TIME}'), 'completed_at', to_char(t.completed_at, '{_TIME}')
     )"""
 # All of it is answered in one statement, which sees one moment: an event between two reads would be lost to the listener.

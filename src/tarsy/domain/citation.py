@@ -54,6 +54,26 @@ class CheckedCitation:
     nearest: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitationCounts:
+    """What the citations of an analysis come to. `uncited` are statements of the chain of causes that cite nothing and are not called inferences."""
+
+    cited: int = 0
+    verified: int = 0
+    id_only: int = 0
+    failed: int = 0
+    uncited: int = 0
+
+    def __add__(self, other: "CitationCounts") -> "CitationCounts":
+        return CitationCounts(
+            cited=self.cited + other.cited,
+            verified=self.verified + other.verified,
+            id_only=self.id_only + other.id_only,
+            failed=self.failed + other.failed,
+            uncited=self.uncited + other.uncited,
+        )
+
+
 def citations(text: str) -> tuple[Citation, ...]:
     """Every citation in a text, in order; code blocks hold commands and output, not citations."""
     prose = without_code(text)

@@ -26,9 +26,12 @@ class Evidence:
 
     id: str
     text: str
-    # The call with its arguments, as it stands before the result; empty for what the agents were given.
-    source: str = ""
+    # The tool and its arguments, as they were called; empty for what the agents were given.
+    tool: str = ""
+    arguments: str = ""
     read_at: datetime | None = None
+    # Its repetitions were folded when it was shown: the folded text is part of what was seen.
+    folded: bool = False
     # A call that was never made (refused, malformed, unknown tool) shows nothing about the world.
     refused: bool = False
 

@@ -7,6 +7,10 @@ from tarsy.domain.execution import AgentExecution
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.verdict import Verdict, verdict_of
+
+# Under this name the timeline entry of an analysis holds its verdict.
+VERDICT = "verdict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,13 @@ class ExecutionRecord:
     def analysis(self) -> str:
         """The last conclusion the agent came to, or nothing."""
         return last_text(self.events, TimelineEventType.FINAL_ANALYSIS)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict that the analysis came with."""
+        concluding = (event for event in reversed(self.events) if event.event_type is TimelineEventType.FINAL_ANALYSIS)
+        fields = next((event.metadata.get(VERDICT) for event in concluding if event.status is TimelineStatus.COMPLETED), None)
+        return verdict_of(fields) if fields else None
 
     @property
     def conclusion(self) -> str:

@@ -70,6 +70,8 @@ class MCPInteraction(Interaction):
     server: str
     tool: str | None
     call_id: str | None
+    # By which agents cite the result; None for lists of tools.
+    evidence_id: str | None = None
     arguments: str | None
     result: Mapping[str, Any] | None
     is_error: bool

@@ -1,14 +1,17 @@
 """A recording: everything said in a session, in a form that can be played again.
 
-The same format carries sample incidents, exported sessions and regression tests; JSON or YAML; a YAML parser reads both.
+Version 2 holds the inputs too, whatever reached the session besides its models and its tools; what version 1 holds is read as ever. The same format carries sample incidents, exported sessions and regression tests; JSON or YAML; a YAML parser reads both.
 """
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
+from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
 from tarsy.domain.usage import TokenUsage
+
+_NEWEST = 2
 
 
 def track_of(stage_index: int, stage_name: str, agent_index: int, agent_name: str) -> str:
@@ -86,6 +89,30 @@ class RecordedTool(Recorded):
     duration_ms: int = 0
 
 
+class RecordedInput(Recorded):
+    """What reached a conversation from outside, under the turn that it reached."""
+
+    track: str
+    turn: int
+    kind: InputKind
+    # Which of its kind in that turn.
+    name: str = ""
+    fields: Mapping[str, Any]
+
+    @model_validator(mode="after")
+    def _readable(self) -> "RecordedInput":
+        self.placed()
+        return self
+
+    @classmethod
+    def of(cls, given: AnyInput) -> "RecordedInput":
+        turn, kind, name = place_of(given.turn, given.value)
+        return cls(track=given.track, turn=turn, kind=kind, name=name, fields=input_fields(given.value))
+
+    def placed(self) -> AnyInput:
+        return PlacedInput(self.track, self.turn, input_of(self.kind, self.name, self.fields))
+
+
 class RecordedToolDefinition(Recorded):
     name: str
     description: str = ""
@@ -123,7 +150,8 @@ class RecordedOutcome(Recorded):
 
 
 class Recording(Recorded):
-    tarsy_recording: Literal[1] = 1
+    # Files of version 1 may leave it out.
+    tarsy_recording: Literal[1, 2] = 1
     title: str = ""
     alert: RecordedAlert | None = None
     # A ResolvedChain as stored with the session.
@@ -131,6 +159,17 @@ class Recording(Recorded):
     calls: tuple[RecordedCall, ...] = ()
     catalogs: tuple[RecordedCatalog, ...] = ()
     tools: tuple[RecordedTool, ...] = ()
+    # None in version 1.
+    inputs: tuple[RecordedInput, ...] = ()
     # Questions asked afterwards, in order.
     questions: tuple[str, ...] = ()
     outcome: RecordedOutcome | None = None
+
+    @field_validator("tarsy_recording", mode="before")
+    @classmethod
+    def _known_version(cls, version: object) -> object:
+        if isinstance(version, int) and version > _NEWEST:
+            raise ValueError(
+                f"the recording is of version {version}, and this TARSy reads versions 1 to {_NEWEST}: replay it with a newer one"
+            )
+        return version

@@ -49,8 +49,18 @@ def _around(text: str, start: int, end: int) -> str:
     return before + clip(text[start:last], _SHOWN) + after
 
 
-def differences(recorded: RecordedOutcome, replayed: RecordedOutcome) -> list[Difference]:
-    """Everything in which `replayed` departs from `recorded`, conversation by conversation."""
+# What an entry of the timeline says of itself since version 2.
+_SINCE_VERSION_2 = frozenset({"evidence_id", "read_at", "refused", "folded", "citations", "verdict", "confidence", "remarks"})
+
+
+def differences(recorded: RecordedOutcome, replayed: RecordedOutcome, *, version: int = 2) -> list[Difference]:
+    """Everything in which `replayed` departs from `recorded`, conversation by conversation.
+
+    A recording of version 1 knows neither ids nor times of results: what agents were told is worded otherwise since, and is not compared.
+    What they said and what tools answered is.
+    """
+    if version == 1:
+        recorded, replayed = _as_version_1(recorded), _as_version_1(replayed)
     found = [
         Difference(name, str(getattr(recorded, name)), str(getattr(replayed, name)))
         for name in ("status", "final_analysis", "executive_summary")
@@ -60,6 +70,19 @@ def differences(recorded: RecordedOutcome, replayed: RecordedOutcome) -> list[Di
         found += _compare(f"conversation {track}, message", recorded.conversations.get(track, ()), replayed.conversations.get(track, ()))
     found += _compare("timeline, event", _without_chance(recorded.timeline), _without_chance(replayed.timeline))
     return found
+
+
+def _as_version_1(outcome: RecordedOutcome) -> RecordedOutcome:
+    """What both versions hold."""
+    said = {
+        track: tuple(message for message in conversation if message["role"] == "assistant")
+        for track, conversation in outcome.conversations.items()
+    }
+    timeline = tuple(
+        {**event, "metadata": {name: value for name, value in event["metadata"].items() if name not in _SINCE_VERSION_2}}
+        for event in outcome.timeline
+    )
+    return outcome.model_copy(update={"conversations": said, "timeline": timeline})
 
 
 def _without_chance(timeline: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

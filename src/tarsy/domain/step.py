@@ -11,6 +11,7 @@ from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import Message
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
+from tarsy.domain.run_input import AnyInput
 from tarsy.domain.score import Judgement, SessionScore
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose
@@ -37,6 +38,12 @@ class Compacted:
     before_turn: int
 
 
+@dataclass(frozen=True, slots=True)
+class ExecutionInput:
+    execution_id: str
+    placed: AnyInput
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     claim: Claim
@@ -49,6 +56,8 @@ class Step:
     closed: tuple[TimelineClose, ...] = ()
     llm_interactions: tuple[LLMInteraction, ...] = ()
     mcp_interactions: tuple[MCPInteraction, ...] = ()
+    # What else reached an execution, which it names.
+    inputs: tuple["ExecutionInput", ...] = ()
     execution_changes: tuple[ExecutionChange, ...] = ()
     stage_closes: tuple[StageClose, ...] = ()
     session_close: SessionClose | None = None
@@ -75,6 +84,7 @@ class StoredRun:
     next_timeline_sequence: int = 1
     # The ids of tool calls that ended with a timeout.
     timed_out_tools: frozenset[str] = frozenset()
+    inputs: tuple[AnyInput, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

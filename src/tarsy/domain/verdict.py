@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Outcome(StrEnum):
@@ -69,3 +70,37 @@ class Verdict:
     def confidence(self) -> Confidence:
         """The weaker of the two: a mechanism is no surer than the object it happens in."""
         return at_most(self.confidence_object, self.confidence_mechanism)
+
+
+def verdict_fields(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as it is stored, told and recorded."""
+    affected = verdict.object
+    return {
+        "outcome": verdict.outcome.value,
+        "object": {"kind": affected.kind, "namespace": affected.namespace, "name": affected.name} if affected else None,
+        "mechanism": verdict.mechanism,
+        "confidence_object": verdict.confidence_object.value,
+        "confidence_mechanism": verdict.confidence_mechanism.value,
+        "since": verdict.since,
+        "still_happening": verdict.still_happening.value,
+        "evidence": list(verdict.evidence),
+        "ruled_out": [{"hypothesis": one.hypothesis, "evidence": list(one.evidence)} for one in verdict.ruled_out],
+        "category": verdict.category,
+    }
+
+
+def verdict_of(fields: Mapping[str, Any]) -> Verdict:
+    """A verdict as it was stored."""
+    affected = fields["object"]
+    return Verdict(
+        outcome=Outcome(fields["outcome"]),
+        object=AffectedObject(kind=affected["kind"], namespace=affected["namespace"], name=affected["name"]) if affected else None,
+        mechanism=fields["mechanism"],
+        confidence_object=Confidence(fields["confidence_object"]),
+        confidence_mechanism=Confidence(fields["confidence_mechanism"]),
+        since=fields["since"],
+        still_happening=StillHappening(fields["still_happening"]),
+        evidence=tuple(fields["evidence"]),
+        ruled_out=tuple(RuledOut(one["hypothesis"], tuple(one["evidence"])) for one in fields["ruled_out"]),
+        category=fields["category"],
+    )

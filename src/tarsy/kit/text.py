@@ -1,11 +1,15 @@
 """Clipping and measuring text, and working on it without holding up the event loop."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
 
 from anyio import to_thread
 
 # Some milliseconds of a masker's work: longer, and the other tasks of the event loop would notice.
 _QUICK = 16_000
+
+T = TypeVar("T")
 
 
 def clip(text: str, limit: int, *, notice: str = "… [{omitted} characters omitted]") -> str:
@@ -30,6 +34,30 @@ def estimate_tokens(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) // 4 + 1
 
 
-async def in_thread_if_long(change: Callable[[str], str], text: str) -> str:
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """A text, or its beginning and its end with a notice between them: how many characters of each, and how many are left out."""
+
+    text: str
+    head: int
+    tail: int = 0
+
+    @property
+    def left_out(self) -> bool:
+        return self.tail > 0
+
+
+def cut_middle(text: str, limit: int) -> CutText:
+    """Keep a text to about `limit` bytes of UTF-8 by leaving out its middle: logs and events have their newest lines at the end."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) <= limit:
+        return CutText(text, len(text))
+    head = encoded[: limit // 2].decode("utf-8", "ignore")
+    tail = encoded[-max(limit - limit // 2, 1) :].decode("utf-8", "ignore")
+    notice = f"\n… [{len(text) - len(head) - len(tail)} characters from the middle are left out here] …\n"
+    return CutText(f"{head}{notice}{tail}", len(head), len(tail))
+
+
+async def in_thread_if_long(change: Callable[[str], T], text: str) -> T:
     """`change(text)`: on the spot where that is quick, in a thread where it would hold up the event loop."""
     return change(text) if len(text) < _QUICK else await to_thread.run_sync(change, text)

@@ -114,9 +114,10 @@ def _scratch_directory() -> Generator[Path]:
 
 
 async def _replay(settings: Settings, each: _Replayable, tools: ToolServers | None, client: LLMClient, mask: Mask | None) -> ReplayOutcome:
-    async with application(settings, tools=tools, llm=client, mask=mask) as running:
+    inputs = tuple(given.placed() for given in each.recording.inputs)
+    async with application(settings, tools=tools, llm=client, mask=mask, recorded_inputs=inputs) as running:
         replayed = await _run(running, each.recording, str(each.file))
-    return ReplayOutcome(each.file, tuple(differences(each.outcome, replayed)), replayed)
+    return ReplayOutcome(each.file, tuple(differences(each.outcome, replayed, version=each.recording.tarsy_recording)), replayed)
 
 
 async def _run(running: Application, recording: Recording, source: str) -> RecordedOutcome:

@@ -1,6 +1,6 @@
 """Everything that runs of sessions, chats and scorings share, and the scope in which one of them lives."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -8,6 +8,7 @@ import anyio
 
 from tarsy.agent.ports import ChangeLog, Journal, LiveText, LLMClient, Mask, Prices, ResultStore, ToolServers
 from tarsy.agent.stopping import Stopping, StopReason
+from tarsy.domain.run_input import AnyInput
 from tarsy.domain.work import Parking
 from tarsy.kit.clock import Clock
 from tarsy.kit.groups import single_errors
@@ -32,6 +33,8 @@ class Dependencies:
     runbooks: RunbookSource
     mask: Mask
     clock: Clock
+    # What reached the runs of a recording that is replayed.
+    recorded_inputs: Sequence[AnyInput] = ()
     cancellations: Cancellations
 
 

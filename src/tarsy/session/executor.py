@@ -8,6 +8,7 @@ import structlog
 from tarsy.agent.context.formatter import formatter_for
 from tarsy.agent.context_window import context_limit
 from tarsy.agent.execution import ExecutionResult
+from tarsy.agent.prompt.fence import Fence
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.domain.analysis import best_analysis, conclusions_of
 from tarsy.domain.claim import INVESTIGATION
@@ -23,7 +24,7 @@ from tarsy.domain.work import Claimed, Lane, Parking, RunEnd, WorkRules
 from tarsy.kit.text import clip_bytes, in_thread_if_long
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, next_step, plan
-from tarsy.session.stage_runner import Abandoned, StageJob, StageRunner, abandoned, outcome_of
+from tarsy.session.stage_runner import Abandoned, StageJob, StageRunner, abandoned, outcome_of, read_back_of
 
 log = structlog.get_logger(__name__)
 
@@ -82,7 +83,9 @@ class SessionExecutor:
                 chain=chain,
                 planned=planned,
                 runbook=runbook,
-                previous=_previous(planned, records, done, partial_reason(records, with_tools=_has_tools(chain))),
+                previous=_previous(
+                    planned, records, done, partial_reason(records, with_tools=_has_tools(chain)), Fence(claimed.noun.nonce)
+                ),
                 stored=next((record for record in records if record.stage.stage_index == planned.index), None),
                 referenced_stage_id=None if planned.references is None else done[planned.references].stage_id,
             )
@@ -174,12 +177,14 @@ def _has_tools(chain: ResolvedChain) -> bool:
     return any(agent.mcp_servers for stage in chain.stages for agent in stage.agents)
 
 
-def _previous(planned: PlannedStage, records: Sequence[StageRecord], done: Sequence[StageOutcome], partial: str | None) -> list[str]:
+def _previous(
+    planned: PlannedStage, records: Sequence[StageRecord], done: Sequence[StageOutcome], partial: str | None, fence: Fence
+) -> list[str]:
     """What each agent of a stage is told of the stages before, in the form its kind reads best; the summary also why it is `partial`."""
     earlier = [record for record in records if record.stage.stage_index < planned.index]
     told: list[str] = []
     for config in planned.agents:
-        formatter = formatter_for(config.type, config.tool_calling)
+        formatter = formatter_for(config.type, fence, read_back=read_back_of(config))
         limit = context_limit(config.provider)
         if planned.stage_type is StageType.EXEC_SUMMARY:
             remark = f"[This analysis is partial. {partial}]\n\n" if partial else ""

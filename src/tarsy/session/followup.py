@@ -6,13 +6,16 @@ from typing import ClassVar, Generic, TypeVar
 
 import structlog
 
-from tarsy.agent.context.formatter import format_investigation
+from tarsy.agent.context.formatter import record_formatter
+from tarsy.agent.context.trail import TrailView, tell_trail
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionResult
+from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.claim import CHAT_ANSWER, SCORING
+from tarsy.domain.evidence import question_prefix
 from tarsy.domain.history import StageRecord
 from tarsy.domain.score import NO_SCORE, Judgement, parse_score
 from tarsy.domain.stage import StageType
@@ -22,9 +25,12 @@ from tarsy.domain.work import ChatWork, Claimed, Lane, Parking, RunEnd, ScoreWor
 from tarsy.kit.text import clip
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.plan import PlannedStage
-from tarsy.session.stage_runner import StageJob, StageRunner, abandoned
+from tarsy.session.stage_runner import StageJob, StageRunner, abandoned, read_back_of
 
 log = structlog.get_logger(__name__)
+
+# Characters told of each result that an earlier question led to: enough to know what it is, and to read it again.
+_FOUND_BEFORE = 400
 
 FollowUp = TypeVar("FollowUp", ChatWork, ScoreWork)
 
@@ -83,15 +89,24 @@ class _FollowUps(ABC, Generic[FollowUp]):
         stage_id = self._stage_id(claimed.noun)
         stored = next((record for record in records if record.stage.id == stage_id), None)
         index = stored.stage.stage_index if stored else max((record.stage.stage_index for record in records), default=-1) + 1
-        investigation = format_investigation(records, limit=context_limit(agent.provider))
+        formatter = record_formatter(Fence(session.nonce), read_back=read_back_of(agent))
+        investigation = formatter.format_investigation(records, limit=context_limit(agent.provider))
+        chat = await self._prompt(claimed.noun, investigation, records, agent)
+        planned = PlannedStage(
+            index=index,
+            name=self.stage_name,
+            stage_type=self.stage_type,
+            agents=(agent,),
+            evidence_prefixes=(question_prefix(chat.number),) if chat else (),
+        )
         return StageJob(
             claim=claimed.claim,
             session=session,
             chain=chain,
-            planned=PlannedStage(index=index, name=self.stage_name, stage_type=self.stage_type, agents=(agent,)),
+            planned=planned,
             runbook=session.runbook if session.runbook is not None else chain.default_runbook,
             previous=(investigation,),
-            chat=await self._prompt(claimed.noun, investigation, records, agent),
+            chat=chat,
             stored=stored,
         )
 
@@ -120,7 +135,17 @@ class ChatAnswers(_FollowUps[ChatWork]):
         self, noun: ChatWork, investigation: str, records: Sequence[StageRecord], agent: ResolvedAgentConfig
     ) -> ChatPrompt | None:
         questions = await self._dependencies.history.questions(noun.session.id)
-        return _chat_prompt(noun, investigation, questions, records, side_limit(agent.provider))
+        number = next(place for place, question in enumerate(questions, start=1) if question.id == noun.question.id)
+        view = TrailView(fence=Fence(noun.session.nonce), result_limit=_FOUND_BEFORE, read_back=read_back_of(agent))
+        history = _exchanges(questions[: number - 1], records, view)
+        recent = newest_exchanges(history, side_limit(agent.provider))
+        return ChatPrompt(
+            number=number,
+            question=noun.question.content,
+            investigation=investigation,
+            history=recent,
+            left_out=len(history) - len(recent),
+        )
 
     async def _finish(self, claimed: Claimed[ChatWork], result: ExecutionResult) -> RunEnd:
         return await self._close(claimed, result.status, result.error)
@@ -154,18 +179,14 @@ class Scorings(_FollowUps[ScoreWork]):
         return await self._close(claimed, RunStatus.COMPLETED, None, judgement)
 
 
-def _chat_prompt(
-    asked: ChatWork, investigation: str, questions: Sequence[ChatUserMessage], records: Sequence[StageRecord], limit: int
-) -> ChatPrompt:
-    """The question with what was asked and answered before it, as far back as `limit` characters go."""
-    answers = {record.stage.id: record.executions[0].conclusion for record in records if record.executions}
-    history = tuple(
-        ChatExchange(question.content, answers.get(question.stage_id or "", ""))
-        for question in questions
-        if question.id != asked.question.id and question.status is RunStatus.COMPLETED
-    )
-    recent = newest_exchanges(history, limit)
-    return ChatPrompt(question=asked.question.content, investigation=investigation, history=recent, left_out=len(history) - len(recent))
+def _exchanges(questions: Sequence[ChatUserMessage], records: Sequence[StageRecord], view: TrailView) -> list[ChatExchange]:
+    """The questions that were answered, with what was found to answer them."""
+    answers = {record.stage.id: record.executions[0] for record in records if record.executions}
+    return [
+        ChatExchange(question.content, answer.conclusion, number, tell_trail(answer.events, view))
+        for number, question in enumerate(questions, start=1)
+        if question.status is RunStatus.COMPLETED and (answer := answers.get(question.stage_id or ""))
+    ]
 
 
 def newest_exchanges(history: Sequence[ChatExchange], limit: int) -> tuple[ChatExchange, ...]:
@@ -173,9 +194,13 @@ def newest_exchanges(history: Sequence[ChatExchange], limit: int) -> tuple[ChatE
     kept: list[ChatExchange] = []
     room = limit
     for exchange in reversed(history):
-        size = len(exchange.question) + len(exchange.answer)
+        size = len(exchange.question) + len(exchange.answer) + len(exchange.found)
         if size > room and kept:
             break
-        kept.append(exchange if size <= room else ChatExchange(clip(exchange.question, room // 2), clip(exchange.answer, room // 2)))
+        kept.append(exchange if size <= room else _shortened(exchange, room))
         room -= size
     return tuple(reversed(kept))
+
+
+def _shortened(exchange: ChatExchange, room: int) -> ChatExchange:
+    return ChatExchange(clip(exchange.question, room // 2), clip(exchange.answer, room // 2), exchange.number)

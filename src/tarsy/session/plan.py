@@ -1,10 +1,12 @@
 """Pure module: the stages a chain amounts to, and what follows the ones that are done."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedStage
 from tarsy.domain.analysis import StageConclusions, best_analysis
+from tarsy.domain.evidence import agent_prefix
 from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus, session_status_of
 
@@ -21,6 +23,13 @@ class PlannedStage:
     parallel_type: ParallelType | None = None
     # The index of the stage that this one speaks about.
     references: int | None = None
+    # What the evidence ids of each agent begin with; empty for agents that call no tools.
+    evidence_prefixes: tuple[str, ...] = ()
+    # Whether what its agent says becomes the session's analysis, with its verdict.
+    concludes: bool = False
+
+    def evidence_prefix(self, agent_index: int) -> str:
+        return self.evidence_prefixes[agent_index - 1] if self.evidence_prefixes else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +64,18 @@ NextStep = RunStage | FinishSession
 def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
     """Write a chain out: its stages, a synthesis after each that has several agents, an executive summary at the end unless it is switched off."""
     planned: list[PlannedStage] = []
+    places = count()
     for stage in chain.stages:
-        planned += _investigation(stage, len(planned))
+        planned += _investigation(stage, len(planned), places)
+    # Of several agents without a synthesis, none speaks for all.
+    planned[-1] = replace(planned[-1], concludes=len(planned[-1].agents) == 1)
     if chain.executive_summary is None:
         return tuple(planned)
     summary = PlannedStage(index=len(planned), name=EXECUTIVE_SUMMARY, stage_type=StageType.EXEC_SUMMARY, agents=(chain.executive_summary,))
     return (*planned, summary)
 
 
-def _investigation(stage: ResolvedStage, index: int) -> Iterator[PlannedStage]:
+def _investigation(stage: ResolvedStage, index: int, places: Iterator[int]) -> Iterator[PlannedStage]:
     yield PlannedStage(
         index=index,
         name=stage.name,
@@ -71,6 +83,7 @@ def _investigation(stage: ResolvedStage, index: int) -> Iterator[PlannedStage]:
         agents=stage.agents,
         success_policy=stage.success_policy,
         parallel_type=stage.parallel_type,
+        evidence_prefixes=tuple(agent_prefix(next(places)) for _ in stage.agents),
     )
     if stage.synthesis and len(stage.agents) > 1:
         name, agents = f"{stage.name} synthesis", (stage.synthesis,)

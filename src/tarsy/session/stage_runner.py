@@ -1,6 +1,6 @@
 """One stage: a task per agent, isolated from each other, begun or continued where they were."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -11,16 +11,17 @@ import structlog
 from tarsy.agent.agent import BaseAgent, create_controller
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
-from tarsy.agent.prompt.builder import PromptBuilder
+from tarsy.agent.prompt.builder import READ_RESULT_TOOL, PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.agent.toolbox.built_in import BuiltInTool
-from tarsy.agent.toolbox.read_result import ALERT, RUNBOOK, ReadResult, shown_document
+from tarsy.agent.toolbox.read_result import ReadResult, shown_document
 from tarsy.agent.toolbox.recent_changes import RecentChanges
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.agent import AgentType
 from tarsy.domain.claim import Claim, ClaimLostError
+from tarsy.domain.evidence import ALERT, RUNBOOK
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.recording import track_of
@@ -28,6 +29,7 @@ from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage, StageClose, stage_status
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
+from tarsy.domain.tool_spelling import spoken_name
 from tarsy.domain.work import Parking
 from tarsy.kit.groups import single_errors
 from tarsy.session.dependencies import Dependencies
@@ -126,6 +128,7 @@ class StageRunner:
         dependencies = self._dependencies
         servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
         track = track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
+        documents = _documents(job)
         built_in = await self._built_in_tools(job, execution, config)
         async with dependencies.tools.open(config, servers, execution_id=execution.id, track=track) as tools:
             context = ExecutionContext(
@@ -140,6 +143,7 @@ class StageRunner:
                 tools=toolbox(
                     tools,
                     built_in,
+                    tool_calling=config.tool_calling,
                     absent=tuple(config.absent_servers.values()),
                     mask=dependencies.mask,
                     clock=dependencies.clock,
@@ -150,6 +154,9 @@ class StageRunner:
                 prices=dependencies.prices,
                 mask=dependencies.mask,
                 clock=dependencies.clock,
+                evidence_prefix=job.planned.evidence_prefix(execution.agent_index),
+                documents=documents,
+                recorded_inputs=dependencies.recorded_inputs,
                 previous=job.previous[execution.agent_index - 1],
                 chat=job.chat,
             )
@@ -157,7 +164,9 @@ class StageRunner:
 
     async def _built_in_tools(self, job: StageJob, execution: AgentExecution, config: ResolvedAgentConfig) -> tuple[BuiltInTool, ...]:
         dependencies = self._dependencies
-        read_result = ReadResult(dependencies.results, execution_id=execution.id, documents=_long_documents(job, config))
+        documents = _documents(job)
+        in_part = _told_in_part(job, config, documents)
+        read_result = ReadResult(dependencies.results, execution_id=execution.id, documents=documents, in_part=in_part)
         if not _calls_tools(config):
             return (read_result,)
         return read_result, await RecentChanges.on(dependencies.changes, mask=dependencies.mask, clock=dependencies.clock)
@@ -240,11 +249,21 @@ def _execution(stage: Stage, config: ResolvedAgentConfig, index: int) -> AgentEx
     )
 
 
-def _long_documents(job: StageJob, config: ResolvedAgentConfig) -> dict[str, str]:
-    """What the agent's prompt cannot hold whole."""
+def _documents(job: StageJob) -> dict[str, str]:
+    """What the agents are given, by the ids under which they may cite it."""
+    given = {ALERT: job.session.alert_data, RUNBOOK: job.runbook}
+    return {name: text for name, text in given.items() if text.strip()}
+
+
+def _told_in_part(job: StageJob, config: ResolvedAgentConfig, documents: Mapping[str, str]) -> bool:
+    """Whether the agent's prompt cannot hold all of it."""
     told = _prompt_context(job, config)
-    whole = {ALERT: (job.session.alert_data, told.alert_data), RUNBOOK: (job.runbook, told.runbook)}
-    return {name: text for name, (text, shown) in whole.items() if shown != text}
+    return any(documents.get(name, shown) != shown for name, shown in ((ALERT, told.alert_data), (RUNBOOK, told.runbook)))
+
+
+def read_back_of(config: ResolvedAgentConfig) -> str:
+    """The tool that reads results again, as an agent may call it: only an iterating one can call any."""
+    return spoken_name(READ_RESULT_TOOL, config.tool_calling) if _calls_tools(config) else ""
 
 
 def _calls_tools(config: ResolvedAgentConfig) -> bool:
@@ -253,17 +272,17 @@ def _calls_tools(config: ResolvedAgentConfig) -> bool:
 
 def _prompt_context(job: StageJob, config: ResolvedAgentConfig) -> PromptContext:
     session = job.session
-    # The others cannot read on.
-    readable = _calls_tools(config)
+    read_back = read_back_of(config)
     return PromptContext(
         agent_name=config.agent_name,
         alert_type=session.alert_type,
-        alert_data=shown_document(ALERT, session.alert_data, context_limit(config.provider), readable=readable),
+        alert_data=shown_document(ALERT, session.alert_data, context_limit(config.provider), read_back=read_back),
         nonce=session.nonce,
         received_at=session.created_at.isoformat(timespec="seconds"),
-        runbook=shown_document(RUNBOOK, job.runbook, side_limit(config.provider), readable=readable),
+        runbook=shown_document(RUNBOOK, job.runbook, side_limit(config.provider), read_back=read_back),
         custom_instructions=config.custom_instructions,
         server_instructions=tuple((name, job.chain.mcp_servers[name].instructions) for name in config.mcp_servers),
+        asks_verdict=job.planned.concludes,
     )
 
 

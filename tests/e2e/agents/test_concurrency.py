@@ -69,7 +69,7 @@ async def test_the_calls_of_an_answer_overlap_up_to_the_limit_and_keep_their_ord
     assert tools.most == min(count, MAX_CONCURRENT_TOOLS)
     results = [message for message in recording.outcome.conversations[TRACK] if message["role"] == "tool"]
     assert [message["tool_call_id"] for message in results] == ids
-    assert [message["content"].splitlines()[1] for message in results] == [f"pods of {call_id}" for call_id in ids]
+    assert [message["content"].splitlines()[2] for message in results] == [f"pods of {call_id}" for call_id in ids]
     assert {tool.call_id: tool.content for tool in recording.tools} == {call_id: f"pods of {call_id}" for call_id in ids}
 
 

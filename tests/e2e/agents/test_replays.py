@@ -3,18 +3,23 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 
-from support.agent_scenario import SUMMARY, Scenario, agent, answers, calls, chain, read_back, says, stage
-from support.replaying import playing, replayed
+from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, read_back, says, stage
+from support.paths import TESTS
+from support.replaying import playing, replay_recording, replayed
 from tarsy.agent.ports import ToolExecutor
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedToolDefinition, Recording
 from tarsy.domain.tool import ToolCatalog, ToolResult
+from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
 from tarsy.tools.recorded import RecordedToolServers
 
 TRACK = "0.look/1.Investigator"
@@ -125,3 +130,83 @@ async def test_a_call_that_was_refused_for_its_arguments_is_refused_again(databa
     assert "No space left on device" in given
     assert [tool.call_id for tool in recording.tools] == ["b"]
     assert await replayed(database_url, recording) == []
+
+
+def _told_at(recording: Recording, moment: datetime) -> Recording:
+    """The recording as if everything had been read and asked at another moment."""
+    inputs = tuple(given.model_copy(update={"fields": {"at": moment.isoformat()}}) for given in recording.inputs)
+    return recording.model_copy(update={"inputs": inputs})
+
+
+async def test_a_replay_is_told_the_times_of_its_recording_and_stores_them_again(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent(max_iterations=1))),
+        [says(TRACK, 0, calls("c0", "k8s.pods")), says(TRACK, 1, "It is the disk."), END],
+        [answers(TRACK, "c0", "k8s.pods", "web-1 Evicted")],
+    )
+    recording = await scenario.play(database_url)
+    assert [(one.turn, one.kind, one.name) for one in recording.inputs if one.track == TRACK] == [
+        (0, "now", ""),
+        (0, "read", "A1"),
+        (1, "now", ""),
+    ]
+    assert await replayed(database_url, recording) == []
+    moved = _told_at(recording, datetime(2001, 2, 3, 4, 5, 6, tzinfo=UTC))
+    again = await replay_recording(database_url, moved)
+    assert again.outcome is not None
+    said = again.outcome.conversations[TRACK]
+    assert "\nNow: 2001-02-03T04:05:06Z\n" in said[1]["content"]
+    assert said[3]["content"].startswith("[A1] k8s.pods() at 2001-02-03T04:05:06Z\n")
+    assert said[4]["content"].startswith("It is now 2001-02-03T04:05:06Z.")
+    assert again.inputs == moved.inputs
+
+
+async def test_a_recording_of_version_1_goes_on_replaying(database_url: str) -> None:
+    recording = RecordingFiles()(str(TESTS / "e2e" / "recordings" / "version-1.json"))
+    assert (recording.tarsy_recording, recording.inputs) == (1, ())
+    assert await replayed(database_url, recording) == []
+
+
+def test_a_recording_of_a_later_version_says_which_version_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "later.json").write_text('{"tarsy_recording": 3, "calls": []}')
+    with pytest.raises(RecordingUnreadableError, match="is of version 3, and this TARSy reads versions 1 to 2"):
+        RecordingFiles()(str(tmp_path / "later.json"))
+
+
+async def test_parallel_agents_have_letters_of_their_own_and_the_next_stage_the_next(database_url: str) -> None:
+    scenario = Scenario(
+        chain(stage(agent("Left"), agent("Right")), stage(agent("Last"), name="deeper")),
+        [
+            *(
+                says(f"0.look/{place}.{name}", 0, calls(f"{name}-{n}", "k8s.pods", n=n))
+                for place, name in ((1, "Left"), (2, "Right"))
+                for n in [0]
+            ),
+            says("0.look/1.Left", 1, calls("Left-1", "k8s.nothing")),
+            says("0.look/1.Left", 2, "Left."),
+            says("0.look/2.Right", 1, "Right."),
+            says("1.look synthesis/1.SynthesisAgent", 0, "Both."),
+            says("2.deeper/1.Last", 0, calls("Last-0", "k8s.pods")),
+            says("2.deeper/1.Last", 1, "Last."),
+            says(f"3.{SUMMARY}", 0, "Disk."),
+        ],
+        [
+            answers("0.look/1.Left", "Left-0", "k8s.pods", "left"),
+            answers("0.look/2.Right", "Right-0", "k8s.pods", "right"),
+            answers("2.deeper/1.Last", "Last-0", "k8s.pods", "last"),
+        ],
+    )
+    async with scenario.running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.work_off(INVESTIGATION)
+        seen = await running.services.evidence.list(SESSION_ID)
+        found = await running.services.evidence.read(SESSION_ID, "B1")
+    assert {(one.id, one.tool, one.refused) for one in seen} == {
+        ("ALERT", None, False),
+        ("RUNBOOK", None, False),
+        ("A1", "pods", False),
+        ("A2", "nothing", True),
+        ("B1", "pods", False),
+        ("C1", "pods", False),
+    }
+    assert (found.text, found.seen.arguments) == ("right", '{"n": 0}')

@@ -1,5 +1,7 @@
 """Results, alerts and conversations larger than a model can take."""
 
+import re
+
 from support.agent_scenario import (
     PROVIDER,
     SERVER,
@@ -17,6 +19,7 @@ from support.agent_scenario import (
     stage,
     told,
 )
+from support.long_texts import lines_apart
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import INVESTIGATION
 
@@ -32,7 +35,7 @@ async def test_old_results_give_way_to_pointers_and_can_be_read_again(database_u
         chain(stage(agent(provider=SMALL, max_iterations=10))),
         [
             *turns,
-            says(TRACK, 6, calls("again", "tarsy.read_result", call_id="c0", search="NEEDLE")),
+            says(TRACK, 6, calls("again", "tarsy.read_result", id="A1", search="NEEDLE")),
             says(TRACK, 7, "Found it."),
             says(END, 0, "Found."),
         ],
@@ -43,7 +46,7 @@ async def test_old_results_give_way_to_pointers_and_can_be_read_again(database_u
     assert recording.outcome.status == "completed"
     conversation = recording.outcome.conversations[TRACK]
     by_call = {message["tool_call_id"]: message["content"] for message in conversation if message["role"] == "tool"}
-    assert "tarsy.read_result" in by_call["c0"]
+    assert 'tarsy__read_result, id "A1"' in by_call["c0"]
     assert "NEEDLE" not in by_call["c0"]
     assert "NEEDLE" in by_call["again"], "what was taken out is still there to be read"
     assert "NEEDLE" in by_call["c5"], "the newest result is whole"
@@ -56,7 +59,7 @@ async def test_old_observations_give_way_to_pointers_and_can_be_read_again(datab
         chain(stage(agent(provider=SMALL, max_iterations=10, tool_calling=ToolCalling.REACT))),
         [
             *turns,
-            says(TRACK, 6, "Thought: Again.\nAction: tarsy.read_result\nAction Input: call_id: react-3\nsearch: NEEDLE"),
+            says(TRACK, 6, "Thought: Again.\nAction: tarsy.read_result\nAction Input: id: A1\nsearch: NEEDLE"),
             says(TRACK, 7, "Thought: There.\nFinal Answer: Found it."),
             says(END, 0, "Found."),
         ],
@@ -66,7 +69,7 @@ async def test_old_observations_give_way_to_pointers_and_can_be_read_again(datab
     assert recording.outcome is not None
     assert recording.outcome.final_analysis == "Found it."
     observations = [content for role, content in told(recording.outcome, TRACK) if role == "user"]
-    assert '"call_id": "react-3"' in observations[0]
+    assert 'tarsy.read_result, id "A1"' in observations[0]
     assert "NEEDLE" not in observations[0]
     assert "NEEDLE" in observations[6], "what was taken out is still there to be read"
     assert "NEEDLE" in observations[5], "the newest result is whole"
@@ -76,7 +79,7 @@ async def test_a_huge_runbook_is_told_in_part_and_can_be_read_whole(database_url
     scenario = Scenario(
         chain(stage(agent(mcp_servers=())), default_runbook="x" * 400_000 + "NEEDLE"),
         [
-            says(TRACK, 0, calls("a", "tarsy.read_result", call_id="runbook", search="NEEDLE")),
+            says(TRACK, 0, calls("a", "tarsy.read_result", id="RUNBOOK", search="NEEDLE")),
             says(TRACK, 1, "A needle."),
             says(END, 0, "Needle."),
         ],
@@ -89,7 +92,7 @@ async def test_a_huge_runbook_is_told_in_part_and_can_be_read_whole(database_url
 
 
 async def test_a_model_that_finds_the_conversation_too_long_gets_a_shorter_one(database_url: str) -> None:
-    big = "all is well\n" * 4_000
+    big = lines_apart(2_500)
     scenario = Scenario(
         chain(stage(agent(max_iterations=10))),
         [
@@ -113,7 +116,7 @@ async def test_a_model_that_finds_the_conversation_too_long_gets_a_shorter_one(d
     assert recording.outcome is not None
     assert recording.outcome.status == "completed"
     contents = [message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool"]
-    assert "tarsy.read_result" in contents[0]
+    assert "tarsy__read_result" in contents[0]
 
 
 async def test_a_model_with_a_far_smaller_window_than_anybody_knew_still_concludes(database_url: str) -> None:
@@ -147,7 +150,7 @@ async def test_a_request_that_cannot_get_shorter_ends_the_agent(database_url: st
 
 
 async def test_a_large_result_is_summarised_and_the_original_kept(database_url: str) -> None:
-    big = "all is well\n" * 4_000 + "NEEDLE"
+    big = lines_apart(4_000) + "NEEDLE"
     scenario = Scenario(
         chain(stage(agent())),
         [
@@ -169,11 +172,56 @@ async def test_a_large_result_is_summarised_and_the_original_kept(database_url: 
     ]
     shown = next(message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool")
     assert "Nothing unusual but a needle." in shown
-    assert "tarsy.read_result" in shown
+    assert "[Summary of a result of" in shown.rpartition("<<<END TOOL RESULT")[2], "what we say of it stands outside the fence"
+    assert 'tarsy__read_result, id "A1"' in shown
     assert recording.tools[0].content.endswith("NEEDLE")
+    asked = next(call for call in recording.outcome.timeline if call["event_type"] == "mcp_tool_summary")
+    assert asked["metadata"]["evidence_id"] == "A1"
 
 
-async def test_a_summary_that_fails_leaves_the_beginning_and_a_notice(database_url: str) -> None:
+async def test_a_result_that_repeats_itself_is_folded_and_no_model_is_asked(database_url: str) -> None:
+    big = "".join(f"10:{second // 60:02}:{second % 60:02} connection refused by db-1\n" for second in range(2_000)) + "NEEDLE"
+    scenario = Scenario(
+        chain(stage(agent())),
+        [says(TRACK, 0, calls("c0", "k8s.logs")), says(TRACK, 1, "It is a needle."), says(END, 0, "Needle.")],
+        [answers(TRACK, "c0", "k8s.logs", big)],
+    )
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    shown = next(message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool")
+    assert "10:00:00 connection refused by db-1\n[1999 more lines like this one are folded; the last: 10:33:19 connection" in shown
+    assert "NEEDLE" in shown
+    assert len(shown) < 1_000
+    assert len(recording.calls) == 3
+
+
+async def test_what_a_summarising_model_cannot_be_given_is_the_middle_and_both_are_told(database_url: str) -> None:
+    big = f"OLDEST\n{lines_apart(15_000)}NEWEST"
+    scenario = Scenario(
+        chain(stage(agent(provider=SMALL))),
+        [
+            says(TRACK, 0, calls("c0", "k8s.logs", pod="web-1")),
+            says(f"{TRACK}/summary/c0", 0, "All is well."),
+            says(TRACK, 1, "Nothing."),
+            says(END, 0, "Nothing."),
+        ],
+        [answers(TRACK, "c0", "k8s.logs", big, '{"pod": "web-1"}')],
+    )
+    async with scenario.running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.work_off(INVESTIGATION)
+        trace = await running.services.interactions.trace(SESSION_ID)
+        summary = next(call for call in trace.llm if call.kind == "summarization")
+        asked = (await running.services.interactions.llm_call(SESSION_ID, summary.id)).conversation[1].body.content
+        recording = await read_back(running)
+    assert recording.outcome is not None
+    assert ("OLDEST" in asked, "NEWEST" in asked, "characters from the middle are left out here" in asked) == (True, True, True)
+    assert "This call: [A1] k8s.logs(pod=web-1) at " in asked
+    shown = next(message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool")
+    assert re.search(r"made by a model that read the first \d+ and the last \d+ characters, not what lies between", shown)
+
+
+async def test_a_summary_that_fails_leaves_the_beginning_the_end_and_a_notice(database_url: str) -> None:
     scenario = Scenario(
         chain(stage(agent())),
         [
@@ -182,14 +230,15 @@ async def test_a_summary_that_fails_leaves_the_beginning_and_a_notice(database_u
             says(TRACK, 1, "It is the disk."),
             says(END, 0, "Disk."),
         ],
-        [answers(TRACK, "c0", "k8s.logs", "all is well\n" * 4_000)],
+        [answers(TRACK, "c0", "k8s.logs", f"OLDEST\n{lines_apart(4_000)}NEWEST")],
     )
     recording = await scenario.play(database_url)
     assert recording.outcome is not None
     assert recording.outcome.status == "completed"
     shown = next(message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool")
-    assert "characters omitted" in shown
-    assert "tarsy.read_result" in shown
+    assert ("OLDEST" in shown, "NEWEST" in shown) == (True, True)
+    assert re.search(r"\[Cut: you see the first \d+ and the last \d+ characters of \d+; what lies between", shown)
+    assert "tarsy__read_result" in shown
 
 
 async def test_a_huge_alert_is_told_in_part_and_can_be_read_whole(database_url: str) -> None:
@@ -197,7 +246,7 @@ async def test_a_huge_alert_is_told_in_part_and_can_be_read_whole(database_url: 
     scenario = Scenario(
         chain(stage(agent())),
         [
-            says(TRACK, 0, calls("a", "tarsy.read_result", call_id="alert", search="NEEDLE")),
+            says(TRACK, 0, calls("a", "tarsy.read_result", id="ALERT", search="NEEDLE")),
             says(TRACK, 1, "A needle."),
             says(END, 0, "Needle."),
         ],

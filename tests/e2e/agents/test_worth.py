@@ -254,5 +254,5 @@ async def test_a_long_alert_points_to_a_tool_only_where_there_is_one(database_ur
         alert="CPU is at 100 %. " * 20_000,
     )
     _, outcome = await played(scenario, database_url)
-    pointing = {track for track, said in outcome.conversations.items() if "tarsy.read_result" in said[1]["content"]}
+    pointing = {track for track, said in outcome.conversations.items() if "tarsy__read_result" in said[1]["content"]}
     assert pointing == {"0.look/1.Left", "0.look/2.Right"}

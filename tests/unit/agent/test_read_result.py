@@ -1,21 +1,25 @@
 """The built-in tool that reads again what a conversation no longer holds."""
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.agent.ports import ToolExecutor
-from tarsy.agent.toolbox.read_result import ALERT, DEFINITION, PAGE, RUNBOOK, ReadResult, excerpt, shown_document
+from tarsy.agent.toolbox.read_result import DEFINITION, PAGE, ReadResult, excerpt, shown_document
 from tarsy.agent.toolbox.toolbox import toolbox
+from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.evidence import ALERT, RUNBOOK, Evidence
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.tools.masking import Unmasked
 
-LONG = "".join(f"line {number}\n" for number in range(2_000))
+LONG = "".join(f"line {number}\n" for number in range(4_000))
 
 
 class NoTools:
@@ -38,12 +42,17 @@ class Stored:
     async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
         return ToolOutcome(LONG, is_error=False) if (execution_id, call_id) == ("mine", "c1") else None
 
+    async def cited(self, execution_id: str, ids: Collection[str]) -> list[Evidence]:
+        return [Evidence(id="A7", text=LONG)] if (execution_id, tuple(ids)) == ("mine", ("A7",)) else []
 
-def reader(servers: ToolExecutor, documents: dict[str, str]) -> ToolExecutor:
-    return toolbox(servers, (ReadResult(Stored(), execution_id="mine", documents=documents),), mask=Unmasked(), clock=FixedClock())
+
+def reader(servers: ToolExecutor, *, in_part: bool = False) -> ToolExecutor:
+    documents = {ALERT: "an alert", RUNBOOK: "a runbook"}
+    read_result = ReadResult(Stored(), execution_id="mine", documents=documents, in_part=in_part)
+    return toolbox(servers, (read_result,), tool_calling=ToolCalling.REACT, mask=Unmasked(), clock=FixedClock())
 
 
-READER = reader(NoTools(), {ALERT: "an alert", RUNBOOK: "a runbook"})
+READER = reader(NoTools())
 
 
 async def read(arguments: str) -> ToolResult:
@@ -56,38 +65,44 @@ async def test_it_is_offered_beside_the_servers_own_tools() -> None:
 
 
 async def test_an_agent_without_tools_gets_it_only_when_there_is_something_to_read() -> None:
-    for documents, names in (({}, []), ({ALERT: "an alert"}, [DEFINITION.name])):
-        assert [tool.name for tool in (await reader(NoServers(), documents).list_tools()).tools] == names
+    for in_part, names in ((False, []), (True, [DEFINITION.name])):
+        assert [tool.name for tool in (await reader(NoServers(), in_part=in_part).list_tools()).tools] == names
 
 
 @pytest.mark.parametrize(
     "arguments",
-    ['{"call_id": "c1", "offset": 4000}', '{"call_id": "c1", "offset": "4000"}', "call_id: c1\noffset: 4000", "call_id=c1, offset=4000"],
+    [
+        '{"id": "A7", "offset": 4000}',
+        '{"id": "[A7]", "offset": "4000"}',
+        "id: A7\noffset: 4000",
+        "id=A7, offset=4000",
+        # As conversations say that were begun before results had ids.
+        '{"call_id": "c1", "offset": 4000}',
+        "call_id: c1\noffset: 4000",
+    ],
 )
 async def test_arguments_are_understood_in_every_form_a_model_writes(arguments: str) -> None:
     result = await read(arguments)
     assert not result.is_error
-    assert result.content.startswith(f"[characters 4000 to 8000 of {len(LONG)}]\n{LONG[4000:4100]}")
+    assert result.content.startswith(f"[characters 4000 to {4000 + PAGE} of {len(LONG)}]\n{LONG[4000:4100]}")
 
 
-@pytest.mark.parametrize("arguments", ["c1", '"c1"', '{"call_id": "c1"}'])
+@pytest.mark.parametrize("arguments", ["A7", '"A7"', '{"id": "A7"}'])
 async def test_a_bare_id_is_read_from_the_beginning(arguments: str) -> None:
     assert (await read(arguments)).content.startswith(f"[characters 0 to {PAGE} of {len(LONG)}]\nline 0\n")
 
 
-@pytest.mark.parametrize(
-    "arguments", ['{"call_id": "c2"}', "{}", '{"call_id": "c1", "offset": -1}', '{"call_id": "c1", "offset": "far"}', ""]
-)
+@pytest.mark.parametrize("arguments", ['{"id": "A8"}', "{}", '{"id": "A7", "offset": -1}', '{"id": "A7", "offset": "far"}', ""])
 async def test_what_cannot_be_read_says_why(arguments: str) -> None:
     result = await read(arguments)
     assert result.is_error
     assert result.refused
-    assert "call_id" in result.content or "offset" in result.content
+    assert "id in brackets" in result.content or "offset" in result.content
 
 
-@pytest.mark.parametrize(("call_id", "text"), [(ALERT, "an alert"), (RUNBOOK, "a runbook")])
-async def test_the_alert_and_its_runbook_can_be_read_too(call_id: str, text: str) -> None:
-    assert (await read(call_id)).content.endswith(text)
+@pytest.mark.parametrize(("name", "text"), [(ALERT, "an alert"), (RUNBOOK, "a runbook"), ("alert", "an alert")])
+async def test_the_alert_and_its_runbook_can_be_read_too(name: str, text: str) -> None:
+    assert (await read(name)).content.endswith(text)
 
 
 @given(st.text(min_size=1, max_size=3 * PAGE))
@@ -97,9 +112,32 @@ def test_reading_on_page_by_page_gives_the_whole(text: str) -> None:
         offset = sum(map(len, pages))
         head, _, page = excerpt(text, {"offset": offset}).partition("\n")
         assert head.startswith(f"[characters {offset} to ")
-        rest = len(text) - offset - PAGE
-        pages.append(page.removesuffix(f"\n[{rest} more]") if rest > 0 else page)
+        pages.append(page[: min(PAGE, len(text) - offset)])
     assert "".join(pages) == text
+
+
+@given(st.text(min_size=1, max_size=3 * PAGE))
+def test_reading_backwards_page_by_page_gives_the_whole(text: str) -> None:
+    pages: list[str] = []
+    while (left := len(text) - sum(map(len, pages))) > 0:
+        _, _, page = excerpt(text, {"offset": left, "from_end": True}).partition("\n")
+        pages.insert(0, page[: min(PAGE, left)])
+    assert "".join(pages) == text
+
+
+@pytest.mark.parametrize("from_end", [False, True], ids=["forwards", "backwards"])
+def test_a_search_goes_on_where_it_stopped_until_every_place_was_shown(*, from_end: bool) -> None:
+    text = "".join(f"{number:05} needle {'.' * 700}\n" for number in range(50))
+    arguments: dict[str, Any] = {"search": "needle", "from_end": from_end}
+    seen: list[str] = []
+    while True:
+        found = excerpt(text, arguments)
+        seen += re.findall(r"(\d{5}) needle", found)
+        more = re.search(r"search again with offset (\d+)", found)
+        if more is None:
+            break
+        arguments["offset"] = int(more[1])
+    assert seen == sorted((f"{number:05}" for number in range(50)), reverse=from_end)
 
 
 @given(st.text(alphabet="ab \n", max_size=5_000), st.text(alphabet="ab", min_size=1, max_size=4))
@@ -108,7 +146,7 @@ def test_a_search_finds_what_is_there_and_is_bounded(text: str, search: str) -> 
     assert ("does not occur" in found) == (search not in text)
     if search in text:
         assert found.startswith(f"[at {text.index(search)}]\n")
-    assert len(found) < 10_000
+    assert len(found) < 20_000
 
 
 @given(st.text(max_size=50), st.dictionaries(st.sampled_from(["offset", "search"]), st.integers(0, 100) | st.just("a")))
@@ -118,12 +156,12 @@ def test_whatever_the_schema_allows_is_answered(text: str, arguments: dict[str, 
 
 
 def test_a_document_is_told_whole_or_says_how_to_read_the_rest() -> None:
-    assert shown_document(RUNBOOK, "short", 10, readable=True) == "short"
-    assert f'{DEFINITION.name}, call_id "runbook"' in shown_document(RUNBOOK, "x" * 100, 10, readable=True)
-    assert DEFINITION.name not in shown_document(RUNBOOK, "x" * 100, 10, readable=False), "an agent without tools could not call it"
+    assert shown_document(RUNBOOK, "short", 10, read_back="read") == "short"
+    assert 'read, id "RUNBOOK"' in shown_document(RUNBOOK, "x" * 100, 10, read_back="read")
+    assert "RUNBOOK" not in shown_document(RUNBOOK, "x" * 100, 10, read_back=""), "an agent without tools could not call it"
 
 
 def test_a_document_in_a_dense_script_is_measured_by_what_it_costs() -> None:
     alert = "\u78c1\u76e4" * 50
-    assert shown_document(ALERT, alert, 300, readable=True) == alert
-    assert shown_document(ALERT, alert, 152, readable=True).startswith(alert[:50] + "… [50 characters omitted]")
+    assert shown_document(ALERT, alert, 300, read_back="read") == alert
+    assert shown_document(ALERT, alert, 152, read_back="read").startswith(alert[:50] + "… [50 characters omitted]")

@@ -8,20 +8,23 @@ import anyio
 import pytest
 
 from support.agent_scenario import OTHER, PROVIDER, Scenario, agent, answers, calls, chain, fails, fallback, says, stage, thinks
+from support.long_texts import lines_apart
 from support.memory_run import DiedError, MemoryJournal, MemoryRun
 from tarsy.agent.execution import ExecutionResult
 from tarsy.domain.agent import LLMBackend, ToolCalling
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.run_input import PlacedInput, ReadAt, place_of
 from tarsy.domain.status import RunStatus
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from tarsy.kit.clock import FixedClock
 from tarsy.kit.groups import single_errors
 
 TRACK = "0.look/1.Investigator"
 LOOP = "Let me check the pods again. " * 400
 SMALL = PROVIDER.model_copy(update={"context_window": 16_000})
 # Summarised before it is shown, and (cut) too large for two to stay in a small window.
-LARGE = "all is well\n" * 2_000
-MEDIUM = "all is well\n" * 1_000
+LARGE = lines_apart(1_200)
+MEDIUM = lines_apart(600)
 
 
 def _native(*turns: Any, timeouts: tuple[str, ...] = (), result: str = "Running", summary: Any = None, **changes: Any) -> Scenario:
@@ -220,3 +223,27 @@ async def test_a_call_whose_arguments_were_masked_is_not_made_again_with_the_mas
     assert (await run.go_on()).status is RunStatus.COMPLETED
     assert run.asked == {"c0": 1}
     assert "It is not known whether it took effect" in run.journal.conversation()[3][2]
+
+
+async def test_a_result_keeps_the_time_at_which_it_was_read_when_another_worker_shows_it() -> None:
+    scenario = _native(_call(0), "It is the disk.", result=LARGE, summary="All is well.")
+    clock = FixedClock(datetime(2026, 1, 1, 10, 0, tzinfo=UTC))
+    run = MemoryRun(scenario, TRACK, MemoryJournal(dies_after=4), clock=clock)
+    assert await _until_death(run) is None
+    assert [len(run.journal.mcp), len(run.journal.conversation())] == [2, 3], "the result is stored, and not yet shown"
+    clock.at, run.journal.dies_after = datetime(2026, 1, 1, 11, 0, tzinfo=UTC), None
+    await run.go_on()
+    assert run.journal.conversation()[3][2].startswith("[A1] k8s.pods(namespace=shop) at 2026-01-01T10:00:00Z\n")
+
+
+async def test_inputs_of_a_recording_are_played_and_stored_and_later_ones_are_taken() -> None:
+    scenario = _native(_call(0), _call(1), "It is the disk.")
+    played = PlacedInput(TRACK, 0, ReadAt("A1", datetime(2001, 1, 1, tzinfo=UTC)))
+    run = MemoryRun(scenario, TRACK, recorded_inputs=(played,))
+    await run.go_on()
+    contents = [content for _, role, content, _ in run.journal.conversation() if role == "tool"]
+    assert [content.partition("\n")[0] for content in contents] == [
+        "[A1] k8s.pods(namespace=shop) at 2001-01-01T00:00:00Z",
+        "[A2] k8s.pods(namespace=shop) at 2026-01-01T00:00:00Z",
+    ]
+    assert run.journal.inputs[place_of(0, played.value)] == played

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from support.agent_scenario import PROVIDER, Scenario, agent, answers, calls, chain, fails, says, stage
+from support.long_texts import lines_apart
 from support.memory_run import MemoryRun
 from tarsy.kit.text import estimate_tokens
 
 TRACK = "0.look/1.Investigator"
 WINDOW = 16_000
 SMALL = PROVIDER.model_copy(update={"context_window": WINDOW})
-RESULTS = {"plain": "all is well\n" * 30_000, "dense": "\u78c1\u76e4\u5df2\u6eff\n" * 30_000}
+RESULTS = {"plain": lines_apart(17_000), "dense": "".join(f"\u78c1\u76e4{line}" for line in lines_apart(15_000).splitlines(keepends=True))}
 
 
 def _run(result: str, summary: Any) -> MemoryRun:
@@ -34,5 +35,5 @@ async def test_whatever_comes_of_the_summary_a_result_takes_a_quarter_of_the_win
     run = _run(RESULTS[script], fails("rate_limited", "429") if fails_to else words)
     await run.go_on()
     shown = run.journal.conversation()[3][2]
-    assert "tarsy.read_result" in shown
+    assert "tarsy__read_result" in shown
     assert WINDOW // 8 < estimate_tokens(shown) < WINDOW // 4 + 200

@@ -9,6 +9,7 @@ from tarsy.agent.toolbox.built_in import CallRefusedError
 from tarsy.agent.toolbox.limits import MAX_CONCURRENT_TOOLS
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
+from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.clock import FixedClock
@@ -61,7 +62,7 @@ class Echo:
 
 async def test_a_tool_that_does_not_exist_is_refused_before_a_server_is_asked() -> None:
     servers = Servers()
-    tools = toolbox(servers, (), mask=Unmasked(), clock=CLOCK)
+    tools = toolbox(servers, (), tool_calling=ToolCalling.REACT, mask=Unmasked(), clock=CLOCK)
     await tools.list_tools()
     result = await tools.execute(ToolCall("1", "k8s.pod", "{}"), ignored)
     assert (result.is_error, result.refused) == (True, True)
@@ -70,7 +71,7 @@ async def test_a_tool_that_does_not_exist_is_refused_before_a_server_is_asked() 
 
 
 async def test_a_bug_in_an_adapter_is_the_calls_failure_told_without_its_secrets() -> None:
-    tools = toolbox(Servers(), (), mask=Masker((), custom=[("hunter2", "***")]), clock=CLOCK)
+    tools = toolbox(Servers(), (), tool_calling=ToolCalling.NATIVE, mask=Masker((), custom=[("hunter2", "***")]), clock=CLOCK)
     await tools.list_tools()
     result = await tools.execute(ToolCall("1", "k8s.pods", "break"), ignored)
     assert (result.content, result.is_error, result.refused) == ("k8s.pods broke: password=***", True, False)
@@ -78,7 +79,7 @@ async def test_a_bug_in_an_adapter_is_the_calls_failure_told_without_its_secrets
 
 async def test_a_built_in_tool_stands_beside_those_of_the_servers_and_never_reaches_them() -> None:
     servers = Servers()
-    tools = toolbox(servers, (Echo(),), mask=Unmasked(), clock=CLOCK)
+    tools = toolbox(servers, (Echo(),), tool_calling=ToolCalling.REACT, mask=Unmasked(), clock=CLOCK)
     catalog = await tools.list_tools()
     assert [tool.name for tool in catalog.tools] == ["k8s.pods", "k8s.slow", "tarsy.echo"]
     assert catalog.warnings == ("one is missing",)
@@ -90,7 +91,7 @@ async def test_a_built_in_tool_stands_beside_those_of_the_servers_and_never_reac
 
 async def test_only_so_many_calls_reach_the_servers_at_once_and_built_in_tools_do_not_wait_for_them() -> None:
     servers = Servers()
-    tools = toolbox(servers, (Echo(),), mask=Unmasked(), clock=CLOCK)
+    tools = toolbox(servers, (Echo(),), tool_calling=ToolCalling.REACT, mask=Unmasked(), clock=CLOCK)
     await tools.list_tools()
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
@@ -117,7 +118,7 @@ async def test_a_new_concern_is_one_small_wrapper() -> None:
             return await super().execute(call, on_output)
 
     said: list[str] = []
-    tools = AtMostOne(toolbox(Servers(), (), mask=Unmasked(), clock=CLOCK))
+    tools = AtMostOne(toolbox(Servers(), (), tool_calling=ToolCalling.REACT, mask=Unmasked(), clock=CLOCK))
     await tools.list_tools()
     contents = [(await tools.execute(ToolCall(name, "k8s.pods", "{}"), said.append)).content for name in ("1", "2")]
     assert contents == ["pods", "no calls are left"]

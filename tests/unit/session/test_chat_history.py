@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tarsy.agent.prompt.inputs import ChatExchange
 from tarsy.session.followup import newest_exchanges
 
-EXCHANGES = st.lists(st.builds(ChatExchange, st.text(min_size=1, max_size=50), st.text(max_size=50)), max_size=12)
+EXCHANGES = st.lists(st.builds(ChatExchange, st.text(min_size=1, max_size=50), st.text(max_size=50), st.just(1)), max_size=12)
 
 
 @given(EXCHANGES, st.integers(100, 400))
@@ -20,6 +20,6 @@ def test_the_newest_exchanges_that_fit_are_kept_whole_and_in_order(history: list
 
 
 def test_the_newest_is_kept_even_if_it_must_be_cut() -> None:
-    (kept,) = newest_exchanges([ChatExchange("old", "old"), ChatExchange("q" * 1_000, "a" * 1_000)], 100)
+    (kept,) = newest_exchanges([ChatExchange("old", "old", 1), ChatExchange("q" * 1_000, "a" * 1_000, 2)], 100)
     assert kept.question.startswith("q" * 50)
     assert "characters omitted" in kept.answer

@@ -1,120 +1,139 @@
-"""The way an agent went, step by step, told in the words of its reader, an agent or a reviewer. Pure module."""
+"""The way an agent went, step by step, told to the agent or the reviewer that comes after it. Pure module.
+
+Every step stands in a fence of its own, and what says whose words they are stands outside: no line of a log can pass for a step.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from datetime import datetime
 from typing import assert_never
 
+from tarsy.agent.prompt.builder import reading_back
+from tarsy.agent.prompt.fence import Fence
+from tarsy.agent.prompt.result_line import result_line
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.kit.text import clip
 
 # A failed result is a result too; what a crash interrupted is not.
 _ENDED = frozenset({TimelineStatus.COMPLETED, TimelineStatus.FAILED, TimelineStatus.TIMED_OUT})
-_CLIPPED = "… [{omitted} more characters of this result left out here]"
-
-
-class TrailStyle(StrEnum):
-    """How tool use is told: as ReAct sections, or as pairs of call and result."""
-
-    REACT = "react"
-    NATIVE = "native"
+_CLIPPED = "… [{omitted} more characters left out here]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrailView:
     """What a reader is to see of a trail."""
 
-    style: TrailStyle
+    fence: Fence
     # Characters of each tool result.
     result_limit: int
     with_thinking: bool = False
+    # The tool with which the reader can read a result whole; empty when it has none.
+    read_back: str = ""
 
 
 def tell_trail(events: Sequence[TimelineEvent], view: TrailView) -> str:
     """Tell the steps before the conclusion, oldest first."""
     summarized = {call_of(event) for event in events if _is_summary(event)} - {""}
-    tools = {call_of(event): tool_of(event) for event in events if event.event_type is TimelineEventType.LLM_TOOL_CALL}
-    told = (event for event in events if _is_told(event, summarized))
-    steps = (_step(event, tools.get(call_of(event)) or tool_of(event), view) for event in told)
-    return "\n\n".join(step for step in steps if step)
+    calls = {call_of(event): event for event in events if event.event_type is TimelineEventType.LLM_TOOL_CALL}
+    results = {call_of(event): event for event in events if event.event_type is TimelineEventType.TOOL_RESULT and event.status in _ENDED}
+    teller = _Teller(view, calls, results)
+    told = (event for event in events if _is_told(event, summarized, results))
+    return "\n\n".join(step for step in map(teller.step, told) if step)
 
 
 def _is_summary(event: TimelineEvent) -> bool:
     return event.event_type is TimelineEventType.MCP_TOOL_SUMMARY and event.status is TimelineStatus.COMPLETED
 
 
-def _is_told(event: TimelineEvent, summarized: set[str]) -> bool:
+def _is_told(event: TimelineEvent, summarized: set[str], results: Mapping[str, TimelineEvent]) -> bool:
     match event.event_type:
         case TimelineEventType.LLM_TOOL_CALL:
-            # Told even if it never ended and has no text: that it was made is a fact, its arguments are in the metadata.
-            return True
+            # Told with its result. One that never ended is told all the same: that it was made is a fact.
+            return call_of(event) not in results
         case TimelineEventType.TOOL_RESULT if call_of(event) in summarized:
             # The summary is what the agent saw.
             return False
         case TimelineEventType.CODE_EXECUTION:
             # What was run is a fact, also when it printed nothing.
             return event.status is TimelineStatus.COMPLETED
-        case TimelineEventType.TOOL_RESULT | TimelineEventType.ERROR:
+        case TimelineEventType.TOOL_RESULT:
+            return event.status in _ENDED
+        case TimelineEventType.ERROR:
             return event.status in _ENDED and bool(event.content.strip())
         case _:
             return event.status is TimelineStatus.COMPLETED and bool(event.content.strip())
 
 
-def _step(event: TimelineEvent, tool: str, view: TrailView) -> str:
-    kind = event.event_type
-    text = clip(event.content.strip(), view.result_limit, notice=_CLIPPED)
-    match kind:
-        case TimelineEventType.LLM_THINKING:
-            step = f"Thought: {event.content.strip()}" if view.with_thinking or _is_spoken_thought(event, view) else ""
-        case TimelineEventType.LLM_RESPONSE:
-            step = f"Response: {event.content.strip()}"
-        case TimelineEventType.LLM_TOOL_CALL:
-            step = _call(event, tool, view.style)
-        case TimelineEventType.TOOL_RESULT | TimelineEventType.MCP_TOOL_SUMMARY:
-            step = _result(event, tool, text, view.style)
-        case TimelineEventType.CODE_EXECUTION:
-            step = _execution(event, text, view)
-        case TimelineEventType.GOOGLE_SEARCH_RESULT | TimelineEventType.URL_CONTEXT_RESULT:
-            step = f"{kind.value.replace('_', ' ').capitalize()}: {text}"
-        case TimelineEventType.ERROR:
-            step = f"Error: {text}"
-        case TimelineEventType.PROVIDER_FALLBACK | TimelineEventType.WARNING:
-            step = f"Note: {text}" if view.with_thinking else ""
-        case TimelineEventType.FINAL_ANALYSIS | TimelineEventType.EXECUTIVE_SUMMARY | TimelineEventType.USER_QUESTION:
-            # Conclusions are told apart from the way to them, questions by the chat.
-            step = ""
-        case _:
-            assert_never(kind)
-    return step
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Tells one step after the other; calls and results are known by their call ids."""
+
+    view: TrailView
+    calls: Mapping[str, TimelineEvent]
+    results: Mapping[str, TimelineEvent]
+
+    def step(self, event: TimelineEvent) -> str:
+        kind = event.event_type
+        match kind:
+            case TimelineEventType.LLM_THINKING:
+                step = self._fenced("Thought:", "THOUGHT", event.content) if self.view.with_thinking else ""
+            case TimelineEventType.LLM_RESPONSE:
+                # A draft gave way to the analysis that is told.
+                step = "" if event.metadata.get("draft") else self._fenced("Response:", "RESPONSE", event.content)
+            case TimelineEventType.LLM_TOOL_CALL:
+                step = f"{self._line(event)} has no result."
+            case TimelineEventType.TOOL_RESULT | TimelineEventType.MCP_TOOL_SUMMARY:
+                step = self._result(event)
+            case TimelineEventType.CODE_EXECUTION:
+                step = self._fenced("Code execution:", "CODE", _executed(event), clipped=True)
+            case TimelineEventType.GOOGLE_SEARCH_RESULT | TimelineEventType.URL_CONTEXT_RESULT:
+                step = self._fenced(f"{kind.value.replace('_', ' ').capitalize()}:", "WEB RESULT", event.content, clipped=True)
+            case TimelineEventType.ERROR:
+                step = self._fenced("Error:", "ERROR", event.content, clipped=True)
+            case TimelineEventType.PROVIDER_FALLBACK | TimelineEventType.WARNING:
+                step = self._fenced("Note:", "NOTE", event.content, clipped=True) if self.view.with_thinking else ""
+            case TimelineEventType.FINAL_ANALYSIS | TimelineEventType.EXECUTIVE_SUMMARY | TimelineEventType.USER_QUESTION:
+                # Conclusions are told apart from the way to them, questions by the chat.
+                step = ""
+            case _:
+                assert_never(kind)
+        return step
+
+    def _result(self, event: TimelineEvent) -> str:
+        result = self.results.get(call_of(event), event)
+        summary = event.event_type is TimelineEventType.MCP_TOOL_SUMMARY
+        failed = " failed:" if result.metadata.get("is_error") and not result.metadata.get("refused") else ""
+        line = f"{self._line(result)}{failed}" + (", summarised by a model:" if summary else "")
+        if result.metadata.get("refused"):
+            line += " has no result:"
+        fenced = self._fenced(line, "TOOL RESULT", event.content, clipped=True, scope=evidence_of(result))
+        left_out = len(event.content.strip()) > self.view.result_limit or summary
+        how = reading_back(self.view.read_back, evidence_of(result)).strip() if left_out and evidence_of(result) else ""
+        return f"{fenced}\n[{how}]" if how else fenced
+
+    def _line(self, event: TimelineEvent) -> str:
+        call = self.calls.get(call_of(event), event)
+        read_at = event.metadata.get("read_at")
+        moment = datetime.fromisoformat(read_at) if isinstance(read_at, str) and not event.metadata.get("refused") else None
+        return result_line(evidence_of(call), tool_of(call), _arguments(call), moment)
+
+    def _fenced(self, head: str, label: str, text: str, *, clipped: bool = False, scope: str = "") -> str:
+        shown = clip(text.strip(), self.view.result_limit, notice=_CLIPPED) if clipped else text.strip()
+        return f"{head}\n{self.view.fence.wrap(label, shown, scope=scope)}"
 
 
-def _is_spoken_thought(event: TimelineEvent, view: TrailView) -> bool:
-    return view.style is TrailStyle.REACT and event.metadata.get("source") == "react"
+def _executed(event: TimelineEvent) -> str:
+    code = str(event.metadata.get("code") or "").strip()
+    return "\n".join((*((code,) if code else ()), f"Result: {event.content.strip() or '(no output)'}"))
 
 
-def _call(event: TimelineEvent, tool: str, style: TrailStyle) -> str:
+def _arguments(event: TimelineEvent) -> str:
+    if event.event_type is not TimelineEventType.LLM_TOOL_CALL:
+        return ""
     arguments = event.metadata.get("arguments", event.content)
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    match style:
-        case TrailStyle.REACT:
-            return f"Action: {tool}\nAction Input: {text.strip() or '{}'}"
-        case TrailStyle.NATIVE:
-            return f"Tool call: {tool}({text.strip() or '{}'})"
-        case _:
-            assert_never(style)
-
-
-def _execution(event: TimelineEvent, result: str, view: TrailView) -> str:
-    code = clip(str(event.metadata.get("code") or "").strip(), view.result_limit, notice=_CLIPPED)
-    return "\n".join(("Code execution:", *((code,) if code else ()), f"Result: {result or '(no output)'}"))
-
-
-def _result(event: TimelineEvent, tool: str, text: str, style: TrailStyle) -> str:
-    label = "Observation" if style is TrailStyle.REACT else "Tool result"
-    failed = "error: " if event.metadata.get("is_error") else ""
-    return f"{label}: {tool}: {failed}{text}"
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 def tool_of(event: TimelineEvent) -> str:
@@ -127,3 +146,8 @@ def tool_of(event: TimelineEvent) -> str:
 def call_of(event: TimelineEvent) -> str:
     """The id of the call an event belongs to, or nothing."""
     return str(event.metadata.get("call_id") or event.metadata.get("tool_call_id") or "")
+
+
+def evidence_of(event: TimelineEvent) -> str:
+    """The id by which the result of a call may be cited; nothing for calls from before there were ids."""
+    return str(event.metadata.get("evidence_id") or "")

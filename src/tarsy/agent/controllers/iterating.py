@@ -18,6 +18,7 @@ from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, next_move, s
 from tarsy.agent.model_call import CompletedCall, ModelAnswer
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.nudges import circle_nudge, looping_text_nudge
+from tarsy.agent.prompt.result_line import utc
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import TURNS_THAT_MATTER, Circle, find_circle
 from tarsy.agent.run import Run, lacks
@@ -60,13 +61,14 @@ class IteratingController:
     async def _prepare(self, run: Run, stored: StoredRun) -> None:
         """Learn which tools there are, then begin the conversation or finish what a predecessor left open."""
         run.catalog = await run.context.tools.list_tools()
+        run.number(call for message in run.messages if message.body.role is Role.ASSISTANT for call in self._speech.calls_of(message))
         if run.messages:
             reopened = run.failures.reopen(stored.calls, run.messages, run.provider.name)
             await run.recorder.commit(mcp_interactions=_listings(run.context, run.catalog), opened=reopened)
             await self._settle(run, stored)
             return
         context = run.context
-        prompts = PromptBuilder(replace(context.prompts.context, tool_warnings=run.catalog.warnings))
+        prompts, inputs = run.opening()
         bodies = self._speech.initial_messages(prompts, run.catalog.tools, context.previous, context.chat)
         run.messages = [run.recorder.message(body) for body in bodies]
         question = (run.recorder.event(TimelineEventType.USER_QUESTION, context.chat.question),) if context.chat else ()
@@ -75,6 +77,7 @@ class IteratingController:
             messages=tuple(run.messages),
             opened=(*question, *warnings),
             mcp_interactions=_listings(context, run.catalog),
+            inputs=inputs,
         )
 
     async def _settle(self, run: Run, stored: StoredRun) -> None:
@@ -145,6 +148,8 @@ class IteratingController:
 
     async def _use_tools(self, run: Run, call: CompletedCall, turn: WantsTools, sequence_number: int, deadline: float) -> None:
         places = run.recorder.reserve(len(turn.calls))
+        run.call_ids.update(tool_call.id for tool_call in turn.calls)
+        run.number(turn.calls)
         tools = ToolTurn(
             run,
             self._speech,
@@ -161,7 +166,6 @@ class IteratingController:
             llm_interactions=(call.interaction,),
         )
         run.messages.append(message)
-        run.call_ids.update(tool_call.id for tool_call in turn.calls)
         outcome = await tools.run(deadline=deadline)
         run.state = run.state.starved(outcome.error) if outcome.error else run.state.succeeded()
 
@@ -208,7 +212,9 @@ class IteratingController:
     async def _conclude(self, run: Run) -> ExecutionResult:
         """One more call, without tools. The prompt is stored with its answer, so that a crash between them leaves no trace."""
         context, recorder = run.context, run.recorder
-        prompt = ConversationMessage(Role.USER, context.prompts.build_forced_conclusion_prompt(run.state.used, context.config.tool_calling))
+        now = run.inputs.now(run.turn)
+        text = context.prompts.build_forced_conclusion_prompt(run.state.used, context.config.tool_calling, utc(now.value.at))
+        prompt = ConversationMessage(Role.USER, text)
         await run.make_room(self._pointer(run), ())
         call = await run.call(LLMInteractionKind.FORCED_CONCLUSION, self._speech.concluding_router(), extra=(prompt,))
         error = call.answer.error or (None if call.answer.text.strip() else _EMPTY_CONCLUSION)
@@ -224,6 +230,7 @@ class IteratingController:
             closed=shown.closed,
             opened=shown.opened,
             llm_interactions=(call.interaction,),
+            inputs=recorder.given(now),
             execution_changes=(recorder.moved(RunStatus.COMPLETED),),
         )
         return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=turn.text)
@@ -251,7 +258,7 @@ class IteratingController:
         return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
     def _pointer(self, run: Run) -> Pointer:
-        prompts = PromptBuilder(replace(run.context.prompts.context, can_read_back=run.can_read_back))
+        prompts = PromptBuilder(replace(run.context.prompts.context, read_back=run.read_back))
 
         def pointer(message: Message) -> str | None:
             return self._speech.pointer(prompts, run.messages, message)

@@ -13,7 +13,7 @@ from tarsy.agent.repetition import Said
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.timeline import TimelineEventType
-from tarsy.domain.tool import ToolDefinition, ToolResult
+from tarsy.domain.tool import ToolDefinition
 
 
 class NativeSpeech:
@@ -43,11 +43,8 @@ class NativeSpeech:
     def said(self, message: ConversationMessage) -> Said:
         return Said(message.content, tuple((call.name, call.arguments) for call in message.tool_calls))
 
-    def result_message(self, prompts: PromptBuilder, result: ToolResult, shown: str) -> ConversationMessage:
-        content = shown if result.refused else prompts.fence_tool_result(result.call.id, shown)
-        return ConversationMessage(
-            Role.TOOL, f"Error: {content}" if result.is_error else content, tool_call_id=result.call.id, tool_name=result.call.name
-        )
+    def result_message(self, call: ToolCall, content: str) -> ConversationMessage:
+        return ConversationMessage(Role.TOOL, content, tool_call_id=call.id, tool_name=call.name)
 
     def calls_of(self, message: Message) -> tuple[ToolCall, ...]:
         return message.body.tool_calls

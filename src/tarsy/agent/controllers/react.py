@@ -9,7 +9,7 @@ from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCal
 from tarsy.agent.model_call import ModelAnswer, TextRouter
 from tarsy.agent.prompt.builder import PromptBuilder, is_compaction_pointer
 from tarsy.agent.prompt.inputs import ChatPrompt
-from tarsy.agent.react.feedback import format_error_observation, format_observation
+from tarsy.agent.react.feedback import format_observation
 from tarsy.agent.react.parsed import ReActAction, ReActFinalAnswer, ReActMalformed
 from tarsy.agent.react.parser import forced_answer, parse
 from tarsy.agent.react.streaming import SectionSplitter
@@ -17,7 +17,7 @@ from tarsy.agent.react.streaming import StreamSection as Section
 from tarsy.agent.repetition import Said
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.timeline import TimelineEventType
-from tarsy.domain.tool import ToolDefinition, ToolResult
+from tarsy.domain.tool import ToolDefinition
 
 _OBSERVATION = "Observation:"
 
@@ -88,10 +88,8 @@ class ReActSpeech:
             case ReActFinalAnswer() | ReActMalformed():
                 return Said(message.content)
 
-    def result_message(self, prompts: PromptBuilder, result: ToolResult, shown: str) -> ConversationMessage:
-        content = shown if result.refused else prompts.fence_tool_result(result.call.id, shown)
-        if result.is_error and not result.refused:
-            return ConversationMessage(Role.USER, format_error_observation(result.call.name, content))
+    def result_message(self, call: ToolCall, content: str) -> ConversationMessage:
+        del call  # the line before the result names it
         return ConversationMessage(Role.USER, format_observation(content))
 
     def calls_of(self, message: Message) -> tuple[ToolCall, ...]:

@@ -10,6 +10,7 @@ from tarsy.agent.cut_answer import MAX_CONTINUATIONS, joined, pieces_so_far
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.model_call import CompletedCall, WholeText
 from tarsy.agent.model_failure import MAX_CONSECUTIVE_TIMEOUTS
+from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run, lacks
@@ -26,7 +27,7 @@ from tarsy.domain.timeline import TimelineEventType
 class SingleShotConfig:
     """`build_messages` makes the question out of what came before; with `thinking_fallback`, thoughts stand in for an empty answer."""
 
-    build_messages: Callable[[ExecutionContext], tuple[ConversationMessage, ...]]
+    build_messages: Callable[[PromptBuilder, str], tuple[ConversationMessage, ...]]
     thinking_fallback: bool = False
     event_type: TimelineEventType = TimelineEventType.FINAL_ANALYSIS
     # Says what an answer lacks to be one, if anything.
@@ -40,8 +41,9 @@ class SingleShotController:
     async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult:
         run = Run(context, recorder, stored)
         if not run.messages:
-            run.messages = [recorder.message(body) for body in self._config.build_messages(context)]
-            await recorder.commit(messages=tuple(run.messages))
+            prompts, inputs = run.opening()
+            run.messages = [recorder.message(body) for body in self._config.build_messages(prompts, context.previous)]
+            await recorder.commit(messages=tuple(run.messages), inputs=inputs)
         elif reopened := run.failures.reopen(stored.calls, run.messages, run.provider.name):
             await recorder.commit(opened=reopened)
         while True:
@@ -96,15 +98,13 @@ class _Cut:
 
 
 def synthesis_controller() -> SingleShotController:
-    return SingleShotController(
-        SingleShotConfig(lambda context: context.prompts.build_synthesis_messages(context.previous), thinking_fallback=True)
-    )
+    return SingleShotController(SingleShotConfig(PromptBuilder.build_synthesis_messages, thinking_fallback=True))
 
 
 def executive_summary_controller() -> SingleShotController:
     return SingleShotController(
         SingleShotConfig(
-            lambda context: context.prompts.build_executive_summary_messages(context.previous),
+            PromptBuilder.build_executive_summary_messages,
             event_type=TimelineEventType.EXECUTIVE_SUMMARY,
         )
     )
@@ -113,7 +113,7 @@ def executive_summary_controller() -> SingleShotController:
 def scoring_controller() -> SingleShotController:
     return SingleShotController(
         SingleShotConfig(
-            lambda context: context.prompts.build_scoring_messages(context.previous),
+            PromptBuilder.build_scoring_messages,
             objection=lambda text: None if parse_score(text) else NO_SCORE,
         )
     )

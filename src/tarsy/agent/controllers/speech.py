@@ -10,7 +10,7 @@ from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.agent.repetition import Said
 from tarsy.domain.conversation import ConversationMessage, Message, ToolCall
-from tarsy.domain.tool import ToolDefinition, ToolResult
+from tarsy.domain.tool import ToolDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class ToolSpeech(Protocol):
         """What an answer comes to when it is compared with others."""
         ...
 
-    def result_message(self, prompts: PromptBuilder, result: ToolResult, shown: str) -> ConversationMessage: ...
+    def result_message(self, call: ToolCall, content: str) -> ConversationMessage: ...
 
     def calls_of(self, message: Message) -> tuple[ToolCall, ...]:
         """The calls that a stored answer makes."""

@@ -9,9 +9,11 @@ import anyio
 
 from tarsy.agent.controllers.speech import PendingCall, ToolSpeech
 from tarsy.agent.iteration import tools_timed_out
+from tarsy.agent.prompt.inputs import SeenResult
 from tarsy.agent.prompt.nudges import unknown_outcome_note
+from tarsy.agent.recorder import StepParts
 from tarsy.agent.run import Run
-from tarsy.agent.summary import Summarizer
+from tarsy.agent.summary import Sized, Summarizer
 from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.mask import is_masked
@@ -48,6 +50,8 @@ class ToolTurn:
         self._known = known or {}
         self._events: dict[str, str] = {}
         self._summarizer = Summarizer(run)
+        # The model call that asked for these.
+        self._turn = run.turn - 1
 
     def announce(self) -> tuple[TimelineEvent, ...]:
         """One event per call and one, still open, for each result to come; nothing that was told before."""
@@ -55,7 +59,7 @@ class ToolTurn:
         for pending in self._calls:
             if pending.call.id in self._known:
                 continue
-            metadata = _metadata(pending.call)
+            metadata = {**_metadata(pending.call), "evidence_id": self._run.evidence[pending.call.id]}
             if not self._resumed:
                 arguments = self._run.context.mask(pending.call.arguments)
                 opened.append(self._run.recorder.event(TimelineEventType.LLM_TOOL_CALL, arguments, metadata=metadata))
@@ -130,32 +134,46 @@ class ToolTurn:
     async def _store(self, pending: PendingCall, result: ToolResult) -> Message:
         """Store a result. A large one is stored before it is summarised: its outcome must survive whatever happens meanwhile."""
         recorder = self._run.recorder
-        recorded = pending.call.id in self._known
-        interactions = () if recorded or result.refused else (self._interaction(result),)
-        closed = () if recorded else (self._closed(pending.call, result),)
-        if not recorded and self._summarizer.needed(result):
-            await recorder.commit(closed=closed, mcp_interactions=interactions)
-            closed, interactions = (), ()
-        shown = await self._summarizer.shown(result, self._question)
-        body = self._speech.result_message(self._run.context.prompts, result, shown.text)
-        message = recorder.message(body, pending.sequence_number)
+        evidence_id = self._run.evidence[pending.call.id]
+        read = self._run.inputs.read_at(self._turn, evidence_id)
+        seen = SeenResult(evidence_id=evidence_id, result=result, read_at=read.value.at)
+        sized = await self._summarizer.sized(result)
+        first: StepParts = {} if pending.call.id in self._known else self._outcome(seen, sized)
+        if first and sized.settings:
+            await recorder.commit(**{**first, "inputs": recorder.given(read)})
+            first = {}
+        shown = await self._summarizer.shown(seen, sized, self._question)
+        content = self._run.context.prompts.tool_result(seen, shown.text, shown.note)
+        message = recorder.message(self._speech.result_message(result.call, content), pending.sequence_number)
         # A summary is stored with the message it is for: one that no agent was shown would have to be paid for again.
         await recorder.commit(
-            closed=(*closed, *shown.closed), mcp_interactions=interactions, llm_interactions=shown.interactions, messages=(message,)
+            closed=(*first.get("closed", ()), *shown.closed),
+            mcp_interactions=first.get("mcp_interactions", ()),
+            llm_interactions=shown.interactions,
+            messages=(message,),
+            inputs=recorder.given(read),
         )
         return message
 
-    def _closed(self, call: ToolCall, result: ToolResult) -> TimelineClose:
+    def _outcome(self, seen: SeenResult, sized: Sized) -> StepParts:
+        """What a step says of a result, whatever part of it the model is shown."""
+        interactions = () if seen.result.refused else (self._interaction(seen),)
+        return {"closed": (self._closed(seen, sized),), "mcp_interactions": interactions}
+
+    def _closed(self, seen: SeenResult, sized: Sized) -> TimelineClose:
+        result = seen.result
         ended = TimelineStatus.TIMED_OUT if result.is_timeout else TimelineStatus.FAILED
+        metadata = {"is_error": result.is_error, "duration_ms": result.duration_ms, "read_at": seen.read_at.isoformat()}
+        marks = {name: True for name, holds in (("refused", result.refused), ("folded", sized.is_folded)) if holds}
         return self._run.recorder.close(
-            self._events[call.id],
+            self._events[result.call.id],
             ended if result.is_error else TimelineStatus.COMPLETED,
             content=result.content,
-            metadata={"is_error": result.is_error, "duration_ms": result.duration_ms},
+            metadata={**metadata, **marks},
         )
 
-    def _interaction(self, result: ToolResult) -> MCPInteraction:
-        context = self._run.context
+    def _interaction(self, seen: SeenResult) -> MCPInteraction:
+        context, result = self._run.context, seen.result
         name = ToolName.parse(result.call.name)
         return MCPInteraction(
             id=str(uuid4()),
@@ -166,6 +184,7 @@ class ToolTurn:
             server=name.server if name else "",
             tool=name.tool if name else result.call.name,
             call_id=result.call.id,
+            evidence_id=seen.evidence_id,
             # A call that was cut short comes back as the model made it; what a server's masker has been over does not change.
             arguments=context.mask(result.call.arguments),
             result={"content": result.content, "is_timeout": result.is_timeout},

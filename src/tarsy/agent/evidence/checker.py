@@ -10,6 +10,7 @@ from functools import cached_property
 
 from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText
 from tarsy.agent.evidence.statements import Statement, figure_key, figures_in, statements
+from tarsy.agent.folding import fold
 from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, citations
 from tarsy.domain.evidence import ALERT, Evidence
 from tarsy.domain.verdict import Confidence, Outcome, Verdict, at_most
@@ -50,6 +51,11 @@ class CheckedAnalysis:
         return not self.problems and not self.uncited and not self.count(CitationStatus.FAILED)
 
 
+def seen_text(evidence: Evidence) -> str:
+    """All that an agent may have seen of a result: the whole, and behind it the folds and counts that our own code made of it."""
+    return f"{evidence.text}\n{fold(evidence.text).text}" if evidence.folded else evidence.text
+
+
 @dataclass(frozen=True)
 class Seen:
     """Everything the session's agents saw, by id, prepared to be searched once each."""
@@ -60,16 +66,17 @@ class Seen:
 
     def text(self, evidence_id: str) -> QuotableText:
         if evidence_id not in self._texts:
-            self._texts[evidence_id] = QuotableText(self.evidence[evidence_id].text)
+            self._texts[evidence_id] = QuotableText(seen_text(self.evidence[evidence_id]))
         return self._texts[evidence_id]
 
     def holds_name(self, evidence_id: str, name: str) -> bool:
         # The call is part of what was seen: its arguments name the object that was looked at.
-        return self.text(evidence_id).holds(name) or name in self.evidence[evidence_id].source
+        one = self.evidence[evidence_id]
+        return self.text(evidence_id).holds(name) or name in one.arguments or name in one.tool
 
     def figures(self, evidence_id: str) -> frozenset[tuple[str, str]]:
         if evidence_id not in self._figures:
-            self._figures[evidence_id] = figures_in(self.evidence[evidence_id].text)
+            self._figures[evidence_id] = figures_in(seen_text(self.evidence[evidence_id]))
         return self._figures[evidence_id]
 
     @cached_property

@@ -1,14 +1,14 @@
 """PromptBuilder: the conversations agents begin with. Pure module: values in, messages out, the same every time."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from tarsy.agent.prompt import instructions
 from tarsy.agent.prompt.fence import Fence, unwrap
-from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
+from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext, SeenResult
 from tarsy.agent.prompt.react_format import FORMAT, describe_tools
+from tarsy.agent.prompt.result_line import line_of, result_line
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.tool import ToolDefinition
@@ -57,7 +57,9 @@ class PromptBuilder:
 
     def build_synthesis_messages(self, investigations: str) -> Messages:
         """One analysis out of several agents' reports."""
-        system = self._compose(instructions.SYNTHESIS, instructions.UNTRUSTED, instructions.ANSWER)
+        system = self._compose(
+            instructions.SYNTHESIS, self._evidence(), self._untrusted(instructions.STEERING_IS_A_FINDING), self._answer()
+        )
         task = "Make one analysis of the reports above, in the form described for the final answer."
         return _conversation(system, _blocks(self._alert(), self._runbook(), self._reports(investigations), _task(task)))
 
@@ -69,38 +71,42 @@ class PromptBuilder:
     def build_scoring_messages(self, investigation: str) -> Messages:
         """Judge a finished session; read the answer with `parse_score`."""
         system = self._compose(instructions.SCORING, instructions.UNTRUSTED)
-        record = "# Record of the investigation\n" + self.fence.wrap("INVESTIGATION", investigation)
+        record = f"# Record of the investigation\n{investigation}"
         task = "Judge the investigation. Remember to end with the line `SCORE: NN`."
         return _conversation(system, _blocks(self._alert(), self._runbook(), record, _task(task)))
 
-    def build_mcp_summarization_messages(self, server: str, tool: str, question: str, result: str, max_tokens: int) -> Messages:
-        """Shorten a large tool result; `question` is what the agent was looking for when it made the call."""
+    def build_mcp_summarization_messages(self, seen: SeenResult, purpose: str, shown: str, max_tokens: int) -> Messages:
+        """Shorten a large tool result; `purpose` is what the agent was after when it made this call and those beside it."""
         system = _blocks(instructions.SUMMARIZATION.format(max_tokens=max_tokens), instructions.UNTRUSTED)
-        looking_for = "# What the engineer is looking for\n" + self.fence.wrap("QUESTION", question.strip() or "Not stated.")
-        output = f"# Output of {server}.{tool}\n" + self.fence.wrap("TOOL OUTPUT", result, scope=f"{server}.{tool}")
-        return _conversation(system, _blocks(looking_for, output, _task("Shorten the output.")))
+        call = result_line(seen.evidence_id, seen.result.call.name, seen.result.call.arguments, seen.read_at)
+        # Codes of this call alone: another summary's cannot be forged by what this one has read.
+        why = self.fence.wrap("PURPOSE", purpose.strip() or "Not stated.", scope=f"summary of {seen.evidence_id}")
+        output = self.fence.wrap("TOOL OUTPUT", shown, scope=f"summary of {seen.evidence_id}")
+        asked = f"# What the engineer is after\nThis call: {call}\nWhat was said before it and the calls made with it:\n{why}"
+        return _conversation(system, _blocks(asked, f"# Output\n{output}", _task("Shorten the output, for this call.")))
 
-    def fence_tool_result(self, call_id: str, content: str) -> str:
-        """A tool's words as the model may see them."""
-        return self.fence.wrap("TOOL RESULT", content, scope=call_id)
+    def tool_result(self, seen: SeenResult, shown: str, note: str = "") -> str:
+        """A tool's words as the model may see them, behind the line that says what they are. `note` is ours, and stands outside the fence."""
+        result = seen.result
+        line = result_line(seen.evidence_id, result.call.name, result.call.arguments, None if result.refused else seen.read_at)
+        if result.refused:
+            return f"{line} has no result.\nError: {shown}"
+        fenced = self.fence.wrap("TOOL RESULT", shown, scope=seen.evidence_id)
+        return "\n".join((f"{line} failed:" if result.is_error else line, fenced, *((f"[{note}]",) if note else ())))
 
     def build_compaction_pointer(self, call_id: str, tool: str, content: str) -> str:
         """What takes the place of an old tool result when the conversation outgrows the model's window."""
-        original = unwrap(content)
-        excerpt = self.fence.wrap("TOOL RESULT", clip(original, _POINTER_EXCERPT), scope=call_id)
-        from_start = json.dumps({"call_id": call_id, "offset": 0})
-        by_text = json.dumps({"call_id": call_id, "search": "text"})
-        how = (
-            f" Read any part of it again with {READ_RESULT_TOOL}, arguments {from_start} or {by_text}."
-            if self.context.can_read_back
-            else ""
-        )
-        return f"{_POINTER}{tool} was shortened to make room: it had {len(original)} characters and begins as below.{how}]\n{excerpt}"
+        evidence_id, line = line_of(content)
+        original = unwrap(content.removeprefix(line).lstrip("\n") if line else content)
+        excerpt = self.fence.wrap("TOOL RESULT", clip(original, _POINTER_EXCERPT), scope=evidence_id or call_id)
+        how = reading_back(self.context.read_back, evidence_id or call_id)
+        shortened = f"{_POINTER}{tool} was shortened to make room: it had {len(original)} characters and begins as below.{how}]"
+        return "\n".join((*((line,) if line else ()), shortened, excerpt))
 
-    def build_forced_conclusion_prompt(self, iteration: int, tool_calling: ToolCalling) -> str:
+    def build_forced_conclusion_prompt(self, iteration: int, tool_calling: ToolCalling, now: str) -> str:
         """The last word to an agent that has used up its turns."""
         text = (
-            f"You have used {iteration} turns, and no more tools can be called. Conclude now from the evidence you have. "
+            f"It is now {now}. You have used {iteration} turns, and no more tools can be called. Conclude now from the evidence you have. "
             "State what the evidence supports, with your confidence; name what remains unknown and what should be checked next. "
             "Do not present an unverified hypothesis as the cause."
         )
@@ -114,10 +120,24 @@ class PromptBuilder:
 
     def compose_instructions(self, *protocol: str) -> str:
         """Three tiers: what every investigator does, what the tool servers need, what this agent is for."""
-        return self._compose(instructions.GENERAL, instructions.UNTRUSTED, instructions.ANSWER, *protocol)
+        untrusted = self._untrusted(instructions.STEERING_IS_A_FINDING)
+        return self._compose(instructions.GENERAL, self._evidence(), untrusted, self._answer(), *protocol)
 
     def compose_chat_instructions(self, *protocol: str) -> str:
-        return self._compose(instructions.CHAT, instructions.UNTRUSTED, *protocol)
+        return self._compose(instructions.CHAT, self._evidence(), self._untrusted(), *protocol)
+
+    def _evidence(self) -> str:
+        return _lines(instructions.EVIDENCE, instructions.EVIDENCE_OF_RUNBOOK if self._has_runbook else "")
+
+    def _untrusted(self, *more: str) -> str:
+        return _lines(instructions.UNTRUSTED, *more, instructions.RUNBOOK_IS_ADVICE if self._has_runbook else "")
+
+    def _answer(self) -> str:
+        return _lines(instructions.ANSWER, instructions.VERDICT if self.context.asks_verdict else "")
+
+    @property
+    def _has_runbook(self) -> bool:
+        return bool(self.context.runbook.strip())
 
     def _compose(self, *general: str) -> str:
         servers = [f"## {name}\n{text.strip()}" for name, text in self.context.server_instructions if text.strip()]
@@ -135,14 +155,30 @@ class PromptBuilder:
         return _blocks(self._alert(), self._runbook(), self._reports(previous), self._warnings(), _task(task))
 
     def _chat(self, chat: ChatPrompt) -> str:
-        record = "# Record of the investigation\n" + self.fence.wrap("INVESTIGATION", chat.investigation)
-        turns = "\n\n".join(f"Question: {turn.question}\nAnswer: {turn.answer}" for turn in chat.history)
-        head = "# Conversation so far\n" + (f"[{chat.left_out} older questions are left out for length.]\n" if chat.left_out else "")
-        history = head + self.fence.wrap("CONVERSATION", turns) if turns or chat.left_out else ""
-        return _blocks(self._alert(), self._runbook(), record, history, self._warnings(), f"# Question\n{chat.question.strip()}")
+        record = f"# Record of the investigation\n{chat.investigation}"
+        asked = f"# Question {chat.number}\n{chat.question.strip()}"
+        return _blocks(self._alert(), self._runbook(), record, self._exchanges(chat), self._warnings(), asked)
+
+    def _exchanges(self, chat: ChatPrompt) -> str:
+        """What was asked and answered before, with what the answers were found by: each of it in a fence of its own."""
+        if not chat.history and not chat.left_out:
+            return ""
+        left_out = (f"[{chat.left_out} older questions are left out for length.]",) if chat.left_out else ()
+        turns = (
+            "\n".join(
+                (
+                    f"Question {turn.number}:\n" + self.fence.wrap("QUESTION", turn.question),
+                    *((turn.found,) if turn.found else ()),
+                    "Answer:\n" + self.fence.wrap("ANSWER", turn.answer),
+                )
+            )
+            for turn in chat.history
+        )
+        return "\n".join(("# Conversation so far", *left_out, *turns))
 
     def _alert(self) -> str:
-        head = f"# Alert\nType: {self._alert_type()}\nReceived: {self.context.received_at}"
+        now = f"\nNow: {self.context.now}" if self.context.now else ""
+        head = f"# Alert\nType: {self._alert_type()}\nReceived: {self.context.received_at}{now}"
         return f"{head}\n{self.fence.wrap('ALERT', self.context.alert_data)}"
 
     def _alert_type(self) -> str:
@@ -150,12 +186,13 @@ class PromptBuilder:
         return clip(" ".join(self.context.alert_type.split()), _ALERT_TYPE_LIMIT, notice="…")
 
     def _runbook(self) -> str:
-        if not self.context.runbook.strip():
+        if not self._has_runbook:
             return ""
         return "# Runbook\n" + self.fence.wrap("RUNBOOK", self.context.runbook)
 
     def _reports(self, text: str) -> str:
-        return "# Reports of earlier work\n" + self.fence.wrap("REPORTS", text) if text.strip() else ""
+        # Its parts are fenced each.
+        return f"# Reports of earlier work\n{text}" if text.strip() else ""
 
     def _warnings(self) -> str:
         if not self.context.tool_warnings:
@@ -167,7 +204,13 @@ class PromptBuilder:
 
 def is_compaction_pointer(content: str) -> bool:
     """Whether a result has given way to a pointer before."""
-    return content.startswith(_POINTER)
+    _, line = line_of(content)
+    return content.removeprefix(line).lstrip("\n").startswith(_POINTER)
+
+
+def reading_back(tool: str, evidence_id: str) -> str:
+    """How to read the whole of a result of which only a part is shown; nothing where there is no tool for it."""
+    return f' Read any part of it with {tool}, id "{evidence_id}".' if tool else ""
 
 
 def _conversation(system: str, user: str) -> Messages:
@@ -176,6 +219,10 @@ def _conversation(system: str, user: str) -> Messages:
 
 def _blocks(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part)
+
+
+def _lines(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)
 
 
 def _task(text: str) -> str:

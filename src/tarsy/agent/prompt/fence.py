@@ -31,7 +31,7 @@ class Fence:
     def wrap(self, label: str, text: str, *, scope: str = "") -> str:
         """Put `text` between the two lines of a fence named `label`."""
         code = self.code(f"{label}\0{scope}")
-        body = _defuse(text, code)
+        body = defused(text.replace(code, "[code removed]"))
         return f"<<<BEGIN {label} {code}>>>\n{body}\n<<<END {label} {code}>>>"
 
 
@@ -40,6 +40,6 @@ def unwrap(text: str) -> str:
     return _BOUNDARY.sub("", text).removesuffix("\n") if "<<<" in text else text
 
 
-def _defuse(text: str, code: str) -> str:
-    """Keep text from closing its fence, and from looking as if it did."""
-    return _LOOKALIKE.sub("< < <", text.replace(code, "[code removed]"))
+def defused(text: str) -> str:
+    """Keep text from looking like the border of a fence."""
+    return _LOOKALIKE.sub("< < <", text)

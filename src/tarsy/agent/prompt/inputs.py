@@ -1,6 +1,9 @@
 """What a prompt is made of, as small frozen values. Nothing here is fetched or read: the caller brings it along."""
 
 from dataclasses import dataclass
+from datetime import datetime
+
+from tarsy.domain.tool import ToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +23,21 @@ class PromptContext:
     server_instructions: tuple[tuple[str, str], ...] = ()
     # One line per tool server that should be there and is not.
     tool_warnings: tuple[str, ...] = ()
-    # Whether the agent has the tool that reads shortened results again.
-    can_read_back: bool = True
+    # The tool that reads shortened results again, as the agent may call it; empty where it has none.
+    read_back: str = ""
+    # The time that the request states, as an input of the run.
+    now: str = ""
+    # Whether the answer becomes the session's analysis, and is to end with a verdict.
+    asks_verdict: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenResult:
+    """A tool result with the id by which it may be cited."""
+
+    evidence_id: str
+    result: ToolResult
+    read_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +46,16 @@ class ChatExchange:
 
     question: str
     answer: str
+    number: int
+    # What was found to answer it, each result in its fence.
+    found: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatPrompt:
     """A question about a finished session."""
 
+    number: int
     question: str
     # The whole investigation, as the session formatter tells it.
     investigation: str

@@ -4,7 +4,9 @@ import difflib
 from collections.abc import Sequence
 
 from tarsy.agent.react.parsed import ReActProblem
+from tarsy.domain.agent import ToolCalling
 from tarsy.domain.tool import ToolDefinition
+from tarsy.domain.tool_spelling import spoken_name
 from tarsy.kit.text import clip
 
 # Longer descriptions were in the instructions already; here they only help to choose.
@@ -61,19 +63,14 @@ def format_observation(content: str) -> str:
     return f"Observation: {content}"
 
 
-def format_error_observation(tool: str, content: str) -> str:
-    """A tool call that failed; `content` is already fenced."""
-    return f"Observation: Error executing {clip(tool, _NAME_LIMIT)}: {content}"
-
-
-def format_unknown_tool(tool: str, available: Sequence[ToolDefinition]) -> str:
-    """A call of a tool that does not exist: what does, the likeliest first."""
+def format_unknown_tool(tool: str, available: Sequence[ToolDefinition], tool_calling: ToolCalling) -> str:
+    """A call of a tool that does not exist: what does, the likeliest first, each as the model may call it."""
     name = clip(tool, _NAME_LIMIT)
     if not available:
-        return f"Error - unknown tool '{name}'. No tools are available: write your Final Answer from the evidence you have."
+        return f"Error - unknown tool '{name}'. No tools are available: write your final answer from the evidence you have."
     close = difflib.get_close_matches(tool[:_NAME_LIMIT], [definition.name for definition in available], n=3)
-    hint = f" Did you mean {' or '.join(close)}?" if close else ""
-    lines = "\n".join(f"  - {definition.name}: {_short(definition.description)}" for definition in available)
+    hint = f" Did you mean {' or '.join(spoken_name(one, tool_calling) for one in close)}?" if close else ""
+    lines = "\n".join(f"  - {spoken_name(definition.name, tool_calling)}: {_short(definition.description)}" for definition in available)
     return f"Error - unknown tool '{name}'.{hint} Available tools:\n{lines}"
 
 

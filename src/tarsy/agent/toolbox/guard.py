@@ -7,6 +7,7 @@ import structlog
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.react.feedback import format_unknown_tool
 from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
+from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolResult
 from tarsy.kit.clock import Clock
@@ -17,8 +18,9 @@ log = structlog.get_logger(__name__)
 class GuardedTools(ToolWrapper):
     """Refuses tools that do not exist; a bug in a wrapper or an adapter ends the call, not the investigation."""
 
-    def __init__(self, inner: ToolExecutor, *, mask: Callable[[str], str], clock: Clock) -> None:
+    def __init__(self, inner: ToolExecutor, *, tool_calling: ToolCalling, mask: Callable[[str], str], clock: Clock) -> None:
         super().__init__(inner)
+        self._tool_calling = tool_calling
         self._mask = mask
         self._clock = clock
         self._catalog = ToolCatalog()
@@ -30,7 +32,7 @@ class GuardedTools(ToolWrapper):
     async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         started_at = self._clock.now()
         if self._catalog.find(call.name) is None:
-            content = format_unknown_tool(call.name, self._catalog.tools)
+            content = format_unknown_tool(call.name, self._catalog.tools, self._tool_calling)
             return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=started_at)
         try:
             return await super().execute(call, on_output)

@@ -1,109 +1,150 @@
-"""The built-in tool `tarsy.read_result`: reads again what a conversation no longer holds."""
+"""The built-in tool `tarsy.read_result`: reads again what a conversation does not hold, or no longer: any result of the session, by its id."""
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tarsy.agent.ports import ResultStore
-from tarsy.agent.prompt.builder import READ_RESULT_TOOL
+from tarsy.agent.prompt.builder import READ_RESULT_TOOL, reading_back
 from tarsy.agent.toolbox.built_in import CallRefusedError
 from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
 from tarsy.domain.tool import ToolCatalog, ToolDefinition
 from tarsy.kit.text import clip_bytes
 
-# A window of a result, about a thousand tokens: enough to read on, too little to burst a conversation.
-PAGE = 4_000
-# What the alert and its runbook are read by when they are too long to be told whole.
-ALERT = "alert"
-RUNBOOK = "runbook"
+# A window of a result, about four thousand tokens: few calls for a large result, and little against any model's window.
+PAGE = 16_000
 _CONTEXT = 300
-_MAX_HITS = 10
+_MAX_HITS = 20
 _BARE_ID = re.compile(r"[\"']?[\w.:-]+[\"']?")
 
 DEFINITION = ToolDefinition(
     name=READ_RESULT_TOOL,
     description=(
-        "Read again a tool result that was shortened or summarised in this conversation: "
-        "a page of it from `offset`, or the places where `search` occurs."
+        "Read a tool result of this investigation again, or the ALERT or the RUNBOOK, by its id: "
+        "a page of it, or the places where `search` occurs."
     ),
     parameters_schema={
         "type": "object",
         "properties": {
-            "call_id": {"type": "string", "description": "The id of the call, as named where the result was shortened."},
-            "offset": {"type": "integer", "minimum": 0, "description": "Where to start, in characters."},
-            "search": {"type": "string", "description": "A text to look for (not a pattern)."},
+            "id": {"type": "string", "description": "The id in brackets before the result, such as A7."},
+            "offset": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "Where to start, in characters; with from_end, before which to end.",
+            },
+            "search": {"type": "string", "description": "A text to look for (not a pattern), from offset on."},
+            "from_end": {"type": "boolean", "description": "Read, or search, backwards from the end: the newest lines of most logs."},
         },
-        "required": ["call_id"],
+        "required": ["id"],
     },
     read_only=True,
     idempotent=True,
 )
+# In conversations from before results had ids of their own it is called `call_id`.
+_OLD_NAME = "call_id"
+_ACCEPTED: dict[str, Any] = {
+    "type": "object",
+    "properties": {**DEFINITION.parameters_schema["properties"], _OLD_NAME: {"type": "string"}},
+}
 
 
 class ReadResult:
-    """Reads the results of one execution; `documents` are those that its prompt holds only in part."""
+    """Reads what one execution may cite; `documents` are the alert and the runbook by their ids, `in_part` those its prompt does not hold whole."""
 
     definition = DEFINITION
     # A replay stores its own results, and reads those.
     is_recorded = False
 
-    def __init__(self, results: ResultStore, *, execution_id: str, documents: Mapping[str, str]) -> None:
+    def __init__(self, results: ResultStore, *, execution_id: str, documents: Mapping[str, str], in_part: bool) -> None:
         self._documents = documents
+        self._in_part = in_part
         self._results = results
         self._execution_id = execution_id
 
     def is_offered(self, catalog: ToolCatalog) -> bool:
-        return bool(catalog.tools or self._documents)
+        return bool(catalog.tools) or self._in_part
 
     async def run(self, arguments: str) -> str:
         read = _arguments(arguments)
         if isinstance(read, ArgumentProblem):
             raise CallRefusedError(read.message)
-        text = await self._read(str(read.get("call_id", "")))
+        text = await self._read(str(read.get("id") or read.get(_OLD_NAME) or "").strip("[] "))
         if text is None:
-            raise CallRefusedError("There is no result under that call_id. Use the id named in the shortened result.")
+            raise CallRefusedError("There is no result under that id. Use the id in brackets before a result, such as A7.")
         return excerpt(text, read)
 
-    async def _read(self, call_id: str) -> str | None:
-        if call_id in self._documents:
-            return self._documents[call_id]
-        stored = await self._results.read(self._execution_id, call_id)
+    async def _read(self, name: str) -> str | None:
+        if name.upper() in self._documents:
+            return self._documents[name.upper()]
+        cited = await self._results.cited(self._execution_id, (name,))
+        if cited:
+            return cited[0].text
+        stored = await self._results.read(self._execution_id, name)
         return stored.content if stored else None
 
 
-def shown_document(name: str, text: str, limit: int, *, readable: bool) -> str:
+def shown_document(name: str, text: str, limit: int, *, read_back: str) -> str:
     """A document, or as much of it as a model can carry (`limit` bytes) and, for an agent that has tools, how to read the rest."""
     shown = clip_bytes(text, limit)
-    if shown == text or not readable:
-        return shown
-    return shown + f'\n[Read any part of the whole {name} with {READ_RESULT_TOOL}, call_id "{name}".]'
+    return shown if shown == text or not read_back else f"{shown}\n[The rest is left out.{reading_back(read_back, name)}]"
 
 
-def excerpt(text: str, arguments: dict[str, Any]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The part of a text that is looked at."""
+
+    start: int
+    end: int
+
+
+def excerpt(text: str, arguments: Mapping[str, Any]) -> str:
     """The part of `text` that was asked for."""
-    if search := arguments.get("search"):
-        return _hits(text, search)
-    start = min(arguments.get("offset", 0), len(text))
-    page = text[start : start + PAGE]
-    rest = len(text) - start - len(page)
-    return f"[characters {start} to {start + len(page)} of {len(text)}]\n{page}" + (f"\n[{rest} more]" if rest else "")
+    backwards, offset = bool(arguments.get("from_end")), arguments.get("offset")
+    border = min(offset, len(text)) if offset is not None else len(text) if backwards else 0
+    span = _Span(0, border) if backwards else _Span(border, len(text))
+    search = arguments.get("search")
+    return _hits(text, search, span, backwards=backwards) if search else _page(text, span, backwards=backwards)
 
 
-def _hits(text: str, search: str) -> str:
-    found: list[str] = []
-    position = text.find(search)
-    while position >= 0 and len(found) < _MAX_HITS:
-        start, end = max(position - _CONTEXT, 0), position + len(search) + _CONTEXT
-        found.append(f"[at {position}]\n{text[start:end]}")
-        position = text.find(search, end)
-    if not found:
-        return f"{search!r} does not occur in this result of {len(text)} characters."
-    more = "\n[further places not shown: search for something more specific]" if position >= 0 else ""
-    return "\n\n".join(found) + more
+def _page(text: str, span: _Span, *, backwards: bool) -> str:
+    shown = _Span(max(span.end - PAGE, 0), span.end) if backwards else _Span(span.start, min(span.start + PAGE, span.end))
+    told = [f"[characters {shown.start} to {shown.end} of {len(text)}]", text[shown.start : shown.end]]
+    if shown.start:
+        told.append(f"[{shown.start} before: offset {shown.start} with from_end]")
+    if shown.end < len(text):
+        told.append(f"[{len(text) - shown.end} more: offset {shown.end}]")
+    return "\n".join(told)
+
+
+def _hits(text: str, search: str, span: _Span, *, backwards: bool) -> str:
+    places = _places(text, search, span, backwards=backwards)
+    if not places:
+        return f"{search!r} does not occur in characters {span.start} to {span.end} of this result of {len(text)} characters."
+    shown = [f"[at {place}]\n{text[max(place - _CONTEXT, 0) : place + len(search) + _CONTEXT]}" for place in places]
+    if len(places) == _MAX_HITS:
+        next_offset = f"offset {places[-1]} with from_end" if backwards else f"offset {places[-1] + len(search)}"
+        shown.append(f"[there may be more: search again with {next_offset}]")
+    return "\n\n".join(shown)
+
+
+def _places(text: str, search: str, span: _Span, *, backwards: bool) -> list[int]:
+    """Where the search occurs, as many as are shown; places whose surroundings overlap are shown once."""
+    found: list[int] = []
+    start, end = span.start, span.end
+    while len(found) < _MAX_HITS:
+        place = text.rfind(search, start, end) if backwards else text.find(search, start, end)
+        if place < 0:
+            break
+        found.append(place)
+        start, end = (start, place - _CONTEXT) if backwards else (place + len(search) + _CONTEXT, end)
+        if end < start:
+            break
+    return found
 
 
 def _arguments(text: str) -> dict[str, Any] | ArgumentProblem:
     """The arguments as any other tool's are read; models that write them loosely may give the bare id."""
-    read = parse_arguments(text, DEFINITION.parameters_schema)
+    read = parse_arguments(text, _ACCEPTED)
     is_bare = isinstance(read, ArgumentProblem) and _BARE_ID.fullmatch(text.strip())
-    return {"call_id": text.strip().strip("\"'")} if is_bare else read
+    return {"id": text.strip().strip("\"'")} if is_bare else read

@@ -7,11 +7,18 @@ from tarsy.agent.toolbox.absent import AbsentServers
 from tarsy.agent.toolbox.built_in import BuiltInTool, BuiltInTools
 from tarsy.agent.toolbox.guard import GuardedTools
 from tarsy.agent.toolbox.limits import LimitedTools
+from tarsy.domain.agent import ToolCalling
 from tarsy.kit.clock import Clock
 
 
 def toolbox(
-    servers: ToolExecutor, built_in: Sequence[BuiltInTool], *, absent: Sequence[str] = (), mask: Callable[[str], str], clock: Clock
+    servers: ToolExecutor,
+    built_in: Sequence[BuiltInTool],
+    *,
+    tool_calling: ToolCalling,
+    absent: Sequence[str] = (),
+    mask: Callable[[str], str],
+    clock: Clock,
 ) -> ToolExecutor:
     """Wrap the tool servers, which come with their own masking; `absent` says why others are missing.
 
@@ -19,4 +26,4 @@ def toolbox(
     goes between the guard and the built-in tools.
     """
     reached = AbsentServers(LimitedTools(servers), absent)
-    return GuardedTools(BuiltInTools(reached, built_in, clock=clock), mask=mask, clock=clock)
+    return GuardedTools(BuiltInTools(reached, built_in, clock=clock), tool_calling=tool_calling, mask=mask, clock=clock)

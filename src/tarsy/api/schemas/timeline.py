@@ -20,6 +20,8 @@ class TimelineEventView(View):
     position: int
     sequence_number: int
     event_type: TimelineEventType
+    # By which agents cite the result that the event is about, or brings.
+    evidence_id: str | None
     status: TimelineStatus
     content: str
     metadata: dict[str, Any]

@@ -36,6 +36,8 @@ class MCPCallItem(View):
     kind: MCPInteractionKind
     server: str
     tool: str | None
+    # By which agents cite the result; absent for lists of tools, and for calls from before there were ids.
+    evidence_id: str | None
     is_error: bool
     error_message: str | None
     started_at: datetime

@@ -2,8 +2,9 @@
 
 import pytest
 
-from tarsy.agent.react.feedback import FORMAT_REMINDER, format_error_observation, format_feedback, format_observation, format_unknown_tool
+from tarsy.agent.react.feedback import FORMAT_REMINDER, format_feedback, format_observation, format_unknown_tool
 from tarsy.agent.react.parsed import ReActProblem
+from tarsy.domain.agent import ToolCalling
 from tarsy.domain.tool import ToolDefinition
 
 TOOLS = (ToolDefinition("k8s.pods_list", "List  pods\nof a namespace"), ToolDefinition("k8s.events_list", "x" * 500))
@@ -16,17 +17,22 @@ def test_every_problem_has_its_own_words_and_the_reminder(problem: ReActProblem)
     assert format_feedback(problem).endswith(FORMAT_REMINDER)
 
 
-def test_results_and_errors_are_observations() -> None:
+def test_results_are_observations() -> None:
     assert format_observation("3 pods") == "Observation: 3 pods"
-    assert format_error_observation("k8s.pods_list", "timed out") == "Observation: Error executing k8s.pods_list: timed out"
 
 
 def test_an_unknown_tool_is_answered_with_the_likely_one_and_the_list() -> None:
-    text = format_unknown_tool("k8s.pod_list", TOOLS)
+    text = format_unknown_tool("k8s.pod_list", TOOLS, ToolCalling.REACT)
     assert text.startswith("Error - unknown tool 'k8s.pod_list'. Did you mean k8s.pods_list or k8s.events_list?")
     assert "  - k8s.pods_list: List pods of a namespace\n" in text
     assert len(text) < 500
 
 
 def test_an_unknown_tool_without_any_tools_asks_for_the_answer() -> None:
-    assert "Final Answer" in format_unknown_tool("anything", ())
+    assert "final answer" in format_unknown_tool("anything", (), ToolCalling.REACT)
+
+
+def test_with_function_calling_tools_are_named_as_they_may_be_called() -> None:
+    text = format_unknown_tool("k8s.pod_list", TOOLS, ToolCalling.NATIVE)
+    assert "Did you mean k8s__pods_list or k8s__events_list?" in text
+    assert "  - k8s__pods_list: List pods of a namespace\n" in text

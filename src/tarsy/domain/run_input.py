@@ -1,0 +1,90 @@
+"""Inputs of a run: whatever reaches it besides its model and its tools. Each is stored under the track and the turn that it reached.
+
+A run that is continued or replayed gets the inputs it had, never new ones: without this it would quietly become another run. A new kind
+is a value here with its two lines below; how it is stored, exported, recorded and played follows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Generic, TypeVar, assert_never
+
+
+class InputKind(StrEnum):
+    NOW = "now"
+    READ = "read"
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The time that a request states."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAt:
+    """When the result of a tool call was read."""
+
+    evidence_id: str
+    at: datetime
+
+
+RunInput = Now | ReadAt
+SomeInput = TypeVar("SomeInput", bound=RunInput, covariant=True)  # noqa: PLC0105 - a value that is only read
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedInput(Generic[SomeInput]):
+    """An input under the conversation and the turn, counted from 0, that it reached."""
+
+    track: str
+    turn: int
+    value: SomeInput
+
+
+AnyInput = PlacedInput[RunInput]
+InputPlace = tuple[int, InputKind, str]
+
+
+def place_of(turn: int, value: RunInput) -> InputPlace:
+    """What makes an input the same in another run of the same conversation: its turn, its kind, and which of that kind it is."""
+    match value:
+        case Now():
+            return turn, InputKind.NOW, ""
+        case ReadAt(evidence_id):
+            return turn, InputKind.READ, evidence_id
+        case _:
+            assert_never(value)
+
+
+def input_fields(value: RunInput) -> Mapping[str, Any]:
+    """What an input says, beside its place, as it is stored and recorded."""
+    match value:
+        case Now(at) | ReadAt(at=at):
+            return {"at": at.isoformat()}
+        case _:
+            assert_never(value)
+
+
+def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:
+    """An input as it was stored.
+
+    Raises:
+        ValueError: the fields are not those of an input of that kind.
+    """
+    match kind:
+        case InputKind.NOW:
+            return Now(_moment(fields))
+        case InputKind.READ:
+            return ReadAt(name, _moment(fields))
+        case _:
+            assert_never(kind)
+
+
+def _moment(fields: Mapping[str, Any]) -> datetime:
+    try:
+        return datetime.fromisoformat(fields["at"])
+    except (KeyError, TypeError) as error:
+        raise ValueError("an input that tells a time says it as `at`") from error
