@@ -26,6 +26,7 @@ from tarsy.config.schema.configuration import Config
 from tarsy.db.audit import AuditLog
 from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
+from tarsy.db.citations import CitationRepository
 from tarsy.db.connection import create_engine, pool_use
 from tarsy.db.embedded.server import open_database
 from tarsy.db.evidence import EvidenceRepository
@@ -386,6 +387,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         timeline=TimelineRepository(engine),
         interactions=InteractionRepository(engine),
         evidence=EvidenceRepository(engine),
+        citations=CitationRepository(engine),
         chats=ChatRepository(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),

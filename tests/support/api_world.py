@@ -30,6 +30,7 @@ from tarsy.config.schema.selection import McpSelection, SelectionError
 from tarsy.db.audit import AuditLog
 from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
+from tarsy.db.citations import CitationRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.evidence import EvidenceRepository
 from tarsy.db.incidents.repository import IncidentRepository
@@ -140,6 +141,7 @@ def services_on(
         timeline=TimelineRepository(engine),
         interactions=InteractionRepository(engine),
         evidence=EvidenceRepository(engine),
+        citations=CitationRepository(engine),
         chats=ChatRepository(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),

@@ -16,6 +16,7 @@ from tarsy.agent.stopping import Stopping
 from tarsy.agent.toolbox.read_result import ReadResult
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.schema.cost import CostEstimationConfig
+from tarsy.domain.citation import CheckedCitation
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.evidence import ALERT, Evidence
@@ -51,6 +52,7 @@ class MemoryJournal:
     llm: list[LLMInteraction] = field(default_factory=list[LLMInteraction])
     mcp: list[MCPInteraction] = field(default_factory=list[MCPInteraction])
     inputs: dict[InputPlace, AnyInput] = field(default_factory=dict[InputPlace, AnyInput])
+    citations: list[CheckedCitation] = field(default_factory=list[CheckedCitation])
     begun: bool = False
     provider: str = ""
     backend: str = ""
@@ -76,6 +78,7 @@ class MemoryJournal:
             )
         self.llm += step.llm_interactions
         self.mcp += step.mcp_interactions
+        self.citations += [made.checked for made in step.citations]
         for given in step.inputs:
             self.inputs.setdefault(place_of(given.placed.turn, given.placed.value), given.placed)
         for moved in step.execution_changes:
@@ -155,15 +158,18 @@ class MemoryRun:
         return result
 
     async def _run(self) -> ExecutionResult:
+        return await self.run_until_stopped(Stopping())
+
+    async def run_until_stopped(self, stopping: Stopping) -> ExecutionResult:
         async with self._context() as context:
-            return await BaseAgent(create_controller(context)).execute(context, Stopping())
+            return await BaseAgent(create_controller(context)).execute(context, stopping)
 
     @asynccontextmanager
     async def _context(self) -> AsyncGenerator[ExecutionContext]:
         recording = self.scenario.recording
         stored: Any = type("Execution", (), {"llm_provider": self.journal.provider, "llm_backend": self.journal.backend})()
         config = continued_with(self.scenario.chain.stages[0].agents[0], stored)
-        llm = in_process_client(env={}, recordings=lambda _: recording)
+        llm = self.scenario.llm or in_process_client(env={}, recordings=lambda _: recording)
         yield ExecutionContext(
             claim=Claim(INVESTIGATION, "work", "session", "token", "session"),
             stage_id="stage",

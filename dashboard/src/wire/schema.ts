@@ -474,6 +474,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Evidence
+         * @description Everything that can be cited: the alert, the runbook, and every tool result; sessions from before results had ids have no results here.
+         */
+        get: operations["listEvidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/evidence/{evidence_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Evidence
+         * @description One of them with its whole text, masked as it was stored.
+         */
+        get: operations["getEvidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/citations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Citations
+         * @description Each citation of the final analysis with what checking it found, in the order of the text; empty for sessions from before they were checked.
+         */
+        get: operations["listCitations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cancellations": {
         parameters: {
             query?: never;
@@ -873,6 +933,15 @@ export interface components {
             /** Bars */
             bars: components["schemas"]["ActivityBarItem"][];
         };
+        /** AffectedObjectView */
+        AffectedObjectView: {
+            /** Kind */
+            kind: string;
+            /** Namespace */
+            namespace: string;
+            /** Name */
+            name: string;
+        };
         /** AlertAccepted */
         AlertAccepted: {
             /**
@@ -1103,6 +1172,63 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** CitationList */
+        CitationList: {
+            /** Citations */
+            citations: components["schemas"]["CitationView"][];
+            /** Remarks */
+            remarks: components["schemas"]["RemarkView"][];
+        };
+        /**
+         * CitationStatus
+         * @description What checking a citation found; only a quotation that was found counts as verified.
+         * @enum {string}
+         */
+        CitationStatus: "quote_found" | "id_only" | "failed";
+        /** CitationSums */
+        CitationSums: {
+            /** Cited */
+            cited: number;
+            /** Verified */
+            verified: number;
+            /** Id Only */
+            id_only: number;
+            /** Failed */
+            failed: number;
+            /** Uncited */
+            uncited: number;
+        };
+        /** CitationView */
+        CitationView: {
+            /**
+             * Execution Id
+             * Format: uuid
+             */
+            execution_id: string;
+            /** Start */
+            start: number;
+            /** End */
+            end: number;
+            /** Evidence Id */
+            evidence_id: string;
+            /** Quotation */
+            quotation: string | null;
+            status: components["schemas"]["CitationStatus"];
+            /** Reason */
+            reason: string;
+            /** Nearest */
+            nearest: string;
+            /** Found Start */
+            found_start: number | null;
+            /** Found End */
+            found_end: number | null;
+        };
+        /**
+         * Confidence
+         * @description High: observed directly and alternatives excluded. Medium: one link inferred. Low: correlation.
+         * @enum {string}
+         */
+        Confidence: "high" | "medium" | "low";
         /** Cost */
         Cost: {
             /** Usd */
@@ -1135,6 +1261,59 @@ export interface components {
             config: {
                 [key: string]: unknown;
             };
+        };
+        /** EvidenceDetail */
+        EvidenceDetail: {
+            /** Id */
+            id: string;
+            /** Stage Id */
+            stage_id: string | null;
+            /** Execution Id */
+            execution_id: string | null;
+            /** Server */
+            server: string | null;
+            /** Tool */
+            tool: string | null;
+            /** Arguments */
+            arguments: string | null;
+            /** Read At */
+            read_at: string | null;
+            /** Size */
+            size: number;
+            /** Is Error */
+            is_error: boolean;
+            /** Refused */
+            refused: boolean;
+            /** Text */
+            text: string;
+        };
+        /** EvidenceItem */
+        EvidenceItem: {
+            /** Id */
+            id: string;
+            /** Stage Id */
+            stage_id: string | null;
+            /** Execution Id */
+            execution_id: string | null;
+            /** Server */
+            server: string | null;
+            /** Tool */
+            tool: string | null;
+            /** Arguments */
+            arguments: string | null;
+            /** Read At */
+            read_at: string | null;
+            /** Size */
+            size: number;
+            /** Is Error */
+            is_error: boolean;
+            /** Refused */
+            refused: boolean;
+        };
+        /** EvidenceList */
+        EvidenceList: {
+            /** Evidence */
+            evidence: components["schemas"]["EvidenceItem"][];
         };
         /** ExecutionView */
         ExecutionView: {
@@ -1426,7 +1605,7 @@ export interface components {
          * LLMInteractionKind
          * @enum {string}
          */
-        LLMInteractionKind: "iteration" | "forced_conclusion" | "single_shot" | "summarization";
+        LLMInteractionKind: "iteration" | "forced_conclusion" | "correction" | "single_shot" | "summarization";
         /** Login */
         Login: {
             /** Token */
@@ -1451,6 +1630,8 @@ export interface components {
             server: string;
             /** Tool */
             tool: string | null;
+            /** Evidence Id */
+            evidence_id: string | null;
             /** Is Error */
             is_error: boolean;
             /** Error Message */
@@ -1490,6 +1671,8 @@ export interface components {
             server: string;
             /** Tool */
             tool: string | null;
+            /** Evidence Id */
+            evidence_id: string | null;
             /** Is Error */
             is_error: boolean;
             /** Error Message */
@@ -1750,11 +1933,30 @@ export interface components {
             /** At Next Start */
             at_next_start: string[];
         };
+        /** RemarkView */
+        RemarkView: {
+            /**
+             * Execution Id
+             * Format: uuid
+             */
+            execution_id: string;
+            /** Statement */
+            statement: string;
+            /** Complaint */
+            complaint: string;
+        };
         /**
          * Role
          * @enum {string}
          */
         Role: "system" | "user" | "assistant" | "tool";
+        /** RuledOutView */
+        RuledOutView: {
+            /** Hypothesis */
+            hypothesis: string;
+            /** Evidence */
+            evidence: string[];
+        };
         /**
          * RunStatus
          * @description Where a stage or an agent execution stands.
@@ -1880,6 +2082,8 @@ export interface components {
             executive_summary: string | null;
             /** Executive Summary Error */
             executive_summary_error: string | null;
+            verdict: components["schemas"]["VerdictView"] | null;
+            citations: components["schemas"]["CitationSums"] | null;
             /** Error Message */
             error_message: string | null;
             /** Recoveries */
@@ -1947,6 +2151,8 @@ export interface components {
             analysis_is_partial: boolean;
             /** Analysis Partial Reason */
             analysis_partial_reason: string | null;
+            verdict: components["schemas"]["VerdictView"] | null;
+            citations: components["schemas"]["CitationSums"] | null;
             /**
              * Created At
              * Format: date-time
@@ -2038,6 +2244,11 @@ export interface components {
             executions: components["schemas"]["ExecutionView"][];
         };
         /**
+         * StillHappening
+         * @enum {string}
+         */
+        StillHappening: "yes" | "no" | "unknown";
+        /**
          * SuccessPolicy
          * @enum {string}
          */
@@ -2085,6 +2296,8 @@ export interface components {
             /** Sequence Number */
             sequence_number: number;
             event_type: components["schemas"]["TimelineEventType"];
+            /** Evidence Id */
+            evidence_id: string | null;
             status: components["schemas"]["TimelineStatus"];
             /** Content */
             content: string;
@@ -2137,6 +2350,35 @@ export interface components {
             thinking_tokens: number;
             /** Cached Tokens */
             cached_tokens: number;
+        };
+        /**
+         * VerdictOutcome
+         * @enum {string}
+         */
+        VerdictOutcome: "fault" | "no_fault" | "inconclusive";
+        /**
+         * VerdictView
+         * @description What is wrong, with which object, why, and how sure that is.
+         */
+        VerdictView: {
+            outcome: components["schemas"]["VerdictOutcome"];
+            object: components["schemas"]["AffectedObjectView"] | null;
+            /** Mechanism */
+            mechanism: string;
+            confidence_object: components["schemas"]["Confidence"];
+            confidence_mechanism: components["schemas"]["Confidence"];
+            confidence: components["schemas"]["Confidence"];
+            /** Confidence Reason */
+            confidence_reason: string;
+            /** Since */
+            since: string;
+            still_happening: components["schemas"]["StillHappening"];
+            /** Evidence */
+            evidence: string[];
+            /** Ruled Out */
+            ruled_out: components["schemas"]["RuledOutView"][];
+            /** Category */
+            category: string;
         };
         /** Version */
         Version: {
@@ -2940,6 +3182,12 @@ export interface operations {
                 from?: string | null;
                 /** @description Submitted before. */
                 to?: string | null;
+                /** @description Only with a verdict of these outcomes. */
+                outcome?: components["schemas"]["VerdictOutcome"][];
+                /** @description Only with a verdict of such confidence, as it is shown. */
+                confidence?: components["schemas"]["Confidence"][];
+                /** @description Only where this is at fault: a name, or `Kind/namespace/name`. */
+                object?: string | null;
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
@@ -3138,6 +3386,107 @@ export interface operations {
             };
         };
     };
+    listEvidence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvidenceList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getEvidence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+                /** @description As it is cited: `A7`, `Q2.1`, `ALERT`, `RUNBOOK`. */
+                evidence_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvidenceDetail"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listCitations: {
+        parameters: {
+            query?: {
+                /** @description The answer of this execution, such as that to a question, instead. */
+                execution_id?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CitationList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     cancelSessions: {
         parameters: {
             query?: {
@@ -3151,6 +3500,12 @@ export interface operations {
                 from?: string | null;
                 /** @description Submitted before. */
                 to?: string | null;
+                /** @description Only with a verdict of these outcomes. */
+                outcome?: components["schemas"]["VerdictOutcome"][];
+                /** @description Only with a verdict of such confidence, as it is shown. */
+                confidence?: components["schemas"]["Confidence"][];
+                /** @description Only where this is at fault: a name, or `Kind/namespace/name`. */
+                object?: string | null;
             };
             header?: never;
             path?: never;

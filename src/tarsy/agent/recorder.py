@@ -14,8 +14,11 @@ from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.status import RunStatus, TimelineStatus
-from tarsy.domain.step import Compacted, ExecutionInput, Step, StoredRun
+from tarsy.domain.step import Compacted, ExecutionCitation, ExecutionInput, Step, StoredRun
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+
+# What no other worker will continue.
+_FOR_GOOD = frozenset({TimelineStatus.CANCELLED, TimelineStatus.TIMED_OUT})
 
 
 class StepParts(TypedDict, total=False):
@@ -28,6 +31,7 @@ class StepParts(TypedDict, total=False):
     llm_interactions: tuple[LLMInteraction, ...]
     mcp_interactions: tuple[MCPInteraction, ...]
     inputs: tuple[ExecutionInput, ...]
+    citations: tuple[ExecutionCitation, ...]
     execution_changes: tuple[ExecutionChange, ...]
 
 
@@ -42,6 +46,8 @@ class Recorder:
         self._written: dict[str, int] = {}
         # Model call → events that are complete as soon as it is stored.
         self._awaiting: dict[str, list[Callable[[], TimelineClose]]] = {}
+        # Events that have their last words already, if the run should be stopped.
+        self._kept: dict[str, Callable[[str], TimelineClose]] = {}
         self._writing = anyio.Lock()
 
     async def commit(self, **parts: Unpack[StepParts]) -> None:
@@ -158,9 +164,14 @@ class Recorder:
         close = partial(self.close, event_id, status, content=content, metadata=metadata)
         self._awaiting.setdefault(interaction_id, []).append(close)
 
+    def keep(self, event_id: str, close: Callable[[str], TimelineClose]) -> None:
+        """Say how an open event ends if the run is stopped for good."""
+        self._kept[event_id] = close
+
     def close_all(self, status: TimelineStatus) -> tuple[TimelineClose, ...]:
         self._awaiting.clear()
-        return tuple(self.close(event_id, status) for event_id in list(self._open))
+        kept = self._kept if status in _FOR_GOOD else {}
+        return tuple(kept[event_id](event_id) if event_id in kept else self.close(event_id, status) for event_id in list(self._open))
 
     def moved(self, status: RunStatus, error: str | None = None) -> ExecutionChange:
         return ExecutionChange(execution_id=self._context.execution_id, at=self._context.clock.now(), status=status, error_message=error)

@@ -16,6 +16,7 @@ from tarsy.config.schema.queue import QueueConfig
 from tarsy.db.audit import AuditLog
 from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
+from tarsy.db.citations import CitationRepository
 from tarsy.db.evidence import EvidenceRepository
 from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
@@ -125,6 +126,7 @@ class Services:
     timeline: TimelineRepository
     interactions: InteractionRepository
     evidence: EvidenceRepository
+    citations: CitationRepository
     chats: ChatRepository
     scores: ScoreRepository
     audit: AuditLog

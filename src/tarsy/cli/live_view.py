@@ -185,6 +185,7 @@ def print_end(console: Console, session: dict[str, Any]) -> None:
     """Show how a session has ended."""
     console.print()
     print_recorded(console, session)
+    print_verdict(console, session)
     if session.get("executive_summary"):
         console.print(Panel(Markdown(harmless(session["executive_summary"])), title="Summary", border_style="green"))
     if session.get("final_analysis"):
@@ -207,6 +208,25 @@ def _spending(session: dict[str, Any]) -> Spending:
     cost: dict[str, Any] = session.get("cost") or {}
     usd = cost.get("usd")
     return Spending(None if usd is None else Decimal(str(usd)), cost.get("unpriced_calls", 0))
+
+
+def print_verdict(console: Console, session: dict[str, Any]) -> None:
+    """Show what the investigation came to, how sure that is, and what its citations are worth."""
+    verdict, citations = session.get("verdict"), session.get("citations")
+    if verdict:
+        affected: dict[str, str] = verdict["object"] or {}
+        named = "/".join(part for part in (affected.get("kind"), affected.get("namespace"), affected.get("name")) if part)
+        because = f" ({verdict['confidence_reason']})" if verdict["confidence_reason"] else ""
+        lines = [
+            f"{verdict['outcome'].replace('_', ' ')}: {named}" if named else verdict["outcome"].replace("_", " "),
+            verdict["mechanism"],
+            f"confidence {verdict['confidence']}{because}",
+            f"since {verdict['since']}" if verdict["since"] else "",
+            f"still happening: {verdict['still_happening']}",
+        ]
+        console.print(Panel(Text(harmless("\n".join(line for line in lines if line))), title="Verdict", border_style="cyan"))
+    if citations and citations["cited"]:
+        console.print(Text(f"{citations['verified']} of {citations['cited']} citations verified", style="dim"))
 
 
 async def investigate_there(url: str, token: str | None, text: str, alert_type: str | None, runbook: str | None) -> bool:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.ext.asyncio import AsyncEngine
 
+    from tarsy.domain.verdict import JudgedVerdict
+
 app = typer.Typer(no_args_is_help=True, help="Look at stored sessions, and erase them.")
 
 ACTOR = "command line"
@@ -23,6 +25,10 @@ MAX_DAYS = 36_500
 def list_sessions(
     limit: Annotated[int, typer.Option(min=1, max=500, help="At most this many, newest first.")] = 20,
     status: Annotated[str | None, typer.Option(help="Only sessions of this status.", show_default="all")] = None,
+    outcome: Annotated[str | None, typer.Option(help="Only verdicts of this outcome.", show_default="all")] = None,
+    affected: Annotated[
+        str | None, typer.Option("--object", help="Only where this is at fault: a name, or Kind/namespace/name.", show_default="all")
+    ] = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -30,19 +36,34 @@ def list_sessions(
     from tarsy.db.session_list import SessionFilter
     from tarsy.db.sessions import SessionRepository
     from tarsy.domain.status import SessionStatus
+    from tarsy.domain.verdict import VerdictOutcome
 
     if status is not None and status not in set(SessionStatus):
         typer.echo(f"There is no status {status!r}; there are: {', '.join(SessionStatus)}.", err=True)
         raise typer.Exit(2)
-    where = SessionFilter(statuses=(SessionStatus(status),) if status else ())
+    if outcome is not None and outcome not in set(VerdictOutcome):
+        typer.echo(f"There is no outcome {outcome!r}; there are: {', '.join(VerdictOutcome)}.", err=True)
+        raise typer.Exit(2)
+    where = SessionFilter(
+        statuses=(SessionStatus(status),) if status else (), outcomes=(VerdictOutcome(outcome),) if outcome else (), affected=affected
+    )
     page = with_upgraded_engine(lambda engine: SessionRepository(engine).list(where, limit=limit), database_url, data_dir)
     for session in page.sessions:
         when = f"{session.created_at:%Y-%m-%d %H:%MZ}"
         waits = f"  ({session.standing.waiting_reason})" if session.standing.waiting_reason else ""
         cost = f"{session.cost}  " if str(session.cost) else ""
-        typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{cost}{session.alert_type}  {session.title}{waits}"))
+        about = f"{session.alert_type}  {session.title}{waits}{_found(session.verdict)}"
+        typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{cost}{about}"))
     if not page.sessions:
         typer.echo("There are no sessions.")
+
+
+def _found(judged: "JudgedVerdict | None") -> str:
+    """What the session found, in a few words."""
+    if judged is None:
+        return ""
+    affected = f" {judged.verdict.object}" if judged.verdict.object else ""
+    return f"  [{judged.verdict.outcome}{affected}, confidence {judged.confidence}]"
 
 
 @app.command()

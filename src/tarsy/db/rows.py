@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from tarsy.db.driver import Row
+from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
@@ -13,7 +14,7 @@ from tarsy.domain.price import Price, Spending
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, TimelineStatus
-from tarsy.domain.step import ExecutionInput
+from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.usage import TokenUsage
 
@@ -239,6 +240,36 @@ def mcp_interaction_of(row: Row) -> MCPInteraction:
         error_message=row["error_message"],
         started_at=row["started_at"],
         duration_ms=row["duration_ms"],
+    )
+
+
+def citation_row(made: ExecutionCitation, session_id: str) -> Row:
+    checked, citation = made.checked, made.checked.citation
+    found_start, found_end = checked.found_at or (None, None)
+    return {
+        "session_id": session_id,
+        "execution_id": made.execution_id,
+        "number": made.number,
+        "start": citation.start,
+        "end": citation.end,
+        "evidence_id": citation.evidence_id,
+        "quotation": citation.quotation,
+        "status": checked.status.value,
+        "reason": checked.reason,
+        "nearest": checked.nearest,
+        "found_start": found_start,
+        "found_end": found_end,
+    }
+
+
+def citation_of(row: Row) -> CheckedCitation:
+    found_at = (row["found_start"], row["found_end"]) if row["found_start"] is not None else None
+    return CheckedCitation(
+        citation=Citation(row["evidence_id"], row["quotation"], row["start"], row["end"]),
+        status=CitationStatus(row["status"]),
+        reason=row["reason"],
+        found_at=found_at,
+        nearest=row["nearest"],
     )
 
 

@@ -1,19 +1,24 @@
 """Pages of the session list: three queries a page, whatever its size."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from enum import StrEnum
 from functools import cache
 from typing import Any
 
 from tarsy.db.cursor import Cursor
 from tarsy.db.driver import RawConnection, Row, Statement
 from tarsy.db.rows import SPENDING_SUMS, spending_of
+from tarsy.db.session_rows import judged_of
 from tarsy.db.tables import sql_list
 from tarsy.db.work.standing import Standing, standings
 from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
+from tarsy.domain.citation import CitationCounts
 from tarsy.domain.price import Spending
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.verdict import Confidence, JudgedVerdict, VerdictOutcome
 
 # As much of an alert as a list shows.
 EXCERPT_CHARACTERS = 300
@@ -27,6 +32,10 @@ class SessionFilter:
     text: str | None = None
     created_from: datetime | None = None
     created_to: datetime | None = None
+    outcomes: tuple[VerdictOutcome, ...] = ()
+    confidences: tuple[Confidence, ...] = ()
+    # An affected object, by its name or as `Kind/namespace/name`.
+    affected: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +54,8 @@ class SessionSummary:
     analysis_is_partial: bool
     # Why, in one sentence for people.
     analysis_partial_reason: str | None
+    verdict: JudgedVerdict | None
+    citations: CitationCounts | None
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
@@ -69,13 +80,14 @@ _STAGE_COUNT = """
     + jsonb_array_length(jsonb_path_query_array(s.chain_snapshot, '$.stages[*].synthesis ? (@ != null)'))"""
 _SHOWN = f"""
     s.id::text AS id, s.alert_type, s.chain_id, s.author, s.status, s.executive_summary, s.error_message, s.analysis_is_partial,
-    s.analysis_partial_reason, s.created_at, s.started_at, s.completed_at, left(s.alert_data, {LOOKED_AT_CHARACTERS}) AS alert_head,
+    s.analysis_partial_reason, s.verdict, s.citations, s.created_at, s.started_at, s.completed_at, left(s.alert_data, {LOOKED_AT_CHARACTERS}) AS alert_head,
     {_STAGE_COUNT} AS stage_count"""
 # What people type into search boxes, its last word also as a prefix; text without a word finds nothing. Only a word, which is quoted, can be
 # a prefix; what is excluded may end with a bracket.
 # No subquery: the planner must see the words to know whether they are rare (then the index) or common (then the newest rows).
 _WORDS = "websearch_to_tsquery('simple'::regconfig, :text)"
-_SEARCH = f"s.search @@ CASE WHEN right({_WORDS}::text, 1) = chr(39) THEN ({_WORDS}::text || ':*')::tsquery ELSE {_WORDS} END"
+_QUERY = f"CASE WHEN right({_WORDS}::text, 1) = chr(39) THEN ({_WORDS}::text || ':*')::tsquery ELSE {_WORDS} END"
+_SEARCH = f"(s.search @@ {_QUERY} OR s.verdict_search @@ {_QUERY})"
 # Nor a plan from before: whether the index or the newest rows are the shorter way depends on the words, by a factor of hundreds.
 _PLAN_ANEW = Statement("SET LOCAL plan_cache_mode = force_custom_plan")
 # By parameter: what it asks of a session.
@@ -86,6 +98,9 @@ _CONDITIONS = {
     "created_from": "s.created_at >= :created_from",
     "created_to": "s.created_at < :created_to",
     "text": _SEARCH,
+    "outcomes": "s.verdict_outcome = ANY(CAST(:outcomes AS text[]))",
+    "confidences": "s.verdict_confidence = ANY(CAST(:confidences AS text[]))",
+    "affected": "(lower(s.verdict_object) = :affected OR right(lower(s.verdict_object), length(:affected) + 1) = '/' || :affected)",
     "after_id": "(s.created_at, s.id) < (:after_at, :after_id)",
 }
 
@@ -125,9 +140,15 @@ def _page(asked: tuple[str, ...]) -> Statement:
 
 
 def _values(where: SessionFilter, after: Cursor | None) -> dict[str, Any]:
-    values = asdict(where) | {"statuses": [status.value for status in where.statuses] or None}
+    several = {name: [one.value for one in chosen] or None for name, chosen in _several(where).items()}
+    affected = where.affected.strip().lower() if where.affected is not None else None
+    values = asdict(where) | several | {"affected": affected}
     place = {"after_at": after.created_at, "after_id": after.id} if after else {}
     return {name: value for name, value in values.items() if value is not None} | place
+
+
+def _several(where: SessionFilter) -> dict[str, Sequence[StrEnum]]:
+    return {"statuses": where.statuses, "outcomes": where.outcomes, "confidences": where.confidences}
 
 
 def _summary(row: Row, progress: Row, standing: Standing) -> SessionSummary:
@@ -143,6 +164,8 @@ def _summary(row: Row, progress: Row, standing: Standing) -> SessionSummary:
         error_message=row["error_message"],
         analysis_is_partial=row["analysis_is_partial"],
         analysis_partial_reason=row["analysis_partial_reason"],
+        verdict=judged_of(row["verdict"]),
+        citations=CitationCounts(**row["citations"]) if row["citations"] else None,
         created_at=row["created_at"],
         started_at=row["started_at"],
         completed_at=row["completed_at"],

@@ -1,10 +1,20 @@
 """Pure module: sessions, chat questions and scores from their rows."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
 from tarsy.db.driver import Row
+from tarsy.db.storable import storable_json
 from tarsy.domain.chat import ChatUserMessage
+from tarsy.domain.citation import CitationCounts
 from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.domain.verdict import Confidence, JudgedVerdict, verdict_fields, verdict_of
+from tarsy.kit.characters import storable
 
 
 def session_of(row: Row) -> AlertSession:
@@ -26,12 +36,37 @@ def session_of(row: Row) -> AlertSession:
         analysis_partial_reason=row["analysis_partial_reason"],
         executive_summary=row["executive_summary"],
         executive_summary_error=row["executive_summary_error"],
+        verdict=judged_of(row["verdict"]),
+        citations=CitationCounts(**row["citations"]) if row["citations"] else None,
         error_message=row["error_message"],
         created_at=row["created_at"],
         started_at=row["started_at"],
         completed_at=row["completed_at"],
         deleted_at=row["deleted_at"],
     )
+
+
+def checked_values(judged: JudgedVerdict | None, counts: CitationCounts) -> dict[str, Any]:
+    """What checking made of a session's analysis, as its columns hold it."""
+    citations = orjson.dumps(asdict(counts)).decode()
+    if judged is None:
+        return {"citations": citations, **dict.fromkeys(("verdict", "outcome", "confidence", "object", "words"))}
+    told = {"confidence": judged.confidence.value, "confidence_reason": judged.confidence_reason}
+    affected = storable(str(judged.verdict.object or ""))
+    return {
+        "citations": citations,
+        "verdict": orjson.dumps(storable_json({**verdict_fields(judged.verdict), **told})).decode(),
+        "outcome": judged.verdict.outcome.value,
+        "confidence": judged.confidence.value,
+        "object": affected or None,
+        "words": f"{affected} {storable(judged.verdict.mechanism)}".replace("/", " "),
+    }
+
+
+def judged_of(fields: Mapping[str, Any] | None) -> JudgedVerdict | None:
+    if fields is None:
+        return None
+    return JudgedVerdict(verdict_of(fields), Confidence(fields["confidence"]), fields["confidence_reason"])
 
 
 def chat_message_of(row: Row) -> ChatUserMessage:

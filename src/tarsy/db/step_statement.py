@@ -15,7 +15,7 @@ from tarsy.db import rows
 from tarsy.db.driver import Statement
 from tarsy.db.outbox import DRAFTS, PUBLISHING, Draft, publishing_parameters
 from tarsy.db.storable import storable, storable_json
-from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, run_inputs, stages, timeline_events
+from tarsy.db.tables import agent_executions, citations, llm_interactions, mcp_interactions, messages, run_inputs, stages, timeline_events
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.stage import StageClose
@@ -25,8 +25,8 @@ from tarsy.domain.timeline import TimelineClose, TimelineEvent
 
 
 def _insert(table: sa.Table, **computed: str) -> str:
-    columns = ", ".join(column.name for column in table.c)
-    values = ", ".join(computed.get(column.name, f"r.{column.name}") for column in table.c)
+    columns = ", ".join(f'"{column.name}"' for column in table.c)
+    values = ", ".join(computed.get(column.name, f'r."{column.name}"') for column in table.c)
     recordset = f"jsonb_populate_recordset(NULL::{table.name}, CAST(:new_{table.name} AS jsonb))"
     return f"INSERT INTO {table.name} ({columns}) SELECT {values} FROM held, {recordset} r"  # noqa: S608 - names from our own tables
 
@@ -39,6 +39,7 @@ _PARTS: Mapping[str, str] = {
     **{f"new_{table.name}": _insert(table) for table in (stages, agent_executions, messages)},
     **{f"new_{table.name}": _insert(table) for table in (llm_interactions, mcp_interactions)},
     "new_timeline_events": _insert(timeline_events, position=_POSITION),
+    "new_citations": _insert(citations),
     # A run that is continued brings the inputs again that it was played.
     "new_run_inputs": f"{_insert(run_inputs)} ON CONFLICT DO NOTHING",
     "compacted": """
@@ -112,6 +113,7 @@ def _values(step: Step, drafts: Sequence[Draft]) -> Mapping[str, Sequence[rows.N
         "new_timeline_events": _placed(step.opened, drafts),
         "new_llm_interactions": [rows.llm_interaction_row(interaction) for interaction in step.llm_interactions],
         "new_mcp_interactions": [rows.mcp_interaction_row(interaction) for interaction in step.mcp_interactions],
+        "new_citations": [rows.citation_row(made, step.session_id) for made in step.citations],
         "new_run_inputs": [rows.input_row(given, step.session_id) for given in step.inputs],
         "compacted": [{"id": one.message_id, "content": one.content, "before_turn": one.before_turn} for one in step.compacted],
         "closed": [_closed(close) for close in step.closed],

@@ -7,11 +7,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
+from tarsy.domain.citation import CitationStatus
 from tarsy.domain.conversation import Role
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteractionKind
 from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
+from tarsy.domain.verdict import Confidence, VerdictOutcome
 from tarsy.domain.work import WorkState
 
 
@@ -200,6 +202,15 @@ alert_sessions = sa.Table(
     sa.Column("analysis_partial_reason", sa.Text),
     sa.Column("executive_summary", sa.Text),
     sa.Column("executive_summary_error", sa.Text),
+    # What the analysis comes to, with the confidence to show: the whole, and what lists are filtered by.
+    sa.Column("verdict", JSONB),
+    sa.Column("verdict_outcome", sa.Text),
+    sa.Column("verdict_confidence", sa.Text),
+    sa.Column("verdict_object", sa.Text),
+    # Its words, written with it: to compute the search column anew would write every row again.
+    sa.Column("verdict_search", TSVECTOR),
+    # How many citations of the analysis were verified, and how many were not.
+    sa.Column("citations", JSONB),
     sa.Column("error_message", sa.Text),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("started_at", Timestamp),
@@ -219,6 +230,8 @@ alert_sessions = sa.Table(
         ),
     ),
     _one_of("status", SessionStatus),
+    _one_of("verdict_outcome", VerdictOutcome),
+    _one_of("verdict_confidence", Confidence),
     sa.CheckConstraint(f"(status IN ({sql_list(_SESSION_ENDS)})) = (completed_at IS NOT NULL)", name="completed_at_when_final"),
     sa.Index("ix_alert_sessions_recent", sa.text("created_at DESC"), sa.text("id DESC"), postgresql_where=sa.text("deleted_at IS NULL")),
     sa.Index(
@@ -238,6 +251,14 @@ alert_sessions = sa.Table(
     sa.Index("ix_alert_sessions_search", "search", postgresql_using="gin"),
     sa.Index("ix_alert_sessions_ended", "completed_at"),
     sa.Index("ix_alert_sessions_incident", "incident_id", "created_at", postgresql_where=sa.text("incident_id IS NOT NULL")),
+    sa.Index(
+        "ix_alert_sessions_by_outcome",
+        "verdict_outcome",
+        sa.text("created_at DESC"),
+        sa.text("id DESC"),
+        postgresql_where=sa.text("deleted_at IS NULL AND verdict_outcome IS NOT NULL"),
+    ),
+    sa.Index("ix_alert_sessions_verdict_search", "verdict_search", postgresql_using="gin"),
     postgresql_with=ROOMY,
 )
 
@@ -412,6 +433,31 @@ run_inputs = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("fields", JSONB, nullable=False),
     sa.PrimaryKeyConstraint("execution_id", "turn", "kind", "name"),
+    sa.Index(None, "session_id"),
+)
+
+# Places in the analysis of an execution that name their evidence, and what checking them found.
+citations = sa.Table(
+    "citations",
+    metadata,
+    _session_key(),
+    sa.Column("execution_id", Id, sa.ForeignKey("agent_executions.id", ondelete="CASCADE"), nullable=False),
+    # In the order of the text.
+    sa.Column("number", sa.Integer, nullable=False),
+    # Of the whole bracket, in characters of the analysis.
+    sa.Column("start", sa.Integer, nullable=False),
+    sa.Column("end", sa.Integer, nullable=False),
+    sa.Column("evidence_id", sa.Text, nullable=False),
+    sa.Column("quotation", sa.Text),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    # The real line that is most like a quotation which was not found.
+    sa.Column("nearest", sa.Text, nullable=False),
+    # Where in the evidence the quotation stands.
+    sa.Column("found_start", sa.Integer),
+    sa.Column("found_end", sa.Integer),
+    sa.PrimaryKeyConstraint("execution_id", "number"),
+    _one_of("status", CitationStatus),
     sa.Index(None, "session_id"),
 )
 

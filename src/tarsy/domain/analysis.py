@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tarsy.domain.history import StageRecord
+from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import StageType
-from tarsy.domain.status import RunStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +17,18 @@ class StageConclusions:
 
 def conclusions_of(record: StageRecord) -> StageConclusions:
     """The conclusions of a stage as it is stored, ended or not."""
-    analyses = tuple(
-        (one.execution.agent_name, one.conclusion)
-        for one in record.executions
-        if one.execution.status is RunStatus.COMPLETED and one.conclusion
-    )
+    # One that was stopped while its answer was being corrected has an analysis without having completed.
+    analyses = tuple((one.execution.agent_name, one.conclusion) for one in record.executions if one.conclusion)
     return StageConclusions(record.stage.stage_type, analyses)
+
+
+def concluding_executions(records: Sequence[StageRecord]) -> tuple[ExecutionRecord, ...]:
+    """The executions whose conclusions make the best analysis."""
+    for record in reversed(records):
+        found = tuple(one for one in record.executions if one.conclusion)
+        if record.stage.stage_type.concludes and found:
+            return found
+    return ()
 
 
 def best_analysis(stages: Sequence[StageConclusions]) -> str | None:

@@ -1,16 +1,22 @@
 """Finished work as it is read back: a stage, its executions, their timelines. And which of it the next stage should hear of."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from tarsy.domain.citation import CitationCounts
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.verdict import Verdict, verdict_of
+from tarsy.domain.verdict import Confidence, JudgedVerdict, verdict_of
 
-# Under this name the timeline entry of an analysis holds its verdict.
+# Under these names the timeline entry of an analysis holds its verdict, the confidence to show for it, what its citations come to, and what
+# checking objects to.
 VERDICT = "verdict"
+CONFIDENCE = "confidence"
+CITATIONS = "citations"
+REMARKS = "remarks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +31,22 @@ class ExecutionRecord:
         return last_text(self.events, TimelineEventType.FINAL_ANALYSIS)
 
     @property
-    def verdict(self) -> Verdict | None:
-        """The verdict that the analysis came with."""
+    def _about_analysis(self) -> Mapping[str, Any]:
         concluding = (event for event in reversed(self.events) if event.event_type is TimelineEventType.FINAL_ANALYSIS)
-        fields = next((event.metadata.get(VERDICT) for event in concluding if event.status is TimelineStatus.COMPLETED), None)
-        return verdict_of(fields) if fields else None
+        empty: Mapping[str, Any] = {}
+        return next((event.metadata for event in concluding if event.status is TimelineStatus.COMPLETED), empty)
+
+    @property
+    def verdict(self) -> JudgedVerdict | None:
+        """The verdict that the analysis came with, and what checking made of its confidence."""
+        fields, judged = self._about_analysis.get(VERDICT), self._about_analysis.get(CONFIDENCE)
+        return JudgedVerdict(verdict_of(fields), Confidence(judged["shown"]), judged["reason"]) if fields and judged else None
+
+    @property
+    def citations(self) -> CitationCounts | None:
+        """What the citations of the analysis come to; None for one from before they were checked."""
+        counts = self._about_analysis.get(CITATIONS)
+        return CitationCounts(**counts) if counts else None
 
     @property
     def conclusion(self) -> str:

@@ -27,6 +27,8 @@ class Interaction:
 class LLMInteractionKind(StrEnum):
     ITERATION = "iteration"
     FORCED_CONCLUSION = "forced_conclusion"
+    # The one turn in which an answer that did not stand up to checking may be mended.
+    CORRECTION = "correction"
     SINGLE_SHOT = "single_shot"
     SUMMARIZATION = "summarization"
 

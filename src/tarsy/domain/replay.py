@@ -50,7 +50,9 @@ def _around(text: str, start: int, end: int) -> str:
 
 
 # What an entry of the timeline says of itself since version 2.
-_SINCE_VERSION_2 = frozenset({"evidence_id", "read_at", "refused", "folded", "citations", "verdict", "confidence", "remarks"})
+_SINCE_VERSION_2 = frozenset(
+    {"evidence_id", "read_at", "refused", "folded", "citations", "verdict", "confidence", "remarks", "corrected", "correction"}
+)
 
 
 def differences(recorded: RecordedOutcome, replayed: RecordedOutcome, *, version: int = 2) -> list[Difference]:

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from tarsy.domain.citation import CitationCounts
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.verdict import JudgedVerdict
 
 # Larger alerts are refused, never cut: half an alert leads to a wrong analysis.
 MAX_ALERT_BYTES = 1024 * 1024
@@ -43,6 +45,9 @@ class AlertSession(NewSession):
     analysis_partial_reason: str | None = None
     executive_summary: str | None = None
     executive_summary_error: str | None = None
+    # None: the analysis came without one, or is from before there were any.
+    verdict: JudgedVerdict | None = None
+    citations: CitationCounts | None = None
     error_message: str | None = None
     started_at: datetime | None = None
     completed_at: datetime | None = None
@@ -61,6 +66,8 @@ class SessionClose:
     analysis_partial_reason: str | None = None
     executive_summary: str | None = None
     executive_summary_error: str | None = None
+    verdict: JudgedVerdict | None = None
+    citations: CitationCounts | None = None
     error_message: str | None = None
 
 

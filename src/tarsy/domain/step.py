@@ -7,6 +7,7 @@ with it.
 from dataclasses import dataclass
 from datetime import datetime
 
+from tarsy.domain.citation import CheckedCitation
 from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import Message
 from tarsy.domain.execution import AgentExecution, ExecutionChange
@@ -44,6 +45,15 @@ class ExecutionInput:
     placed: AnyInput
 
 
+@dataclass(frozen=True, slots=True)
+class ExecutionCitation:
+    """A citation of an execution's analysis, by its number there, counted from 0."""
+
+    execution_id: str
+    number: int
+    checked: CheckedCitation
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     claim: Claim
@@ -58,6 +68,7 @@ class Step:
     mcp_interactions: tuple[MCPInteraction, ...] = ()
     # What else reached an execution, which it names.
     inputs: tuple["ExecutionInput", ...] = ()
+    citations: tuple["ExecutionCitation", ...] = ()
     execution_changes: tuple[ExecutionChange, ...] = ()
     stage_closes: tuple[StageClose, ...] = ()
     session_close: SessionClose | None = None

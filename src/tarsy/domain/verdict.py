@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Outcome(StrEnum):
+class VerdictOutcome(StrEnum):
     FAULT = "fault"
     NO_FAULT = "no_fault"
     INCONCLUSIVE = "inconclusive"
@@ -55,7 +55,7 @@ class RuledOut:
 class Verdict:
     """As the investigator stated it. What checking its citations made of its confidence is said beside it, never instead of it."""
 
-    outcome: Outcome
+    outcome: VerdictOutcome
     object: AffectedObject | None = None
     mechanism: str = ""
     confidence_object: Confidence = Confidence.LOW
@@ -70,6 +70,15 @@ class Verdict:
     def confidence(self) -> Confidence:
         """The weaker of the two: a mechanism is no surer than the object it happens in."""
         return at_most(self.confidence_object, self.confidence_mechanism)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedVerdict:
+    """A verdict with the confidence to show for it, and why that is less than was claimed; empty when it is not."""
+
+    verdict: Verdict
+    confidence: Confidence
+    confidence_reason: str = ""
 
 
 def verdict_fields(verdict: Verdict) -> dict[str, Any]:
@@ -93,7 +102,7 @@ def verdict_of(fields: Mapping[str, Any]) -> Verdict:
     """A verdict as it was stored."""
     affected = fields["object"]
     return Verdict(
-        outcome=Outcome(fields["outcome"]),
+        outcome=VerdictOutcome(fields["outcome"]),
         object=AffectedObject(kind=affected["kind"], namespace=affected["namespace"], name=affected["name"]) if affected else None,
         mechanism=fields["mechanism"],
         confidence_object=Confidence(fields["confidence_object"]),

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from tarsy.config.schema.values import Count, Name, Section
-from tarsy.domain.verdict import Outcome, StillHappening
+from tarsy.domain.verdict import StillHappening, VerdictOutcome
 
 
 def _several(value: object) -> object:
@@ -48,7 +48,7 @@ class Ceilings(Section):
 
 
 class Expectation(Section):
-    outcome: Annotated[tuple[Outcome, ...], BeforeValidator(_several)] = Field(
+    outcome: Annotated[tuple[VerdictOutcome, ...], BeforeValidator(_several)] = Field(
         min_length=1, description="What the verdict has to say: fault, no_fault or inconclusive; a list where several are right."
     )
     object: Names = Field(
@@ -64,9 +64,9 @@ class Expectation(Section):
     @property
     def is_healthy(self) -> bool:
         """Nothing is wrong in this world: naming a fault is a false alarm."""
-        return Outcome.FAULT not in self.outcome and Outcome.NO_FAULT in self.outcome
+        return VerdictOutcome.FAULT not in self.outcome and VerdictOutcome.NO_FAULT in self.outcome
 
     @property
     def must_abstain(self) -> bool:
         """What there is to see does not tell the cause: the right answer is to say so."""
-        return self.outcome == (Outcome.INCONCLUSIVE,)
+        return self.outcome == (VerdictOutcome.INCONCLUSIVE,)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from tarsy.domain.verdict import AffectedObject, Outcome, Verdict
+from tarsy.domain.verdict import AffectedObject, Verdict, VerdictOutcome
 from tarsy.evals.attempt import Attempt, CitedEvidence, holding, quotes
 from tarsy.evals.expectation import Expectation
 
@@ -50,9 +50,9 @@ def passed(checks: tuple[Check, ...]) -> bool:
 def _verdict_checks(expected: Expectation, verdict: Verdict) -> Iterator[Check]:
     yield _check("outcome", verdict.outcome in expected.outcome, f"{verdict.outcome}, not {' or '.join(expected.outcome)}")
     # Where nothing is blamed, there is neither an object nor a mechanism to be wrong about.
-    if verdict.outcome is Outcome.FAULT and expected.object:
+    if verdict.outcome is VerdictOutcome.FAULT and expected.object:
         yield _check("object", _names(verdict.object, expected.object), f"{verdict.object or 'none'}, not {expected.object[0]}")
-    if verdict.outcome is Outcome.FAULT and expected.mechanism is not None:
+    if verdict.outcome is VerdictOutcome.FAULT and expected.mechanism is not None:
         told = f"{verdict.mechanism} {verdict.category}"
         fits = any(_holds(told, words) for words in expected.mechanism.any_of)
         yield _check("mechanism", fits, f"“{verdict.mechanism}” is told with none of the expected sets of words")

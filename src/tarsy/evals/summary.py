@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tarsy.domain.verdict import Outcome
+from tarsy.domain.verdict import VerdictOutcome
 from tarsy.evals.case import Difficulty
 from tarsy.evals.statistics import Estimate, bootstrap, mean, pass_at_1, pass_hat_k, quantile
 from tarsy.evals.trial import Trial
@@ -90,7 +90,7 @@ def summarise(model: str, trials: Sequence[Trial]) -> Summary:
         citations_verified=Share(sum(one.verified for one in trials), sum(one.citations for one in trials)),
         unsupported_claims=mean(one.unsupported for one in trials),
         uncited_links=mean(one.uncited for one in trials),
-        false_alarms=_share(trials, lambda one: one.is_healthy, lambda one: one.outcome is Outcome.FAULT),
+        false_alarms=_share(trials, lambda one: one.is_healthy, lambda one: one.outcome is VerdictOutcome.FAULT),
         abstained_rightly=_share(trials, lambda one: one.must_abstain, _abstains),
         abstained_wrongly=_share(trials, lambda one: not one.must_abstain, lambda one: _abstains(one) and not one.passed),
         without_verdict=_share(trials, lambda _: True, lambda one: one.outcome is None),
@@ -137,7 +137,7 @@ def _share(trials: Sequence[Trial], belongs: Callable[[Trial], bool], counts: Ca
 
 
 def _abstains(trial: Trial) -> bool:
-    return trial.outcome is Outcome.INCONCLUSIVE
+    return trial.outcome is VerdictOutcome.INCONCLUSIVE
 
 
 def _spread(values: Iterable[float]) -> Spread:

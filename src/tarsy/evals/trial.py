@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from tarsy.domain.citation import CitationStatus
-from tarsy.domain.verdict import Outcome, Verdict
+from tarsy.domain.verdict import Verdict, VerdictOutcome
 from tarsy.evals.attempt import Attempt
 from tarsy.evals.case import Case, Difficulty
 from tarsy.evals.grade import Check, grade, passed
@@ -49,7 +49,7 @@ class Trial(Kept):
     passed: bool
     checks: tuple[KeptCheck, ...]
     status: str
-    outcome: Outcome | None = None
+    outcome: VerdictOutcome | None = None
     verdict: Mapping[str, Any] = {}
     analysis: str = ""
     verified: int = 0

@@ -6,14 +6,16 @@ from uuid import uuid4
 import structlog
 
 from tarsy.agent.context.formatter import formatter_for
+from tarsy.agent.context.verdict_text import judged_text
 from tarsy.agent.context_window import context_limit
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.fence import Fence
 from tarsy.config.resolve.resolved import ResolvedChain
-from tarsy.domain.analysis import best_analysis, conclusions_of
+from tarsy.domain.analysis import best_analysis, concluding_executions, conclusions_of
+from tarsy.domain.citation import CitationCounts
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conclusion import partial_reason, says_nothing
-from tarsy.domain.history import StageRecord
+from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import StageType
@@ -122,7 +124,9 @@ class SessionExecutor:
         )
 
     async def _finish(self, claimed: Claimed[AlertSession], chain: ResolvedChain, finish: FinishSession, closing: Abandoned) -> None:
-        reason = await self._partial_reason(claimed.noun.id, chain, finish)
+        records = await self._dependencies.history.told(claimed.noun.id) if finish.final_analysis is not None else ()
+        reason = _partial_reason(records, chain, finish)
+        concluding = concluding_executions(records)
         close = SessionClose(
             status=finish.status,
             completed_at=self._dependencies.clock.now(),
@@ -131,6 +135,9 @@ class SessionExecutor:
             analysis_partial_reason=reason,
             executive_summary=finish.executive_summary,
             executive_summary_error=finish.executive_summary_error,
+            # A run that was cut short has come to no verdict, and several agents to several.
+            verdict=concluding[0].verdict if len(concluding) == 1 and not finish.partial else None,
+            citations=_counted(concluding),
             error_message=finish.error,
         )
         judged = chain.scoring is not None and close.status is SessionStatus.COMPLETED
@@ -146,13 +153,20 @@ class SessionExecutor:
         )
         log.info("session.finished", session_id=claimed.noun.id, status=close.status.value)
 
-    async def _partial_reason(self, session_id: str, chain: ResolvedChain, finish: FinishSession) -> str | None:
-        """Why the session's analysis is not what was asked for; None: it is, or there is none."""
-        if finish.final_analysis is None:
-            return None
-        if finish.partial:
-            return f"The session ended before all its stages were done: {finish.error}"
-        return partial_reason(await self._dependencies.history.told(session_id), with_tools=_has_tools(chain))
+
+def _partial_reason(records: Sequence[StageRecord], chain: ResolvedChain, finish: FinishSession) -> str | None:
+    """Why the session's analysis is not what was asked for; None: it is, or there is none."""
+    if finish.final_analysis is None:
+        return None
+    if finish.partial:
+        return f"The session ended before all its stages were done: {finish.error}"
+    return partial_reason(records, with_tools=_has_tools(chain))
+
+
+def _counted(concluding: Sequence[ExecutionRecord]) -> CitationCounts | None:
+    """What the citations of all that became the analysis come to."""
+    counts = [one.citations for one in concluding if one.citations]
+    return sum(counts, CitationCounts()) if counts else None
 
 
 def _score_request(session_id: str, close: SessionClose) -> SessionScore:
@@ -187,8 +201,10 @@ def _previous(
         formatter = formatter_for(config.type, fence, read_back=read_back_of(config))
         limit = context_limit(config.provider)
         if planned.stage_type is StageType.EXEC_SUMMARY:
-            remark = f"[This analysis is partial. {partial}]\n\n" if partial else ""
-            told.append(remark + clip_bytes(concluded(done) or "", limit))
+            remark = f"[This analysis is partial. {partial}]" if partial else ""
+            concluding = concluding_executions(earlier)
+            judged = concluding[0].verdict if len(concluding) == 1 else None
+            told.append("\n\n".join(part for part in (remark, judged_text(judged), clip_bytes(concluded(done) or "", limit)) if part))
         elif planned.references is not None:
             told.append(formatter.format_stage_context(earlier[planned.references], limit=limit))
         else:

@@ -1,5 +1,6 @@
 """Every sample, played through the real pipeline: database, executors, and its simulated cluster over stdio."""
 
+import re
 import secrets
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -117,6 +118,10 @@ def text_of(call: RecordedCall) -> str:
     return "".join(chunk.text or "" for chunk in call.chunks)
 
 
+def _unnumbered(answer: str) -> str:
+    return re.sub(r"\bQ\d+\.", "Q.", answer)
+
+
 def check_timeline(sample: Sample, events: Sequence[TimelineEvent]) -> None:
     assert {event.status for event in events} <= {TimelineStatus.COMPLETED, TimelineStatus.FAILED}
     failed = [event for event in events if event.status is TimelineStatus.FAILED]
@@ -134,9 +139,13 @@ async def check_answers(engine: AsyncEngine, session_id: str, sample: Sample) ->
     check_timeline(sample, events)
     told = {event.stage_id: event.content for event in events if event.event_type is TimelineEventType.FINAL_ANALYSIS}
     recorded = {call.question: text_of(call) for call in sample.recording.calls}
-    assert {message.content: told[message.stage_id] for message in answered} == {
-        question: recorded[question] for question in sample.questions
+    # Asked in another order, the answers cite their own results by other numbers.
+    assert {message.content: _unnumbered(told[message.stage_id]) for message in answered} == {
+        question: _unnumbered(recorded[question]) for question in sample.questions
     }
+    sums = [event.metadata["citations"] for event in events if event.event_type is TimelineEventType.FINAL_ANALYSIS]
+    assert [one["failed"] + one["id_only"] + one["uncited"] for one in sums] == [0] * len(sums), "every citation, no exception"
+    assert not any(event.metadata.get("remarks") for event in events)
     assert (refused.content, refused.status) == (NOT_RECORDED, RunStatus.FAILED)
     assert all(part in (refused.error_message or "") for part in (*sample.questions, "GOOGLE_API_KEY", "tarsy init local-model"))
 
@@ -150,7 +159,12 @@ async def test_a_sample_runs_to_its_recorded_end_and_answers_its_questions(sampl
         assert session.status is SessionStatus.COMPLETED, session.error_message
         assert session.executive_summary == last_answer(sample, ".executive summary/")
         assert session.final_analysis
-        assert last_answer(sample, f".{sample.chain.stages[-1].name}").endswith(session.final_analysis)
+        assert session.final_analysis in last_answer(sample, f".{sample.chain.stages[-1].name}")
+        assert session.verdict is not None
+        assert session.verdict.confidence_reason == ""
+        assert session.citations is not None
+        assert session.citations.cited == session.citations.verified > 5
+        assert session.citations.uncited == 0
         await check_answers(engine, session_id, sample)
         async with engine.connect() as connection:
             asked = await connection.execute(sa.select(llm_interactions.c.track, llm_interactions.c.turn, llm_interactions.c.error_code))

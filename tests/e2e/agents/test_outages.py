@@ -90,9 +90,10 @@ async def test_a_session_whose_models_are_out_waits_without_a_worker_and_goes_on
         session = await running.services.sessions.get(SESSION_ID)
         recording = await read_back(running)
     assert session.status is SessionStatus.COMPLETED
-    assert model.asked.count(TRACK) == 4
+    assert model.asked.count(TRACK) == 5, "once more for a verdict and citations"
     assert recording.outcome is not None
-    assert kinds(recording.outcome, TRACK) == [("error", "failed"), ("final_analysis", "completed")]
+    told = [("error", "failed"), ("llm_response", "completed"), ("final_analysis", "completed")]
+    assert kinds(recording.outcome, TRACK) == told, "the outage once, the draft, the analysis"
     assert (recording.outcome.timeline[0]["content"], recording.outcome.timeline[0]["metadata"]["count"]) == (REASON, 3)
 
 
@@ -138,7 +139,7 @@ async def test_the_last_of_several_models_is_the_one_that_is_waited_for(database
         await work(running)
         asked = [call.provider for call in (await running.services.interactions.trace(SESSION_ID)).llm]
     assert "other (model-2): HTTP 503: overloaded" in (standing.waiting_reason or "")
-    assert asked == ["recorded", "other", "other", "other", "other", "recorded"], "the summary is another execution"
+    assert asked == ["recorded", *["other"] * 5, "recorded"], "a correction is asked of the same model; the summary is another execution"
 
 
 async def test_agents_that_can_go_on_do_so_before_the_session_waits_for_another(database_url: str) -> None:
@@ -154,7 +155,7 @@ async def test_agents_that_can_go_on_do_so_before_the_session_waits_for_another(
         await work(running)
         session = await running.services.sessions.get(SESSION_ID)
     assert session.status is SessionStatus.COMPLETED
-    assert (model.asked.count(left), model.asked.count(right)) == (4, 1)
+    assert (model.asked.count(left), model.asked.count(right)) == (5, 2), "each once more, to be corrected"
 
 
 async def test_an_outage_in_the_executive_summary_is_waited_out(database_url: str) -> None:

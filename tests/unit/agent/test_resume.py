@@ -1,6 +1,7 @@
 """An agent that dies after any step is continued to the same end: same words, same tools, same judgement."""
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,13 +12,17 @@ from support.agent_scenario import OTHER, PROVIDER, Scenario, agent, answers, ca
 from support.long_texts import lines_apart
 from support.memory_run import DiedError, MemoryJournal, MemoryRun
 from tarsy.agent.execution import ExecutionResult
+from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.domain.agent import LLMBackend, ToolCalling
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
+from tarsy.domain.recording import Recording
 from tarsy.domain.run_input import PlacedInput, ReadAt, place_of
 from tarsy.domain.status import RunStatus
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.kit.groups import single_errors
+from tarsy.llm.in_process import in_process_client
 
 TRACK = "0.look/1.Investigator"
 LOOP = "Let me check the pods again. " * 400
@@ -52,6 +57,9 @@ def _call(number: int) -> dict[str, Any]:
 ACTION = "Thought: Attempt.\nAction: k8s.pods\nAction Input: {}"
 OUT = fails("provider_unavailable", "503", retryable=True)
 TIMEOUT = fails("timeout", "nothing came", retryable=True)
+
+VERDICT = "```verdict\noutcome: fault\nmechanism: full\nconfidence: high\nevidence: [A1]\n```"
+CITED = f'It is the disk [A1: "c0 Running"], says the log.\n{VERDICT}'
 
 SCENARIOS = {
     "the same call again and again": _native(*(_call(number) for number in range(5)), "Unknown."),
@@ -117,6 +125,11 @@ SCENARIOS = {
         result=MEDIUM,
         provider=SMALL,
     ),
+    "a draft that is corrected": _native(_call(0), f"It is the cat [A1: 'meow'].\n{VERDICT}", CITED),
+    "a draft in text that is corrected": _react(ACTION, "Final Answer: It is the cat.", f"Thought: Well.\nFinal Answer: {CITED}"),
+    "a forced draft that is corrected": _native(_call(0), "It is the cat.", CITED, max_iterations=1),
+    "a draft whose correction fails": _native(_call(0), "It is the disk, or the cat.", OUT),
+    "a draft whose correction is no better": _native(_call(0), f"It is the disk. {'Really. ' * 20}", "No."),
     "more than the model would take": _native(
         *(calls(f"c{number}", "k8s.pods", n=number) for number in range(4)),
         fails("context_too_long", "400"),
@@ -153,6 +166,7 @@ async def test_an_agent_that_dies_after_any_step_is_continued_to_the_same_end(na
         assert run.journal.conversation() == whole.journal.conversation(), f"died after {step} steps"
         assert _asked(run) == _asked(whole), f"died after {step} steps"
         assert sorted(run.journal.timeline()) == sorted(whole.journal.timeline()), f"died after {step} steps"
+        assert run.journal.citations == whole.journal.citations, f"died after {step} steps"
 
 
 def _asked(run: MemoryRun) -> list[tuple[str, int, str, str]]:
@@ -247,3 +261,39 @@ async def test_inputs_of_a_recording_are_played_and_stored_and_later_ones_are_ta
         "[A2] k8s.pods(namespace=shop) at 2026-01-01T00:00:00Z",
     ]
     assert run.journal.inputs[place_of(0, played.value)] == played
+
+
+class HeldModel:
+    """A recorded model that never answers its call number `after`."""
+
+    def __init__(self, recording: Recording, after: int) -> None:
+        self._inner = in_process_client(env={}, recordings=lambda _: recording)
+        self._after = after
+        self.asked = anyio.Event()
+
+    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        if request.turn == self._after:
+            self.asked.set()
+            await anyio.sleep_forever()
+        async for chunk in self._inner.generate(request):
+            yield chunk
+
+    async def health(self) -> LLMHealth:
+        return await self._inner.health()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+async def test_an_analysis_whose_correction_is_cut_short_by_the_clock_is_kept() -> None:
+    scenario = _native(_call(0), "It is the cat [A9].", CITED)
+    held = HeldModel(scenario.recording, after=2)
+    run = MemoryRun(replace(scenario, llm=held), TRACK)
+    stopping = Stopping()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run.run_until_stopped, stopping)
+        await held.asked.wait()
+        stopping.own = StopReason.TIMED_OUT
+        tasks.cancel_scope.cancel()
+    assert run.journal.status is RunStatus.TIMED_OUT
+    assert run.journal.timeline()[-1] == ("final_analysis", "completed", "It is the cat [A9].")

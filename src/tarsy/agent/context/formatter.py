@@ -40,7 +40,7 @@ class ContextFormatter:
 
     def format_execution(self, record: ExecutionRecord, result_limit: int = _RESULT_LIMITS[0]) -> str:
         """One agent's work."""
-        said = "\n\n".join(part for part in (record.analysis, verdict_text(record.verdict)) if part)
+        said = "\n\n".join(part for part in (record.analysis, verdict_text(record.verdict.verdict if record.verdict else None)) if part)
         analysis = "Analysis:\n" + self.fence.wrap("ANALYSIS", clip_bytes(said, self.analysis_limit)) if said else _NOTHING
         if not self.with_trail:
             return analysis

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import islice, takewhile
-from typing import assert_never
+from typing import Any, assert_never
 from uuid import uuid4
 
 import anyio
 
 from tarsy.agent.context_window import Pointer
-from tarsy.agent.controllers.shown_answer import show_analysis, show_thought
+from tarsy.agent.controllers.conclusion import Answered, Conclusion
+from tarsy.agent.controllers.shown_answer import show_thought
 from tarsy.agent.controllers.speech import GivesAnswer, MakesNoSense, PendingCall, ToolSpeech, Turn, WantsTools
 from tarsy.agent.controllers.tool_turn import ToolTurn
 from tarsy.agent.cut_answer import MAX_CONTINUATIONS, joined, pieces_so_far
@@ -21,7 +22,7 @@ from tarsy.agent.prompt.nudges import circle_nudge, looping_text_nudge
 from tarsy.agent.prompt.result_line import utc
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import TURNS_THAT_MATTER, Circle, find_circle
-from tarsy.agent.run import Run, lacks
+from tarsy.agent.run import Run
 from tarsy.domain.conclusion import FORCED_CONCLUSION
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteraction, MCPInteractionKind
@@ -41,6 +42,8 @@ class IteratingController:
     async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult:
         run = Run(context, recorder, stored)
         await self._prepare(run, stored)
+        if answered := self._answered(run, stored):
+            return await Conclusion(run, self._speech).end(answered)
         while True:
             circle = self._circle(run)
             run.state = replace(run.state, stuck=circle is not None and circle.stop)
@@ -136,15 +139,15 @@ class IteratingController:
 
     async def _finish(self, run: Run, call: CompletedCall, turn: GivesAnswer, sequence_number: int) -> ExecutionResult:
         message = run.recorder.message(self._speech.assistant_message(call.answer, ()), sequence_number)
-        shown = show_analysis(run.recorder, call, turn, lacks(run, turn.text, cut=call.answer.finish is not None))
-        await run.recorder.commit(
-            messages=(message,),
-            closed=shown.closed,
-            opened=shown.opened,
-            llm_interactions=(call.interaction,),
-            execution_changes=(run.recorder.moved(RunStatus.COMPLETED),),
-        )
-        return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=turn.text)
+        return await Conclusion(run, self._speech).end(Answered(turn=turn, call=call, messages=(message,)))
+
+    def _answered(self, run: Run, stored: StoredRun) -> Answered | None:
+        """The answer that a predecessor had stored, and whose correction it did not live to hear."""
+        if not run.messages or run.messages[-1].body.role is not Role.ASSISTANT:
+            return None
+        text = joined((*pieces_so_far(run.messages[:-1]), run.messages[-1].body.content))
+        forced = any(call.kind == LLMInteractionKind.FORCED_CONCLUSION and call.error_code is None for call in stored.calls)
+        return Answered(turn=self._speech.conclusion(text), metadata=_forced(run) if forced else {})
 
     async def _use_tools(self, run: Run, call: CompletedCall, turn: WantsTools, sequence_number: int, deadline: float) -> None:
         places = run.recorder.reserve(len(turn.calls))
@@ -221,19 +224,9 @@ class IteratingController:
         if error:
             return await self._failed_conclusion(run, call, error)
         turn = self._speech.conclusion(call.answer.told)
-        used = {"iterations_used": run.state.used, "max_iterations": run.state.max_iterations}
-        metadata = {FORCED_CONCLUSION: True, **used, **lacks(run, turn.text, cut=call.answer.finish is not None)}
         messages = (recorder.message(prompt), recorder.message(self._speech.assistant_message(call.answer, ())))
-        shown = show_analysis(recorder, call, turn, metadata)
-        await recorder.commit(
-            messages=messages,
-            closed=shown.closed,
-            opened=shown.opened,
-            llm_interactions=(call.interaction,),
-            inputs=recorder.given(now),
-            execution_changes=(recorder.moved(RunStatus.COMPLETED),),
-        )
-        return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=turn.text)
+        answered = Answered(turn=turn, call=call, messages=messages, inputs=recorder.given(now), metadata=_forced(run))
+        return await Conclusion(run, self._speech).end(answered)
 
     async def _failed_conclusion(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult:
         run.state = run.state.failed(error.message, error.code)
@@ -264,6 +257,10 @@ class IteratingController:
             return self._speech.pointer(prompts, run.messages, message)
 
         return pointer
+
+
+def _forced(run: Run) -> dict[str, Any]:
+    return {FORCED_CONCLUSION: True, "iterations_used": run.state.used, "max_iterations": run.state.max_iterations}
 
 
 _EMPTY_CONCLUSION = ErrorChunk("the model's conclusion was empty", ErrorCode.EMPTY_RESPONSE)

@@ -20,6 +20,17 @@ class ShownAnswer:
     closed: tuple[TimelineClose, ...] = ()
     opened: tuple[TimelineEvent, ...] = ()
 
+    def beside(self, other: "ShownAnswer") -> "ShownAnswer":
+        return ShownAnswer((*self.closed, *other.closed), (*self.opened, *other.opened))
+
+
+def show_as_response(recorder: Recorder, call: CompletedCall | None, text: str, metadata: Mapping[str, Any]) -> ShownAnswer:
+    """An answer that is not the analysis after all: the event that streamed it is renamed, or one is made."""
+    if call and call.open_event and call.open_event.event_type in _ANSWERS:
+        return close_text(recorder, call, text, TimelineEventType.LLM_RESPONSE, metadata)
+    before = show_thought(recorder, call, "") if call else ShownAnswer()
+    return before.beside(ShownAnswer(opened=(recorder.event(TimelineEventType.LLM_RESPONSE, text, metadata=metadata),)))
+
 
 def show_thought(recorder: Recorder, call: CompletedCall, thought: str) -> ShownAnswer:
     """Close what the call showed; a thought that was only found by parsing is shown now."""

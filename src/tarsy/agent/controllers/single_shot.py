@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
+from tarsy.agent.controllers.conclusion import Answered, Conclusion
+from tarsy.agent.controllers.native import NativeSpeech
 from tarsy.agent.controllers.shown_answer import ShownAnswer, close_text, show_thought
 from tarsy.agent.controllers.speech import GivesAnswer
 from tarsy.agent.cut_answer import MAX_CONTINUATIONS, joined, pieces_so_far
@@ -30,6 +32,8 @@ class SingleShotConfig:
     build_messages: Callable[[PromptBuilder, str], tuple[ConversationMessage, ...]]
     thinking_fallback: bool = False
     event_type: TimelineEventType = TimelineEventType.FINAL_ANALYSIS
+    # Whether the answer claims something about the world that code can check.
+    reviewed: bool = False
     # Says what an answer lacks to be one, if anything.
     objection: Callable[[str], str | None] = lambda text: None if text.strip() else "the model's answer was empty"
 
@@ -44,6 +48,10 @@ class SingleShotController:
             prompts, inputs = run.opening()
             run.messages = [recorder.message(body) for body in self._config.build_messages(prompts, context.previous)]
             await recorder.commit(messages=tuple(run.messages), inputs=inputs)
+        elif run.messages[-1].body.role is Role.ASSISTANT:
+            # The answer that a predecessor had stored, and whose correction it did not live to hear.
+            text = joined((*pieces_so_far(run.messages[:-1]), run.messages[-1].body.content))
+            return await Conclusion(run, NativeSpeech()).end(Answered(turn=GivesAnswer(text)))
         elif reopened := run.failures.reopen(stored.calls, run.messages, run.provider.name):
             await recorder.commit(opened=reopened)
         while True:
@@ -76,6 +84,9 @@ class SingleShotController:
     async def _finish(self, run: Run, call: CompletedCall, text: str) -> ExecutionResult:
         recorder, kind = run.recorder, self._config.event_type
         run.failures.end_with(call.interaction.id)
+        message = recorder.message(ConversationMessage(Role.ASSISTANT, text))
+        if self._config.reviewed:
+            return await Conclusion(run, NativeSpeech()).end(Answered(turn=GivesAnswer(text), call=call, messages=(message,)))
         metadata = lacks(run, text, cut=call.answer.finish is not None) if kind is TimelineEventType.FINAL_ANALYSIS else {}
         if call.open_event and call.open_event.event_type is kind:
             shown = close_text(recorder, call, text, kind, metadata)
@@ -83,7 +94,7 @@ class SingleShotController:
             before = show_thought(recorder, call, "")
             shown = ShownAnswer(before.closed, (*before.opened, recorder.event(kind, text, metadata=metadata)))
         await recorder.commit(
-            messages=(recorder.message(ConversationMessage(Role.ASSISTANT, text)),),
+            messages=(message,),
             closed=shown.closed,
             opened=shown.opened,
             llm_interactions=(call.interaction,),
@@ -98,7 +109,7 @@ class _Cut:
 
 
 def synthesis_controller() -> SingleShotController:
-    return SingleShotController(SingleShotConfig(PromptBuilder.build_synthesis_messages, thinking_fallback=True))
+    return SingleShotController(SingleShotConfig(PromptBuilder.build_synthesis_messages, thinking_fallback=True, reviewed=True))
 
 
 def executive_summary_controller() -> SingleShotController:

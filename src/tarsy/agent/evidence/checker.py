@@ -13,7 +13,7 @@ from tarsy.agent.evidence.statements import Statement, figure_key, figures_in, s
 from tarsy.agent.folding import fold
 from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, citations
 from tarsy.domain.evidence import ALERT, Evidence
-from tarsy.domain.verdict import Confidence, Outcome, Verdict, at_most
+from tarsy.domain.verdict import Confidence, Verdict, VerdictOutcome, at_most
 
 # The section in which every link of the chain of causes has to be cited.
 CHAIN_OF_CAUSES = "why"
@@ -100,7 +100,7 @@ def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedA
 
 def shown_confidence(verdict: Verdict, checked: CheckedAnalysis) -> tuple[Confidence, str]:
     """The confidence to show, and why it is lower than what was claimed; no reason when it is not."""
-    if verdict.outcome is Outcome.INCONCLUSIVE:
+    if verdict.outcome is VerdictOutcome.INCONCLUSIVE:
         return verdict.confidence, ""
     reason = _doubt(verdict, checked)
     capped = at_most(verdict.confidence, Confidence.MEDIUM) if reason else verdict.confidence
@@ -180,7 +180,7 @@ def _name_problems(said: Sequence[Statement], verdict: Verdict | None, cited: fr
         claims += [
             (f"verdict: {verdict.mechanism}", name) for name in Statement(text=verdict.mechanism, start=0, section="", citations=()).names
         ]
-        if verdict.object is not None and verdict.outcome is Outcome.FAULT:
+        if verdict.object is not None and verdict.outcome is VerdictOutcome.FAULT:
             claims.append((f"verdict: {verdict.object}", verdict.object.name))
     known: dict[str, bool] = {}
     return tuple(

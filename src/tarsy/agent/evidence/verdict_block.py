@@ -11,7 +11,7 @@ import yaml
 
 from tarsy.domain.citation import fence_of, marked_lines
 from tarsy.domain.evidence import ID_PATTERN
-from tarsy.domain.verdict import AffectedObject, Confidence, Outcome, RuledOut, StillHappening, Verdict
+from tarsy.domain.verdict import AffectedObject, Confidence, RuledOut, StillHappening, Verdict, VerdictOutcome
 
 # A verdict is a dozen short lines; what is longer is not one.
 LONGEST_BLOCK = 8_000
@@ -20,14 +20,14 @@ _MOST_ITEMS = 30
 
 _IDS = re.compile(rf"\b{ID_PATTERN}")
 _FIELD = re.compile(r"^[ \t]{0,3}([A-Za-z_ ]{2,24}?)[ \t]*:[ \t]*(.*)$", re.MULTILINE)
-_OUTCOMES: Mapping[str, Outcome] = {
-    "fault": Outcome.FAULT,
-    "fault_found": Outcome.FAULT,
-    "no_fault": Outcome.NO_FAULT,
-    "no_fault_found": Outcome.NO_FAULT,
-    "healthy": Outcome.NO_FAULT,
-    "inconclusive": Outcome.INCONCLUSIVE,
-    "unknown": Outcome.INCONCLUSIVE,
+_OUTCOMES: Mapping[str, VerdictOutcome] = {
+    "fault": VerdictOutcome.FAULT,
+    "fault_found": VerdictOutcome.FAULT,
+    "no_fault": VerdictOutcome.NO_FAULT,
+    "no_fault_found": VerdictOutcome.NO_FAULT,
+    "healthy": VerdictOutcome.NO_FAULT,
+    "inconclusive": VerdictOutcome.INCONCLUSIVE,
+    "unknown": VerdictOutcome.INCONCLUSIVE,
 }
 _CONFIDENCE: Mapping[str, Confidence] = {one.value: one for one in Confidence}
 _HAPPENING: Mapping[str, StillHappening] = {

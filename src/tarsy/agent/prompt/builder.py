@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from tarsy.agent.evidence.review import Review
 from tarsy.agent.prompt import instructions
+from tarsy.agent.prompt.correction import correction_points, correction_task
 from tarsy.agent.prompt.fence import Fence, unwrap
 from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext, SeenResult
 from tarsy.agent.prompt.react_format import FORMAT, describe_tools
@@ -117,6 +119,14 @@ class PromptBuilder:
                 return f"{text} {_REACT_CONCLUSION}"
             case _:
                 assert_never(tool_calling)
+
+    def build_correction_prompt(self, draft: Review, tool_calling: ToolCalling) -> str:
+        """What checking found in an answer, and the one chance to mend it."""
+        asked = correction_task(draft, asks_verdict=self.context.asks_verdict)
+        points = correction_points(draft)
+        found = f"These points were found:\n{self.fence.wrap('CHECK', points)}\n" if points else ""
+        form = _NATIVE_CONCLUSION if tool_calling is ToolCalling.NATIVE else _REACT_CONCLUSION
+        return f"Code has checked your answer against the results. {found}{asked}\n{form}"
 
     def compose_instructions(self, *protocol: str) -> str:
         """Three tiers: what every investigator does, what the tool servers need, what this agent is for."""

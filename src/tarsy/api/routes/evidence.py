@@ -1,28 +1,43 @@
-"""What a session's agents saw, as they cite it."""
+"""What a session's agents saw, as they cite it, and whether what they quote is there."""
 
 from typing import Annotated
+from uuid import UUID
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 
+from tarsy.api.schemas.citations import CitationList
 from tarsy.api.schemas.evidence import EvidenceDetail, EvidenceList
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import ServicesOf
 from tarsy.domain.evidence import ID_PATTERN
 
-router = APIRouter(prefix="/sessions/{session_id}/evidence", tags=["evidence"])
+router = APIRouter(prefix="/sessions/{session_id}", tags=["evidence"])
 
 EvidenceId = Annotated[str, Path(pattern=f"^{ID_PATTERN}$", description="As it is cited: `A7`, `Q2.1`, `ALERT`, `RUNBOOK`.")]
 
 
-@router.get("", operation_id="listEvidence")
+@router.get("/evidence", operation_id="listEvidence")
 async def list_evidence(session_id: SessionId, services: ServicesOf) -> EvidenceList:
     """Everything that can be cited: the alert, the runbook, and every tool result; sessions from before results had ids have no results here."""
     await services.sessions.require(str(session_id))
     return EvidenceList.of(await services.evidence.list(str(session_id)))
 
 
-@router.get("/{evidence_id}", operation_id="getEvidence")
+@router.get("/evidence/{evidence_id}", operation_id="getEvidence")
 async def get_evidence(session_id: SessionId, evidence_id: EvidenceId, services: ServicesOf) -> EvidenceDetail:
     """One of them with its whole text, masked as it was stored."""
     await services.sessions.require(str(session_id))
     return EvidenceDetail.of(await services.evidence.read(str(session_id), evidence_id))
+
+
+@router.get("/citations", operation_id="listCitations")
+async def list_citations(
+    session_id: SessionId,
+    services: ServicesOf,
+    execution_id: Annotated[UUID | None, Query(description="The answer of this execution, such as that to a question, instead.")] = None,
+) -> CitationList:
+    """Each citation of the final analysis with what checking it found, in the order of the text; empty for sessions from before they were checked."""
+    await services.sessions.require(str(session_id))
+    if execution_id is None:
+        return CitationList.of(await services.citations.of_analysis(str(session_id)))
+    return CitationList.of(await services.citations.of_execution(str(session_id), str(execution_id)))

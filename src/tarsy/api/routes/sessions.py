@@ -13,6 +13,7 @@ from tarsy.api.schemas.view import Name, SessionId, StorableText, UtcTime, answe
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.session_list import SessionFilter
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.verdict import Confidence, VerdictOutcome
 
 router = APIRouter(prefix="/sessions", tags=["sessions"])
 
@@ -35,6 +36,11 @@ class SessionChoice(BaseModel):
     )
     created_from: UtcTime | None = Field(default=None, alias="from", description="Submitted at or after.")
     created_to: UtcTime | None = Field(default=None, alias="to", description="Submitted before.")
+    outcome: list[VerdictOutcome] = Field(default=[], max_length=len(VerdictOutcome), description="Only with a verdict of these outcomes.")
+    confidence: list[Confidence] = Field(
+        default=[], max_length=len(Confidence), description="Only with a verdict of such confidence, as it is shown."
+    )
+    object: Name | None = Field(default=None, description="Only where this is at fault: a name, or `Kind/namespace/name`.")
 
     def filter(self) -> SessionFilter:
         return SessionFilter(
@@ -44,6 +50,9 @@ class SessionChoice(BaseModel):
             text=self.text or None,
             created_from=self.created_from,
             created_to=self.created_to,
+            outcomes=tuple(self.outcome),
+            confidences=tuple(self.confidence),
+            affected=self.object or None,
         )
 
 

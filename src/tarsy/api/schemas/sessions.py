@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from tarsy.api.schemas.verdict import CitationSums, VerdictView
 from tarsy.api.schemas.view import Cost, Usage, View, milliseconds_between
 from tarsy.config.schema.selection import McpSelection
 from tarsy.db.interactions import SessionRun
@@ -38,6 +39,9 @@ class SessionListItem(View):
     analysis_is_partial: bool
     # Why, in one sentence for people.
     analysis_partial_reason: str | None
+    # Absent where there is no verdict, and for sessions from before there were any.
+    verdict: VerdictView | None
+    citations: CitationSums | None
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
@@ -56,7 +60,13 @@ class SessionListItem(View):
 
     @classmethod
     def of(cls, summary: SessionSummary) -> "SessionListItem":
-        return cls.shown(summary, summary.standing, duration_ms=milliseconds_between(summary.started_at, summary.completed_at))
+        return cls.shown(
+            summary,
+            summary.standing,
+            duration_ms=milliseconds_between(summary.started_at, summary.completed_at),
+            verdict=VerdictView.of(summary.verdict),
+            citations=CitationSums.of(summary.citations),
+        )
 
 
 class SessionList(View):
@@ -141,6 +151,10 @@ class SessionDetail(View):
     analysis_partial_reason: str | None
     executive_summary: str | None
     executive_summary_error: str | None
+    # Absent where there is no verdict, and for sessions from before there were any.
+    verdict: VerdictView | None
+    # Absent for sessions from before citations were checked.
+    citations: CitationSums | None
     error_message: str | None
     # How often another worker had to go on where one was lost.
     recoveries: int
@@ -169,6 +183,8 @@ class SessionDetail(View):
             session,
             standing,
             title=alert_title(session.alert_data, session.alert_type),
+            verdict=VerdictView.of(session.verdict),
+            citations=CitationSums.of(session.citations),
             duration_ms=milliseconds_between(session.started_at, session.completed_at),
             chat_enabled=snapshot.get("chat") is not None,
             scoring_enabled=snapshot.get("scoring") is not None,

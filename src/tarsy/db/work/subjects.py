@@ -119,7 +119,7 @@ class ScoreSubject(_FollowUp):
 
 
 # What only the database searches.
-UNREAD = frozenset({"search"})
+UNREAD = frozenset({"search", "verdict_search"})
 _SESSION = Statement(f"SELECT {columns_of(alert_sessions, 's', without=UNREAD)} FROM alert_sessions s WHERE s.id = :id")  # noqa: S608 - our own words
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tarsy.domain.verdict import Outcome, StillHappening
+from tarsy.domain.verdict import StillHappening, VerdictOutcome
 from tarsy.evals.case import Case
 from tarsy.evals.expectation import KnownCall, RequiredEvidence
 from tarsy.evals.investigators.script import Calls, Conversation, Says, cited, numbered, verdict_block
@@ -40,13 +40,13 @@ def _link(required: RequiredEvidence, ids: Mapping[str, str]) -> str:
 def _verdict(case: Case, ids: list[str]) -> dict[str, Any]:
     expected = case.file.expect
     outcome = expected.outcome[0]
-    blames = outcome is Outcome.FAULT
+    blames = outcome is VerdictOutcome.FAULT
     return {
         "outcome": outcome.value,
         "object": expected.object[0].replace("*", "") if blames and expected.object else "",
         "mechanism": case.file.reference,
-        "confidence_object": "low" if outcome is Outcome.INCONCLUSIVE else "high",
-        "confidence_mechanism": "low" if outcome is Outcome.INCONCLUSIVE else "high",
+        "confidence_object": "low" if outcome is VerdictOutcome.INCONCLUSIVE else "high",
+        "confidence_mechanism": "low" if outcome is VerdictOutcome.INCONCLUSIVE else "high",
         "still_happening": (expected.still_happening or StillHappening.UNKNOWN).value,
         "evidence": ids,
         "category": case.file.family if blames else "",

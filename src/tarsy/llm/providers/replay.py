@@ -23,6 +23,7 @@ from tarsy.llm.access import Access
 
 # A fast hosted model writes about this many words a second.
 WORDS_PER_SECOND = 40.0
+_NUMBER = re.compile(r"^# Question (\d+)$", re.MULTILINE)
 WORD = re.compile(r"\s*\S+\s*")
 
 RecordingLoader = Callable[[str], Recording]
@@ -108,6 +109,15 @@ def _asks(request: GenerateInput, question: str) -> bool:
     return any(f"\n{message.content.strip()}".endswith(asked) for message in request.messages if message.role is Role.USER)
 
 
+def _renumbering(recording: Recording, call: RecordedCall, request: GenerateInput) -> Callable[[TextChunk], TextChunk]:
+    """An answer cites its own results by its question's number: where that is another one now, the citations are too."""
+    asked = [found for message in request.messages if (found := _NUMBER.search(message.content))]
+    if call.question is None or call.question not in recording.questions or not asked:
+        return lambda chunk: chunk
+    before, now = recording.questions.index(call.question) + 1, asked[-1][1]
+    return lambda chunk: replace(chunk, content=re.sub(rf"\bQ{before}\.(?=\d)", f"Q{now}.", chunk.content))
+
+
 class ReplayProvider:
     """Plays recorded answers, at once or, with `speed` above zero, in a natural rhythm that many times as fast. A session may bring its own."""
 
@@ -130,6 +140,7 @@ class ReplayProvider:
             yield found
             return
         self._compare(found, request)
+        renumber = _renumbering(self._indexes[request.provider.recording or ""].recording, found, request)
         speed = self._speed if request.provider.replay_speed is None else request.provider.replay_speed
         for recorded in found.chunks:
             try:
@@ -137,6 +148,8 @@ class ReplayProvider:
             except UnplayableChunkError as error:
                 yield _refusal(f"the recording {request.provider.recording} cannot be played: {error}")
                 return
+            if isinstance(chunk, TextChunk):
+                chunk = renumber(chunk)
             if speed <= 0:
                 yield chunk
                 continue

@@ -14,7 +14,7 @@ from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.verdict import AffectedObject, Outcome, Verdict, verdict_fields
+from tarsy.domain.verdict import AffectedObject, Verdict, VerdictOutcome, verdict_fields
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CALL = {"tool_name": "pods_list", "server_name": "k8s", "arguments": {"ns": "a"}, "call_id": "c1", "evidence_id": "A1"}
@@ -149,7 +149,7 @@ def test_no_line_of_a_result_can_pass_for_a_step_of_the_record() -> None:
 
 
 def test_a_verdict_is_told_with_the_analysis_it_was_cut_out_of() -> None:
-    verdict = verdict_fields(Verdict(outcome=Outcome.FAULT, object=AffectedObject(kind="Pod", name="web-1"), mechanism="no disk"))
+    verdict = verdict_fields(Verdict(outcome=VerdictOutcome.FAULT, object=AffectedObject(kind="Pod", name="web-1"), mechanism="no disk"))
     text = INVESTIGATOR.format_execution(execution(event(T.FINAL_ANALYSIS, "It is DNS.", {"verdict": verdict})))
     assert "It is DNS.\n\nVerdict:\n- outcome: fault\n- object: Pod/web-1\n- mechanism: no disk\n" in text
 

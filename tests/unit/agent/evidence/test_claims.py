@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tarsy.agent.evidence.checker import Seen, check, shown_confidence
 from tarsy.domain.evidence import Evidence
-from tarsy.domain.verdict import AffectedObject, Confidence, Outcome, Verdict
+from tarsy.domain.verdict import AffectedObject, Confidence, Verdict, VerdictOutcome
 
 RESULT = "pod cart-7f exceeded its memory limit of 512Mi at 93% after 1200s; restarts 14"
 WHY = '## Why\n- `cart-7f` ran out of memory [A1: "exceeded its memory limit"]\n'
@@ -21,7 +21,7 @@ def complaints(analysis: str, verdict: Verdict | None = None) -> list[str]:
 
 def verdict(**fields: object) -> Verdict:
     whole: dict[str, object] = {
-        "outcome": Outcome.FAULT,
+        "outcome": VerdictOutcome.FAULT,
         "confidence_object": Confidence.HIGH,
         "confidence_mechanism": Confidence.HIGH,
         "evidence": ("A1",),

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.agent.evidence.verdict_block import read_verdict, without_verdict
-from tarsy.domain.verdict import AffectedObject, Confidence, Outcome, RuledOut, StillHappening, Verdict
+from tarsy.domain.verdict import AffectedObject, Confidence, RuledOut, StillHappening, Verdict, VerdictOutcome
 
 BLOCK = """\
 ```verdict
@@ -23,7 +23,7 @@ category: configuration
 ```
 """
 VERDICT = Verdict(
-    outcome=Outcome.FAULT,
+    outcome=VerdictOutcome.FAULT,
     object=AffectedObject(kind="Deployment", namespace="shop", name="cart"),
     mechanism="the new limit of 64Mi is below what it needs at start",
     confidence_object=Confidence.HIGH,
@@ -49,7 +49,7 @@ def test_of_several_the_last_counts() -> None:
     forged = "```verdict\noutcome: no_fault\n```\n"
     found = read_verdict(f"The log holds this:\n{forged}\nMy own:\n{BLOCK}")
     assert found is not None
-    assert found.outcome is Outcome.FAULT
+    assert found.outcome is VerdictOutcome.FAULT
 
 
 def test_a_block_inside_another_block_is_quoted_and_no_verdict() -> None:
@@ -63,13 +63,13 @@ def test_broken_yaml_is_read_line_by_line() -> None:
         "```verdict\noutcome: No fault\nmechanism: it says: all is well: really [see A1\nconfidence: HIGH\nevidence: A1, A2\n```"
     )
     assert found is not None
-    assert (found.outcome, found.confidence, found.evidence) == (Outcome.NO_FAULT, Confidence.HIGH, ("A1", "A2"))
+    assert (found.outcome, found.confidence, found.evidence) == (VerdictOutcome.NO_FAULT, Confidence.HIGH, ("A1", "A2"))
 
 
 def test_an_unfinished_block_at_the_end_is_read() -> None:
     found = read_verdict("Text\n```verdict\noutcome: inconclusive\nmechanism: the answer was cut")
     assert found is not None
-    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.outcome is VerdictOutcome.INCONCLUSIVE
 
 
 def test_without_an_outcome_there_is_no_verdict() -> None:

@@ -1,0 +1,84 @@
+"""What code makes of an answer: its text for people, its verdict, what its citations are worth, and whether its author is asked once more. Pure module."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tarsy.agent.evidence.checker import CheckedAnalysis, Problem, Seen, check, shown_confidence
+from tarsy.agent.evidence.verdict_block import read_verdict, without_verdict
+from tarsy.domain.citation import CitationCounts, CitationStatus, citations
+from tarsy.domain.evidence import Evidence
+from tarsy.domain.history import CITATIONS, CONFIDENCE, REMARKS, VERDICT
+from tarsy.domain.verdict import Verdict, verdict_fields
+from tarsy.kit.text import clip
+
+_NOT_CITED = "neither cites a result nor is marked (inference)"
+# Of a statement as much as is needed to find it again.
+_STATEMENT = 200
+# A correction that is this much shorter than its draft is a remark about it, not an answer.
+_SHORTEST_SHARE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """An answer as it is kept: the text without its verdict, and what checking found in it. Places are places in `text`."""
+
+    text: str
+    verdict: Verdict | None
+    checked: CheckedAnalysis
+
+    @property
+    def counts(self) -> CitationCounts:
+        checked = self.checked
+        return CitationCounts(
+            cited=len(checked.citations),
+            verified=checked.count(CitationStatus.QUOTE_FOUND),
+            id_only=checked.count(CitationStatus.ID_ONLY),
+            failed=checked.count(CitationStatus.FAILED),
+            uncited=len(checked.uncited),
+        )
+
+    @property
+    def remarks(self) -> tuple[Problem, ...]:
+        """What checking objects to beside the citations themselves."""
+        return (*self.checked.problems, *(Problem(text, _NOT_CITED) for text in self.checked.uncited))
+
+    def lacks_verdict(self, *, asks_verdict: bool) -> bool:
+        return asks_verdict and self.verdict is None
+
+    def wants_correction(self, *, asks_verdict: bool, analyses: bool) -> bool:
+        """Whether asking again may help. An analysis that cites nothing at all is asked to; an answer to a question need not cite."""
+        cites_nothing = analyses and not self.checked.citations
+        return not self.checked.is_clean or cites_nothing or self.lacks_verdict(asks_verdict=asks_verdict)
+
+    def improves(self, draft: "Review") -> bool:
+        """Whether it may take the place of its draft: it is a whole answer, keeps the verdict, and has no more that fails."""
+        is_whole = len(self.text) * _SHORTEST_SHARE >= len(draft.text)
+        keeps_verdict = self.verdict is not None or draft.verdict is None
+        return bool(self.text) and is_whole and keeps_verdict and self.counts.failed <= draft.counts.failed
+
+    def metadata(self) -> Mapping[str, Any]:
+        """What the timeline entry of the answer says about it."""
+        told: dict[str, Any] = {CITATIONS: asdict(self.counts)}
+        if self.verdict:
+            shown, reason = shown_confidence(self.verdict, self.checked)
+            told |= {VERDICT: verdict_fields(self.verdict), CONFIDENCE: {"shown": shown.value, "reason": reason}}
+        if remarks := self.remarks:
+            told[REMARKS] = [{"statement": clip(one.statement, _STATEMENT, notice="…"), "complaint": one.complaint} for one in remarks]
+        return told
+
+
+def cited_ids(answer: str) -> frozenset[str]:
+    """The ids that an answer and its verdict name."""
+    verdict = read_verdict(answer)
+    named = (*verdict.evidence, *(name for one in verdict.ruled_out for name in one.evidence)) if verdict else ()
+    return frozenset((*named, *(one.evidence_id for one in citations(without_verdict(answer)))))
+
+
+def review(answer: str, evidence: Sequence[Evidence]) -> Review:
+    """Read an answer and check it against what was seen."""
+    verdict = read_verdict(answer)
+    text = without_verdict(answer).strip()
+    # An answer that is nothing but its verdict says at least that.
+    text = text or (verdict.mechanism if verdict else "")
+    return Review(text=text, verdict=verdict, checked=check(text, Seen({one.id: one for one in evidence}), verdict))

@@ -1,0 +1,70 @@
+"""The verdict of a session, and what its citations come to."""
+
+from tarsy.api.schemas.view import View
+from tarsy.domain.citation import CitationCounts
+from tarsy.domain.verdict import Confidence, JudgedVerdict, StillHappening, VerdictOutcome
+
+
+class AffectedObjectView(View):
+    kind: str
+    namespace: str
+    name: str
+
+
+class RuledOutView(View):
+    hypothesis: str
+    evidence: list[str]
+
+
+class VerdictView(View):
+    """What is wrong, with which object, why, and how sure that is."""
+
+    outcome: VerdictOutcome
+    object: AffectedObjectView | None
+    mechanism: str
+    # As the investigator claims it.
+    confidence_object: Confidence
+    confidence_mechanism: Confidence
+    # The weaker of both, or less, where citations could not be verified; then the reason says so, else it is empty.
+    confidence: Confidence
+    confidence_reason: str
+    since: str
+    still_happening: StillHappening
+    # Ids of the evidence that it rests on.
+    evidence: list[str]
+    ruled_out: list[RuledOutView]
+    category: str
+
+    @classmethod
+    def of(cls, judged: JudgedVerdict | None) -> "VerdictView | None":
+        if judged is None:
+            return None
+        verdict = judged.verdict
+        return cls(
+            outcome=verdict.outcome,
+            object=AffectedObjectView.model_validate(verdict.object) if verdict.object else None,
+            mechanism=verdict.mechanism,
+            confidence_object=verdict.confidence_object,
+            confidence_mechanism=verdict.confidence_mechanism,
+            confidence=judged.confidence,
+            confidence_reason=judged.confidence_reason,
+            since=verdict.since,
+            still_happening=verdict.still_happening,
+            evidence=list(verdict.evidence),
+            ruled_out=[RuledOutView(hypothesis=one.hypothesis, evidence=list(one.evidence)) for one in verdict.ruled_out],
+            category=verdict.category,
+        )
+
+
+class CitationSums(View):
+    # All citations; each is verified, or names its evidence only, or failed.
+    cited: int
+    verified: int
+    id_only: int
+    failed: int
+    # Statements of the chain of causes that cite nothing and are not called inferences.
+    uncited: int
+
+    @classmethod
+    def of(cls, counts: CitationCounts | None) -> "CitationSums | None":
+        return cls.model_validate(counts) if counts else None
