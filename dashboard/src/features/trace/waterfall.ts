@@ -31,6 +31,7 @@ export interface Waterfall {
 const KINDS = {
   iteration: "Turn",
   forced_conclusion: "Forced conclusion",
+  correction: "Correction",
   single_shot: "Single answer",
   summarization: "Summary of a tool result",
 } satisfies Record<LLMInteractionKind, string>;
