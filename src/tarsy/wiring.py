@@ -41,7 +41,7 @@ from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.processes import ProcessRepository
 from tarsy.db.reloads import ReloadNotices
-from tarsy.db.retention import OldSessions
+from tarsy.db.retention import OldIncidents, OldSessions
 from tarsy.db.retry import is_transient
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
@@ -148,7 +148,7 @@ async def application(
             connections=connections,
             tools=tools or McpToolServers(env=env, pool=connections),
             monitor=HealthMonitor(watched_servers(loaded), env=env),
-            retention=Retention(loaded.config.system.retention, OldSessions(engine), Outbox(engine)),
+            retention=Retention(loaded.config.system.retention, OldSessions(engine), OldIncidents(engine), Outbox(engine)),
             reload=Reload(settings, loaded, clock=SystemClock()),
             given_mask=mask,
             given_auth=auth,

@@ -7,6 +7,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -242,7 +243,12 @@ async def test_the_same_request_for_an_investigation_is_one_session(database_url
             return await api.client.post("/api/v1/alerts", json={"data": data}, headers={"Idempotency-Key": key} if key else {})
 
         first, again = await submit("disk", "k1"), await submit("disk", "k1")
+        async with anyio.create_task_group() as tasks:
+            for _ in range(8):
+                tasks.start_soon(submit, "at the same time", "k3")
         other, reused, without = await submit("disk", "k2"), await submit("fan", "k1"), await submit("disk", None)
+        listed = (await api.client.get("/api/v1/sessions")).json()["sessions"]
+    assert [session["title"] for session in listed].count("at the same time") == 1
     ids = [answer.json().get("session_id") for answer in (first, again, other, without)]
     assert ids[0] == ids[1]
     assert len(set(ids)) == 3

@@ -68,3 +68,62 @@ class OldSessions:
                 count = (await connection.execute(statement, {**parameters, "batch": BATCH})).rowcount
             done, more = done + count, count == BATCH
         return done
+
+
+# An incident goes after the last of its investigations; what was only recorded, and what was changed, has none to wait for.
+_FORGET = (
+    """
+    DELETE FROM incidents WHERE id IN (
+        SELECT i.id FROM incidents i WHERE i.resolved_at < now() - CAST(:age AS interval)
+            AND NOT EXISTS (SELECT FROM alert_sessions s WHERE s.incident_id = i.id)
+        ORDER BY i.resolved_at LIMIT :batch FOR UPDATE SKIP LOCKED
+    )
+    """,
+    """
+    DELETE FROM alerts WHERE id IN (
+        SELECT id FROM alerts WHERE incident_id IS NULL AND heard_at < now() - CAST(:age AS interval)
+        ORDER BY heard_at LIMIT :batch FOR UPDATE SKIP LOCKED
+    )
+    """,
+    """
+    DELETE FROM changes WHERE id IN (
+        SELECT id FROM changes WHERE at < now() - CAST(:age AS interval) ORDER BY at LIMIT :batch FOR UPDATE SKIP LOCKED
+    )
+    """,
+    """
+    DELETE FROM mutes WHERE id IN (
+        SELECT id FROM mutes WHERE ends < now() - CAST(:age AS interval) ORDER BY ends LIMIT :batch FOR UPDATE SKIP LOCKED
+    )
+    """,
+)
+_FORGET_DELIVERIES = sa.text(
+    """
+    DELETE FROM webhook_deliveries WHERE key IN (
+        SELECT key FROM webhook_deliveries WHERE received_at < now() - CAST(:age AS interval)
+        ORDER BY received_at LIMIT :batch FOR UPDATE SKIP LOCKED
+    )
+    """
+)
+# Longer than any sender goes on trying.
+DELIVERY_DAYS = 7
+
+
+class OldIncidents:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def forget(self, *, days: int) -> int:
+        """Erase incidents that were over more than `days` ago and whose investigations are gone, and what else senders said so long ago."""
+        forgotten = 0
+        for statement in _FORGET:
+            forgotten += await self._in_batches(sa.text(statement), days)
+        await self._in_batches(_FORGET_DELIVERIES, min(days, DELIVERY_DAYS))
+        return forgotten
+
+    async def _in_batches(self, statement: sa.TextClause, days: int) -> int:
+        done, more = 0, True
+        while more:
+            async with self._engine.begin() as connection:
+                count = (await connection.execute(statement, {"age": timedelta(days=days), "batch": BATCH})).rowcount
+            done, more = done + count, count == BATCH
+        return done

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+import asyncpg
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import signals
@@ -14,6 +15,7 @@ from tarsy.db.cursor import Cursor
 from tarsy.db.driver import Statement, borrowed, columns_of, transaction
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.journal import Deliver
+from tarsy.db.retry import cause_of
 from tarsy.db.session_list import SessionFilter, SessionPage, read_page
 from tarsy.db.session_rows import session_of
 from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, session_scores, work
@@ -52,9 +54,9 @@ class SessionRepository:
         """
         try:
             await self._admission.admit(session, max_queue_size=max_queue_size)
-        except IntegrityError:
+        except DBAPIError as error:
             # Ids are made up, but for requests that can be sent again: this one was, and the other was faster.
-            if await self.submitted(session.id) is None:
+            if not isinstance(cause_of(error), asyncpg.UniqueViolationError) or await self.submitted(session.id) is None:
                 raise
 
     async def submitted(self, session_id: str) -> tuple[str, str] | None:

@@ -25,10 +25,15 @@ class OldEvents(Protocol):
     async def purge(self, *, older_than_seconds: float) -> int: ...
 
 
+class OldIncidents(Protocol):
+    async def forget(self, *, days: int) -> int: ...
+
+
 class Retention:
-    def __init__(self, config: RetentionConfig, sessions: OldSessions, events: OldEvents) -> None:
+    def __init__(self, config: RetentionConfig, sessions: OldSessions, incidents: OldIncidents, events: OldEvents) -> None:
         self._config = config
         self._sessions = sessions
+        self._incidents = incidents
         self._events = events
         self._reconfigured = anyio.Event()
 
@@ -60,6 +65,8 @@ class Retention:
         erased = 0
         if config.hard_delete_after_days is not None:
             erased = await self._sessions.erase(days=config.hard_delete_after_days, actor=ACTOR, hidden_only=True)
+        incidents = await self._incidents.forget(days=config.session_retention_days)
         forgotten = await self._events.purge(older_than_seconds=config.event_ttl)
-        if hidden or erased or forgotten:
-            log.info("retention.cleared", sessions_hidden=hidden, sessions_erased=erased, events_forgotten=forgotten)
+        if hidden or erased or incidents or forgotten:
+            told = {"sessions_hidden": hidden, "sessions_erased": erased, "incidents_erased": incidents, "events_forgotten": forgotten}
+            log.info("retention.cleared", **told)

@@ -27,7 +27,10 @@ Days = Annotated[Count, Field(le=36_500)]
 
 
 class RetentionConfig(Section):
-    session_retention_days: Days = Field(default=90, description="Finished sessions older than this are hidden (soft delete).")
+    session_retention_days: Days = Field(
+        default=90,
+        description="Finished sessions older than this are hidden (soft delete); alerts that were only recorded, changes, and incidents without sessions are erased.",
+    )
     hard_delete_after_days: Days | None = Field(
         default=None, description="Hidden sessions are erased after this many more days; unset: only `tarsy sessions purge` erases."
     )
