@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -82,6 +83,13 @@ async def write_members(connection: AsyncConnection, changed: Sequence[Member], 
         await connection.execute(_upsert(alerts), rows)
 
 
+_HEARD = insert(incident_activity)
+_ADD_ACTIVITY = _HEARD.on_conflict_do_update(
+    index_elements=["incident_id", "minute"],
+    set_={name: incident_activity.c[name] + _HEARD.excluded[name] for name in ("firing", "resolved")},
+)
+
+
 async def count_activity(connection: AsyncConnection, heard: Mapping[tuple[str, AlertStatus], int], at: datetime) -> None:
     """Add to what was heard of each incident in this minute."""
     minute = at.replace(second=0, microsecond=0)
@@ -95,11 +103,10 @@ async def count_activity(connection: AsyncConnection, heard: Mapping[tuple[str, 
         for incident_id in sorted({incident_id for incident_id, _ in heard})
     ]
     if rows:
-        wanted = insert(incident_activity)
-        added = {name: incident_activity.c[name] + wanted.excluded[name] for name in ("firing", "resolved")}
-        await connection.execute(wanted.on_conflict_do_update(index_elements=["incident_id", "minute"], set_=added), rows)
+        await connection.execute(_ADD_ACTIVITY, rows)
 
 
+@cache
 def _upsert(table: sa.Table) -> sa.Insert:
     wanted = insert(table)
     return wanted.on_conflict_do_update(
