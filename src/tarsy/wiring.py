@@ -22,6 +22,7 @@ from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.services import Services
 from tarsy.api.tokens import read_tokens
 from tarsy.config.load.loader import LoadedConfig, load_config
+from tarsy.config.resolve.resolved_entries import resolved_server
 from tarsy.config.schema.configuration import Config
 from tarsy.db.audit import AuditLog
 from tarsy.db.changes import ChangeRepository
@@ -379,7 +380,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         pod_id=parts.pod_id,
         auth=parts.auth,
         intake=intake,
-        desk=Desk.on(engine, lambda: policy, intake),
+        desk=Desk.on(engine, lambda: policy, intake, partial(resolved_server, config)),
         incidents=IncidentRepository(engine),
         mutes=MuteRepository(engine),
         changes=ChangeRepository(engine),

@@ -24,7 +24,14 @@ from tarsy.api.services import (
     WorkerState,
 )
 from tarsy.config.load.differences import Differences
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedProvider, ResolvedStage
+from tarsy.config.resolve.resolved import (
+    ResolvedAgentConfig,
+    ResolvedChain,
+    ResolvedMcpServer,
+    ResolvedProvider,
+    ResolvedStage,
+    ResolvedTransport,
+)
 from tarsy.config.schema.queue import QueueConfig
 from tarsy.config.schema.selection import McpSelection, SelectionError
 from tarsy.db.audit import AuditLog
@@ -84,6 +91,10 @@ class FixedChains:
         return chain(alert_type, followed_up=alert_type == "kubernetes")
 
 
+def tool_server(name: str) -> ResolvedMcpServer:
+    return ResolvedMcpServer(name=name, transport=ResolvedTransport(type="http", url=f"http://{name}"))
+
+
 class FixedSystem:
     def config(self) -> Mapping[str, Any]:
         return {"llm_providers": {"google-default": {"api_key_env": "GOOGLE_API_KEY"}}}
@@ -133,7 +144,7 @@ def services_on(
         pod_id="pod-1",
         auth=auth or AuthSettings(),
         intake=intake,
-        desk=Desk.on(engine, lambda: policy, intake, sns=sns),
+        desk=Desk.on(engine, lambda: policy, intake, tool_server, sns=sns),
         incidents=IncidentRepository(engine),
         mutes=MuteRepository(engine),
         changes=ChangeRepository(engine),

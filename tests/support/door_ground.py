@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from support.api_world import MASK, FixedChains
+from support.api_world import MASK, FixedChains, tool_server
 from support.claims import take
 from tarsy.db.connection import create_engine
 from tarsy.db.journal import PostgresJournal
@@ -29,8 +29,9 @@ from tarsy.intake.received import Delivery
 from tarsy.intake.routes import Route
 from tarsy.intake.taken import Taken
 from tarsy.intake.upkeep import IncidentUpkeep
+from tarsy.intake.variants import LabelledServers
 from tarsy.kit.clock import FixedClock
-from tarsy.session.intake import Intake
+from tarsy.session.intake import ChainSource, Intake
 
 FIRING, RESOLVED = AlertStatus.FIRING, AlertStatus.RESOLVED
 # One problem, however many alerts tell of it; and no waiting for more of them, so that a worker can begin.
@@ -60,15 +61,14 @@ class DoorGround:
     routes: Sequence[Route] = (ROUTE,)
     mutes: Sequence[Mute] = ()
     max_queue_size: int | None = None
+    chains: ChainSource = field(default_factory=FixedChains)
     clock: FixedClock = field(default_factory=lambda: FixedClock(datetime.now(UTC)))
 
     @property
     def investigations(self) -> Investigations:
         sessions = SessionRepository(self.engine)
-        intake = Intake(
-            chains=FixedChains(), store=sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=self.max_queue_size
-        )
-        return Investigations(intake)
+        intake = Intake(chains=self.chains, store=sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=self.max_queue_size)
+        return Investigations(intake, LabelledServers(lambda: self.routes, tool_server))
 
     def policy(self) -> Policy:
         return Policy(routes=tuple(self.routes), mutes=tuple(self.mutes), default_alert_type="kubernetes")

@@ -6,6 +6,7 @@ from typing import Self
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.door import Door
 from tarsy.intake.investigations import Investigations
@@ -13,6 +14,7 @@ from tarsy.intake.policy import Policy
 from tarsy.intake.reception import Reception
 from tarsy.intake.sns_client import SnsClient
 from tarsy.intake.upkeep import IncidentUpkeep
+from tarsy.intake.variants import LabelledServers
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.session.intake import Intake
 
@@ -27,9 +29,18 @@ class Desk:
 
     @classmethod
     def on(
-        cls, engine: AsyncEngine, policy: Callable[[], Policy], intake: Intake, *, clock: Clock | None = None, sns: SnsClient | None = None
+        cls,
+        engine: AsyncEngine,
+        policy: Callable[[], Policy],
+        intake: Intake,
+        server: Callable[[str], ResolvedMcpServer],
+        *,
+        clock: Clock | None = None,
+        sns: SnsClient | None = None,
     ) -> Self:
-        clock, investigations = clock or SystemClock(), Investigations(intake)
+        """`server` finds a tool server by its name."""
+        clock = clock or SystemClock()
+        investigations = Investigations(intake, LabelledServers(lambda: policy().routes, server))
         commands = IncidentCommands(engine, policy, investigations, clock)
         door = Door(engine, policy, investigations, intake.mask, clock)
         return cls(Reception(door, policy, sns or SnsClient(), clock), commands, IncidentUpkeep(engine, policy, commands))

@@ -11,7 +11,7 @@ from tarsy.domain.incident import Incident, Member
 from tarsy.domain.incident_text import incident_text
 from tarsy.domain.session import NewSession
 from tarsy.intake.decision import Look
-from tarsy.intake.variants import NO_VARIANTS, LabelledServers
+from tarsy.intake.variants import LabelledServers
 from tarsy.session.intake import Intake, new_nonce
 
 Chains = Mapping[str, ResolvedChain]
@@ -32,7 +32,7 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Investigations:
     intake: Intake
-    servers: LabelledServers = NO_VARIANTS
+    servers: LabelledServers
 
     @property
     def max_queue_size(self) -> int | None:

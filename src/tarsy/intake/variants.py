@@ -15,13 +15,13 @@ MAX_SHOWN_VALUE = 60
 
 @dataclass(frozen=True, slots=True)
 class LabelledServers:
-    routes: Sequence[Route]
+    routes: Callable[[], Sequence[Route]]
     # Finds a tool server by its name.
     server: Callable[[str], ResolvedMcpServer]
 
     def chosen_for(self, alert: Alert, route_name: str, chain: ResolvedChain) -> ResolvedChain:
         """`chain` with the tool servers that the alert's labels choose."""
-        route = next((route for route in self.routes if route.name == route_name), None)
+        route = next((route for route in self.routes() if route.name == route_name), None)
         if route is None:
             return chain
         chosen, unknown = route.servers_for(alert)
@@ -37,10 +37,3 @@ def why_absent(unknown: UnknownVariant) -> str:
         f'Tool server "{variants.server}" was left out: the alert\'s label "{variants.label}" {said}, and it has variants only for {known}. '
         "Which place the alert speaks of is not known; what other places show proves nothing about it."
     )
-
-
-def _no_server(name: str) -> ResolvedMcpServer:
-    raise KeyError(name)
-
-
-NO_VARIANTS = LabelledServers((), _no_server)

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError
 
+from support.api_world import FixedChains, tool_server
 from support.door_ground import FIRING, RESOLVED, ROUTE, DoorGround, alert, delivery, door_ground
+from tarsy.config.resolve.resolved import ResolvedChain
+from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Severity
 from tarsy.domain.mute import Mute
 from tarsy.domain.route import OnResolved, RouteAction
 from tarsy.intake.door import Incoming
 from tarsy.intake.ledger import Outcome
 from tarsy.intake.received import Delivery
-from tarsy.intake.routes import Route
+from tarsy.intake.routes import Route, ServerVariants
 from tarsy.intake.taken import Taken
 
 # More than one transaction takes, from as many connections as three replicas have.
@@ -295,3 +298,25 @@ async def test_a_delivery_without_alerts_says_why(database_url: str) -> None:
     async with door_ground(database_url) as ground:
         taken = await ground.door().take(Incoming(delivery=Delivery(source="github", remark="ping"), author="github"))
         assert (taken.remark, taken.main, await ground.incidents()) == ("ping", None, [])
+
+
+class WithTools(FixedChains):
+    def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
+        chain = super().resolve(alert_type, selection)
+        agents = tuple(agent.model_copy(update={"mcp_servers": ("kubernetes-server",)}) for agent in chain.stages[0].agents)
+        stage = chain.stages[0].model_copy(update={"agents": agents})
+        return chain.model_copy(update={"stages": (stage,), "mcp_servers": {"kubernetes-server": tool_server("kubernetes-server")}})
+
+
+async def test_an_investigation_has_the_tool_servers_that_its_alerts_label_chooses(database_url: str) -> None:
+    servers = (ServerVariants("kubernetes-server", "cluster", {"eu1": "kubernetes-eu1"}),)
+    async with door_ground(database_url, routes=(replace(ROUTE, tool_servers=servers),), chains=WithTools()) as ground:
+        await ground.take(alert("f1", labels={"cluster": "eu1", "problem": "one"}))
+        await ground.take(alert("f2", labels={"cluster": "eu9", "problem": "two"}))
+        rows = await ground.rows("SELECT chain_snapshot FROM alert_sessions ORDER BY created_at, alert_data")
+        agents = [row["chain_snapshot"]["stages"][0]["agents"][0] for row in rows]
+        known = next(agent for agent in agents if "absent_servers" not in agent)
+        unknown = next(agent for agent in agents if "absent_servers" in agent)
+    assert known["mcp_servers"] == ["kubernetes-eu1"]
+    assert unknown["mcp_servers"] == []
+    assert 'label "cluster" says "eu9"' in unknown["absent_servers"]["kubernetes-server"]

@@ -1,6 +1,7 @@
 """One chain, many clusters: a label of the alert chooses the tool servers, out of those that the operator allows."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def directory(tmp_path: Path) -> ConfigDirectory:
 
 def chosen(directory: ConfigDirectory, labels: Mapping[str, str], *, route: str = "clusters") -> ResolvedChain:
     loaded = directory.load(CONFIG)
-    servers = LabelledServers(policy_of(loaded.config, loaded.env).routes, lambda name: resolved_server(loaded.config, name))
+    servers = LabelledServers(lambda: policy_of(loaded.config, loaded.env).routes, partial(resolved_server, loaded.config))
     alert = Alert(source="t", fingerprint="f", title="t", severity=Severity.HIGH, status=AlertStatus.FIRING, labels=labels, body="b")
     return servers.chosen_for(alert, route, resolve_chain(loaded.config, "web"))
 
