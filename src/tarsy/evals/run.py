@@ -169,7 +169,7 @@ async def _pipeline(settings: Settings, loaded: LoadedConfig, plan: Plan, worlds
         models = ScriptedModels({case.name: case for case in plan.cases}, llm_client(own, loaded.env))
         async with embedded_postgres(directory, throwaway=True) as url:
             own = replace(own, database_url=url)
-            async with application(own, tools=WorldServers(worlds), llm=models, loaded=_with_workers(loaded, plan.jobs)) as running:
+            async with application(own, tools=WorldServers(worlds), llm=models, loaded=_apart(loaded, plan.jobs)) as running:
                 with single_errors():
                     async with anyio.create_task_group() as tasks:
                         if running.pool:
@@ -179,9 +179,11 @@ async def _pipeline(settings: Settings, loaded: LoadedConfig, plan: Plan, worlds
                             running.pool.stop_now()
 
 
-def _with_workers(loaded: LoadedConfig, jobs: int) -> LoadedConfig:
+def _apart(loaded: LoadedConfig, jobs: int) -> LoadedConfig:
+    """The configuration with so many workers; the installation's traces are of its alerts, not of these."""
     queue = loaded.config.queue.model_copy(update={"worker_count": jobs, "max_concurrent_sessions": jobs})
-    return replace(loaded, config=replace(loaded.config, queue=queue))
+    env = {name: value for name, value in loaded.env.items() if not name.startswith("OTEL_")}
+    return replace(loaded, config=replace(loaded.config, queue=queue), env=env)
 
 
 @contextmanager
@@ -200,7 +202,10 @@ async def _attempt(pipeline: _Pipeline, planned: Planned) -> Attempt:
     ended = await _end_of(running, session.id)
     recording = await RecordingSource(running.engine).read(session.id)
     took = (ended.completed_at - ended.started_at).total_seconds() if ended.completed_at and ended.started_at else 0.0
-    return attempt_of(recording or Recording(), seconds=took, error=ended.error_message or "")
+    spent = (await running.services.interactions.run(session.id)).total_spending
+    # A sum from which something is missing would pass for the whole.
+    cost = float(spent.usd) if spent.usd is not None and not spent.unpriced_calls else None
+    return attempt_of(recording or Recording(), seconds=took, error=ended.error_message or "", cost_usd=cost)
 
 
 async def _end_of(running: Application, session_id: str) -> AlertSession:

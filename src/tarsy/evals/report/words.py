@@ -18,7 +18,7 @@ def interval(estimate: Estimate) -> str:
 
 
 def money(usd: float | None) -> str:
-    return "not known" if usd is None else f"${usd:.2f}"
+    return "not known" if usd is None else f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
 
 
 def figures(summary: Summary) -> list[tuple[str, str]]:
