@@ -1,11 +1,14 @@
 """Cases run through the pipeline of production: what scripted investigators score, and that a run leaves no trace."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
+from support.vendor_server import vendor_server
+from support.vendors import Call, ChatCompletions, Said
 from tarsy.config.load.loader import load_config
 from tarsy.evals.budget import read_budget
 from tarsy.evals.case_files import SUITE, chosen, load_cases
@@ -37,6 +40,10 @@ def run(directory: Path, plan: Plan, told: list[Trial] | None = None) -> Outcome
             told.append(trial)
 
     return anyio.run(run_evals, SETTINGS, plan, TrialFile(directory / "trials.jsonl"), progress)
+
+
+def ignore(_trial: Trial, _number: int, _count: int) -> None:
+    """What comes of it is looked at in the end."""
 
 
 def plan_of(*models: str, names: tuple[str, ...] = NAMES, jobs: int = 2) -> Plan:
@@ -91,3 +98,38 @@ def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
         find_models(load_config(None, {}), ["openai-default"])
     with pytest.raises(NoSuchModelError, match="No model is configured"):
         find_models(load_config(None, {}), [])
+
+
+ANSWER = """\
+## Why
+
+- The tag was never pushed [A1: "manifest tagged by"].
+
+```verdict
+outcome: fault
+object: Deployment/shop/wishlist
+mechanism: The image tag does not exist in the registry.
+evidence: [A1]
+```
+"""
+
+
+async def test_a_configured_model_is_asked_with_the_tools_of_the_case_and_a_judge_beside_it(tmp_path: Path) -> None:
+    model = ChatCompletions()
+    called = Call("1", "cluster__pods_get", '{"namespace": "shop", "name": "wishlist-5b6c7d8e9-gg7hh"}')
+    async with vendor_server() as vendor:
+        vendor.replies.extend(map(model.reply, (Said(calls=(called,)), Said(text=(ANSWER,)), Said(text=("NO",)))))
+        provider = {"type": "openai", "model": "qwen3:8b", "base_url": f"{vendor.url}/v1"}
+        (tmp_path / "llm-providers.yaml").write_text(json.dumps({"llm_providers": {"local": provider}}), encoding="utf-8")
+        loaded = load_config(tmp_path, {})
+        cases = chosen(load_cases(SUITE), names=["image-tag-missing"])
+        (local,) = find_models(loaded, ["local"])
+        plan = Plan(cases=cases, models=(local,), judge=local.provider(cases[0]))
+        outcome = await run_evals(Settings(env={}, config_dir=tmp_path), plan, TrialFile(tmp_path / "trials.jsonl"), ignore)
+        first = vendor.bodies[0]
+    (trial,) = outcome.trials
+    assert trial.passed, trial.failures
+    assert (trial.turns, trial.tool_calls, trial.verified) == (2, 1, 1)
+    # A model on this machine costs nothing, and what the judge thinks changes nothing.
+    assert (trial.cost_usd, trial.judged) == (0.0, False)
+    assert {"cluster__pods_get", "cluster__promql_query"} <= {tool["function"]["name"] for tool in first["tools"]}
