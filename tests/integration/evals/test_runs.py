@@ -132,4 +132,6 @@ async def test_a_configured_model_is_asked_with_the_tools_of_the_case_and_a_judg
     assert (trial.turns, trial.tool_calls, trial.verified) == (2, 1, 1)
     # A model on this machine costs nothing, and what the judge thinks changes nothing.
     assert (trial.cost_usd, trial.judged) == (0.0, False)
+    # The world's time is fixed: without its clock, all of it would look long past.
+    assert "The clock of this cluster reads 2026-03-10T09:26:00Z" in str(first["messages"])
     assert {"cluster__pods_get", "cluster__promql_query"} <= {tool["function"]["name"] for tool in first["tools"]}

@@ -16,6 +16,7 @@ class RecordedSession:
     def __init__(self, recording: Recording) -> None:
         self._snapshot = Snapshot(tuple(_result(tool) for tool in recording.tools))
         self._errors = {(one.tool, one.text) for one, tool in zip(self._snapshot.results, recording.tools, strict=True) if tool.is_error}
+        self._at = recording.alert.created_at if recording.alert else None
         offered = {tool.name: tool for catalog in reversed(recording.catalogs) for tool in catalog.tools}
         self._tools = tuple(
             ToolDefinition(tool.name, tool.description, dict(tool.parameters_schema), tool.read_only, tool.idempotent)
@@ -25,6 +26,10 @@ class RecordedSession:
     @property
     def tools(self) -> Sequence[ToolDefinition]:
         return self._tools or self._snapshot.tools
+
+    @property
+    def remark(self) -> str:
+        return f"These tools answer as they did at {self._at}: that is now." if self._at else ""
 
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         found = self._snapshot.answer(tool, arguments)

@@ -5,6 +5,7 @@ from typing import Any
 
 from tarsy.demo.chain import SERVER
 from tarsy.demo.cluster import cluster_tools
+from tarsy.demo.kubectl import stamp
 from tarsy.demo.stdio_server import Tool
 from tarsy.demo.world import World as ClusterData
 from tarsy.domain.tool import ToolDefinition
@@ -13,8 +14,14 @@ from tarsy.evals.worlds.world import Answer
 
 class SimulatedCluster:
     def __init__(self, data: ClusterData) -> None:
+        self._now = data.now
         self._tools = {f"{SERVER}.{tool.name}": tool for tool in cluster_tools(data)}
         self._offered = tuple(_definition(name, tool) for name, tool in self._tools.items())
+
+    @property
+    def remark(self) -> str:
+        # Its times are fixed, and all that happened in it would look long past.
+        return f"The clock of this cluster reads {stamp(self._now)}: that is now, and every age counts from it."
 
     @property
     def tools(self) -> Sequence[ToolDefinition]:

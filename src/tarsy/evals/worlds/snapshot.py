@@ -61,6 +61,10 @@ class Snapshot:
             for name in names
         )
 
+    @property
+    def remark(self) -> str:
+        return ""
+
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         """The result of this very call, else of the same call but for defaults, else an error that names what was recorded."""
         found = self._exact.get((tool, canonical(arguments))) or self._plain.get((tool, canonical(without_defaults(arguments))))

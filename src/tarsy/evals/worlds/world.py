@@ -24,6 +24,11 @@ class World(Protocol):
         """Under their full names, `server.tool`."""
         ...
 
+    @property
+    def remark(self) -> str:
+        """What an investigator must know that the tools do not say, such as what time it is there; mostly nothing."""
+        ...
+
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         """Call a tool by its full name with arguments that fit its schema."""
         ...
@@ -43,6 +48,10 @@ class AlteredWorld:
         return tuple(
             replace(tool, description=self.descriptions.get(own, tool.description)) for tool, own in offered if own not in self.without
         )
+
+    @property
+    def remark(self) -> str:
+        return self.inner.remark
 
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         return self.inner.answer(tool, arguments)
