@@ -10,6 +10,8 @@ from tarsy.evals.investigators.script import Calls, Conversation, Says, cited, n
 _NAMESPACE = re.compile(r"namespace\W{1,6}([a-z0-9-]+)", re.IGNORECASE)
 _ERROR = re.compile(r"error|fail|fatal|panic|oom|refused|denied|unknown|insufficient|no space", re.IGNORECASE)
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+# Lines around a result that are not part of it: its fence, and what says which call it is of.
+_AROUND = re.compile(r"<<<|^(?:Error: )?\[[A-Z]+\d+\]")
 # The longest that a quotation of one line should be.
 _LONGEST = 160
 
@@ -50,8 +52,10 @@ def _look_at(pod: str, namespace: str) -> Calls:
 def _blame(alert: str, namespace: str, conversation: Conversation) -> str:
     ids = numbered(len(conversation.results))
     told = [(evidence_id, line.strip()) for evidence_id, text in zip(ids, conversation.results, strict=True) for line in text.splitlines()]
-    # The fence around a result is no part of it, and a list of pods is not looked at twice.
-    errors = [(evidence_id, line) for evidence_id, line in told if _ERROR.search(line) and "<<<" not in line and evidence_id != ids[0]]
+    # A list of pods is not looked at twice.
+    errors = [
+        (evidence_id, line) for evidence_id, line in told if _ERROR.search(line) and not _AROUND.search(line) and evidence_id != ids[0]
+    ]
     if not errors:
         return f"## Why\n\n- *(inference)* Nothing stands out.\n\n{verdict_block({'outcome': 'no_fault', 'evidence': []})}\n"
     evidence_id, line = errors[0]
