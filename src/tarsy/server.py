@@ -3,7 +3,6 @@
 What is imported here is what it takes to listen and to say that we are well; the application is loaded after that, beside the event loop.
 """
 
-import os
 import secrets
 import signal
 import socket
@@ -27,6 +26,7 @@ from tarsy.config.load.loader import load_config
 from tarsy.db.schema_revision import is_current
 from tarsy.kit.groups import single_errors
 from tarsy.kit.imports import load
+from tarsy.kit.terminal import has_terminal
 from tarsy.settings import CannotServeError, Role, Settings
 from tarsy.startup import FrontDoor, settle_collector
 
@@ -101,6 +101,8 @@ async def run_server(settings: Settings) -> None:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(partial(_obey, signals, http, running, had_terminal=had_terminal), name="signals")
                 tasks.start_soon(_work, http, running, name="workers")
+                if settings.lifeline is not None:
+                    tasks.start_soon(_end_with_parent, settings.lifeline, http, running, name="lifeline")
                 settle_collector()
                 _announce(listening, settings)
                 await http.ended.wait()
@@ -123,6 +125,16 @@ async def _obey(signals: AsyncIterator[signal.Signals], http: "_Http", running: 
         else:
             running.pool.stop_now()
         first = False
+
+
+async def _end_with_parent(lifeline: int, http: "_Http", running: "Application") -> None:
+    """Whatever ended the parent could not tell us: hand back what runs, so that others go on with it."""
+    await anyio.wait_readable(lifeline)
+    log.warning("server.parent_died")
+    if running.pool is None:
+        http.should_exit = True
+    else:
+        running.pool.stop_now()
 
 
 async def _work(http: "_Http", running: "Application") -> None:
@@ -227,15 +239,6 @@ def _http(app: ASGIApp) -> _Http:
             ws_per_message_deflate=False,
         )
     )
-
-
-def has_terminal() -> bool:
-    """Whether a person's terminal holds this process."""
-    try:
-        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
-    except OSError:
-        return False
-    return True
 
 
 def _announce(listening: socket.socket, settings: Settings) -> None:

@@ -17,6 +17,12 @@ class Role(StrEnum):
     WORKER = "worker"
 
 
+# What the parent of several processes tells each of them: its name, how many share the work, and the pipe that ends with the parent.
+PROCESS_NAME = "TARSY_PROCESS_NAME"
+SHARING = "TARSY_PROCESSES_SHARING"
+LIFELINE = "TARSY_LIFELINE"
+
+
 class CannotServeError(Exception):
     """The server cannot or must not start like this; the operator can act."""
 
@@ -37,6 +43,14 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8080
     insecure: bool = False
+    # Processes of one `tarsy serve` that share what one would take on by itself: workers, connections.
+    sharing: int = 1
+    # Ends with the parent of these processes.
+    lifeline: int | None = None
+
+    def share(self, whole: int, least: int = 1) -> int:
+        """The part of this process in what one process would have."""
+        return max(least, -(-whole // self.sharing))
 
 
 def settings_from(env: Mapping[str, str], **overrides: object) -> Settings:
@@ -52,6 +66,8 @@ def settings_from(env: Mapping[str, str], **overrides: object) -> Settings:
         "api_tokens": env.get(API_TOKENS) or None,
         "llm_service_addr": env.get("TARSY_LLM_SERVICE_ADDR") or None,
         "replay_speed": _speed(env.get("TARSY_REPLAY_SPEED") or "1"),
+        "sharing": int(env.get(SHARING) or 1),
+        "lifeline": int(env[LIFELINE]) if LIFELINE in env else None,
     }
     given = {name: value for name, value in overrides.items() if value is not None}
     return Settings(env=env, **{**values, **given})  # pyright: ignore[reportArgumentType] - names are those of the fields

@@ -24,11 +24,12 @@ from tarsy.api.tokens import read_tokens
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.resolve.resolved_entries import resolved_server
 from tarsy.config.schema.configuration import Config
+from tarsy.config.schema.queue import QueueConfig
 from tarsy.db.audit import AuditLog
 from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
 from tarsy.db.citations import CitationRepository
-from tarsy.db.connection import create_engine, pool_use
+from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, create_engine, pool_use
 from tarsy.db.embedded.server import open_database
 from tarsy.db.evidence import EvidenceRepository
 from tarsy.db.history import SessionHistory, StoredResults
@@ -128,7 +129,7 @@ async def application(
     env = dict(loaded.env)
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(open_database(settings.database_url, settings.data_dir))
-        engine = create_engine(url)
+        engine = create_engine(url, connections=settings.share(POOL_SIZE, LEAST_POOL_SIZE))
         stack.push_async_callback(engine.dispose)
         await upgrade(engine)
         model = llm or llm_client(settings, env)
@@ -230,6 +231,12 @@ class _Parts:
         return self.loaded.config
 
     @property
+    def queue(self) -> QueueConfig:
+        """What this process takes on, of what one process would."""
+        queue = self.config.queue
+        return queue.model_copy(update={"worker_count": self.settings.share(queue.worker_count)})
+
+    @property
     def mask(self) -> Mask:
         return self.given_mask or configured_mask(self.config)
 
@@ -290,7 +297,7 @@ def _put_in_force(parts: _Parts, running: Application, loaded: LoadedConfig, set
     new = replace(parts, loaded=loaded, settings=settings)
     # All that could go wrong goes wrong here, before anything has changed.
     services = replace(_services(new, running.pool), streams=running.services.streams, metrics=running.services.metrics)
-    queue, runner, handlers, servers = loaded.config.queue, _runner(new), _handlers(new), watched_servers(loaded)
+    queue, runner, handlers, servers = new.queue, _runner(new), _handlers(new), watched_servers(loaded)
     if any(parts.env.get(name) != value for name, value in loaded.env.items()):
         # A variable that is gone stays known: a running session may still need it.
         parts.env.update(loaded.env)
@@ -318,7 +325,7 @@ def llm_client(settings: Settings, env: Mapping[str, str]) -> LLMClient:
 
 def _pool(parts: _Parts) -> WorkerPool:
     recovery = MeasuredRecovery(Recovery(parts.engine), parts.metrics)
-    return WorkerPool(parts.config.queue, _runner(parts), recovery, _handlers(parts), clock=SystemClock())
+    return WorkerPool(parts.queue, _runner(parts), recovery, _handlers(parts), clock=SystemClock())
 
 
 def _runner(parts: _Parts) -> Runner:

@@ -22,6 +22,8 @@ APPLICATION_NAME = "tarsy"
 # Workers, HTTP requests and the heartbeat of one process; ten replicas stay below PostgreSQL's default of 100 connections.
 # All of them are kept: to open one, and to prepare its statements, costs more than a dozen steps.
 POOL_SIZE = 7
+# A step, the heartbeat, and a claim: less would let one of them wait for another.
+LEAST_POOL_SIZE = 3
 CONNECT_SECONDS = 10
 # A process that is paused, or cut off, in the middle of a transaction keeps rows locked that others must take over. Ours take milliseconds.
 IDLE_IN_TRANSACTION_SECONDS = 10
@@ -43,12 +45,12 @@ class DatabaseUnavailableError(Exception):
         self.cure = cure
 
 
-def create_engine(url: str) -> AsyncEngine:
+def create_engine(url: str, *, connections: int = POOL_SIZE) -> AsyncEngine:
     """A pooled engine for `url`, which may be spelt as libpq, Heroku or SQLAlchemy spell it."""
     sqlalchemy_url, arguments = connect_arguments(url)
     engine = create_async_engine(
         sqlalchemy_url,
-        pool_size=POOL_SIZE,
+        pool_size=connections,
         max_overflow=0,
         connect_args=arguments,
         hide_parameters=True,

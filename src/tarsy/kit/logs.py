@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from functools import partial
 from types import ModuleType
 from typing import cast
 
@@ -15,8 +16,15 @@ for _name in _absent:
     del sys.modules[_name]
 
 
-def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO) -> None:
-    """Send structured logs to standard error. Tracebacks come without the values of variables: those can be secret."""
+def _signed(process: str, _logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    return {**event, "process": process}
+
+
+def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO, process: str | None = None) -> None:
+    """Send structured logs to standard error. Tracebacks come without the values of variables: those can be secret.
+
+    Where several processes write to the same place, each line says which `process` it comes from.
+    """
     to_terminal = sys.stderr.isatty() if as_json is None else not as_json
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer(colors=not os.environ.get("NO_COLOR"), exception_formatter=structlog.dev.plain_traceback)
@@ -26,6 +34,7 @@ def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO) ->
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            *([partial(_signed, process)] if process else []),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,

@@ -1,0 +1,84 @@
+"""`tarsy serve --processes`: what an operator starts as one, kills in parts, and stops as one."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from support.tarsy_process import Served, served, tarsy
+
+pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
+
+# A dead worker's session is taken over at once.
+QUEUE = "queue: {heartbeat_interval: 300ms, orphan_detection_interval: 500ms, orphan_threshold: 1s}\n"
+GIVE_UP_SECONDS = 60
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "tarsy.yaml").write_text(QUEUE)
+    return tmp_path
+
+
+def _workers(server: Served) -> list[psutil.Process]:
+    return [child for child in psutil.Process(server.process.pid).children() if "worker" in child.cmdline()]
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + GIVE_UP_SECONDS
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.1)
+
+
+def _log(home: Path) -> list[dict[str, object]]:
+    lines = (home / "serve.log").read_text().splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def test_a_worker_that_dies_is_replaced_and_all_end_in_order_when_the_parent_is_told(home: Path, database_url: str) -> None:
+    with served(home, "--processes", "2", env={"DATABASE_URL": database_url}) as server, server.client() as http:
+        before = _workers(server)
+        assert len(before) == 2
+        before[0].kill()
+        psutil.wait_procs(before[:1], GIVE_UP_SECONDS)
+        sample = http.get("/api/v1/samples").json()["samples"][0]
+        alert = {"data": sample["alert_data"], "alert_type": sample["alert_type"]}
+        session = http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"]
+        _until(lambda: http.get(f"/api/v1/sessions/{session}").json()["status"] == "completed")
+        _until(lambda: len(_workers(server)) == 2)
+        everything = psutil.Process(server.process.pid).children(recursive=True)
+        server.process.terminate()
+        assert server.process.wait(GIVE_UP_SECONDS) == 0
+        _, left = psutil.wait_procs(everything, GIVE_UP_SECONDS)
+        assert left == []
+    stopped = [line["process"] for line in _log(home) if line.get("event") == "server.stopping"]
+    assert stopped[-1] == "api"
+    assert set(stopped[:-1]) <= {"worker-1", "worker-2"}
+    assert any(line.get("event") == "processes.ended" and line["status"] == -9 for line in _log(home))
+
+
+def test_a_parent_that_is_killed_leaves_no_process_behind(home: Path, database_url: str) -> None:
+    with served(home, "--processes", "2", env={"DATABASE_URL": database_url}) as server:
+        everything = psutil.Process(server.process.pid).children(recursive=True)
+        assert len(everything) >= 3
+        server.process.kill()
+        _, left = psutil.wait_procs(everything, GIVE_UP_SECONDS)
+        assert left == []
+
+
+def test_what_no_restart_would_mend_ends_all_of_them_with_its_reason(home: Path) -> None:
+    (home / "config" / "tarsy.yaml").write_text("queue: {worker_count: many}\n")
+    ended = tarsy("serve", "--port", "0", "--processes", "2", cwd=home, env={"TARSY_DATA_DIR": str(home / "data")})
+    assert ended.returncode == 1
+    assert "worker_count" in ended.stderr
+
+
+def test_several_processes_are_a_matter_of_the_whole(home: Path) -> None:
+    refused = tarsy("serve", "--role", "worker", "--processes", "2", cwd=home)
+    assert refused.returncode == 1
+    assert "does not go with --role worker" in refused.stderr

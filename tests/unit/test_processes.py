@@ -1,0 +1,40 @@
+"""How many processes there are, and what each takes on."""
+
+from pathlib import Path
+
+import pytest
+
+from tarsy.processes import cores, default_processes, parts
+from tarsy.settings import Role, Settings, settings_from
+
+
+@pytest.mark.parametrize(
+    ("machine", "sessions", "wanted"),
+    [(1, 5, 1), (64, 5, 1), (64, 50, 1), (64, 51, 2), (64, 400, 8), (4, 400, 2), (2, 400, 1)],
+)
+def test_there_are_as_many_processes_as_the_sessions_need_and_the_cores_can_feed(machine: int, sessions: int, wanted: int) -> None:
+    assert default_processes(machine, sessions) == wanted
+
+
+def test_a_container_counts_the_cores_it_was_given(tmp_path: Path) -> None:
+    everything = cores(tmp_path / "absent")
+    quota = tmp_path / "cpu.max"
+    quota.write_text("max 100000\n")
+    assert cores(quota) == everything
+    quota.write_text("50000 100000\n")
+    assert cores(quota) == 1
+
+
+def test_probes_of_workers_are_at_the_ports_that_follow() -> None:
+    api, first, second = parts(2, host="127.0.0.1", port=8080, more=("--insecure",))
+    ports = [part.arguments[part.arguments.index("--port") + 1] for part in (api, first, second)]
+    assert ports == ["8080", "8081", "8082"]
+    assert [part.role for part in (api, first, second)] == [Role.API, Role.WORKER, Role.WORKER]
+    assert all(part.arguments[-1] == "--insecure" for part in (api, first, second))
+    assert [part.arguments[part.arguments.index("--port") + 1] for part in parts(1, host="::1", port=0, more=())] == ["0", "0"]
+
+
+def test_processes_share_what_one_would_take_on() -> None:
+    assert Settings(env={}).share(7) == 7
+    shared = settings_from({"TARSY_PROCESSES_SHARING": "4", "TARSY_LIFELINE": "9"})
+    assert (shared.share(5), shared.share(7, least=3), shared.lifeline) == (2, 3, 9)
