@@ -34,13 +34,28 @@ _EXECUTIONS = """
         (id, session_id, stage_id, agent_name, agent_index, llm_backend, llm_provider, model_name, tool_calling, status)
     SELECT gen_random_uuid(), session_id, id, 'Agent', 1, 'langchain', 'recorded', 'recorded', 'native', 'completed' FROM stages
     """
+# As many sums as so many sessions leave: every combination of chain, type and model on every day, in every shard.
+_USAGE = """
+    INSERT INTO usage_days
+    SELECT (s.created_at AT TIME ZONE 'UTC')::date, abs(hashtext(s.id::text)) % 16, s.chain_id, s.alert_type,
+        'Agent ' || abs(hashtext(s.id::text)) % 3, 'vendor', 'model-' || abs(hashtext(s.id::text)) % 4,
+        10 * count(*), 0, 40000 * count(*), 30000 * count(*), 1200 * count(*), 600 * count(*), 0.25 * count(*), 0, 60000 * count(*)
+    FROM alert_sessions s GROUP BY 1, 2, 3, 4, 5, 7
+    """
+_SPENDING = """
+    INSERT INTO session_spending SELECT id, 10, 41200, (abs(hashtext(id::text)) % 1000) / 1000.0, 0 FROM alert_sessions
+    """
+_TOOLS = """
+    INSERT INTO tool_days SELECT day::date, shard, 'server-' || tool % 5, 'tool-' || tool, 100, 3, 20000
+    FROM generate_series(now() - interval '70 days', now(), interval '1 day') AS day, generate_series(0, 15) AS shard, generate_series(1, 60) AS tool
+    """
 
 
 async def generate(url: str) -> str:
     """Fill the database; returns the id of a session in the middle."""
     connection = await asyncpg.connect(url)
     try:
-        for statement in (_SESSIONS, _STAGES, _EXECUTIONS):
+        for statement in (_SESSIONS, _STAGES, _EXECUTIONS, _USAGE, _SPENDING, _TOOLS):
             await connection.execute(statement, *([STORED, chain().model_dump_json()] if "$1" in statement else []))
         await connection.execute("ANALYZE")
         return str(await connection.fetchval("SELECT id FROM alert_sessions ORDER BY created_at OFFSET $1 LIMIT 1", STORED // 2))
@@ -56,6 +71,8 @@ async def measure(address: str, session_id: str) -> bool:
         "list, by text": "/api/v1/sessions?text=service-123",
         "detail": f"/api/v1/sessions/{session_id}",
         "timeline": f"/api/v1/sessions/{session_id}/timeline",
+        "usage, a month": "/api/v1/usage",
+        "usage, all": "/api/v1/usage?from=2020-01-01",
     }
     slowest = 0.0
     async with httpx.AsyncClient(base_url=address, timeout=60) as client:

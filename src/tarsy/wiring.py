@@ -49,6 +49,7 @@ from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.signals import CANCEL, PAUSE, RELOAD, WORK
 from tarsy.db.timeline import TimelineRepository
+from tarsy.db.usage import UsageRepository
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
@@ -402,6 +403,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         system=Installation(parts.loaded, parts.monitor, parts.reload),
         workers=PoolView(pool),
         pauses=PauseRepository(engine),
+        usage=UsageRepository(engine),
         reload=parts.reload,
         reloads=ReloadNotices(engine, pod_id=parts.pod_id),
         queue=config.queue,

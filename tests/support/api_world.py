@@ -49,6 +49,7 @@ from tarsy.db.reloads import ReloadNotices
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
+from tarsy.db.usage import UsageRepository
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.server_health import ServerHealth, ServerState
 from tarsy.domain.tool import ToolDefinition
@@ -161,6 +162,7 @@ def services_on(
         workers=NoWorkers(),
         queue=QueueConfig(max_queue_size=max_queue_size),
         pauses=PauseRepository(engine),
+        usage=UsageRepository(engine),
         reload=nothing_new,
         reloads=ReloadNotices(engine, pod_id="pod-1"),
         probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy},

@@ -58,8 +58,14 @@ const system = createRoute({
   component: lazyRouteComponent(() => import("./system-route"), "SystemRoute"),
 });
 
+const usage = createRoute({
+  getParentRoute: () => root,
+  path: "/usage",
+  component: lazyRouteComponent(() => import("./usage-route"), "UsageRoute"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([sessions, session, trace, newAlert, system]),
+  routeTree: root.addChildren([sessions, session, trace, newAlert, usage, system]),
   defaultPreload: "intent",
   defaultErrorComponent: ({ error }) => <Failure what="The page could not be shown." error={error} onRetry={() => window.location.reload()} />,
   defaultPendingComponent: () => <Loading what="the page" />,

@@ -49,12 +49,17 @@ export function Shell() {
           <BareLink to="/" search={{}} activeOptions={{ exact: true, includeSearch: false }} sx={NAV}>
             Sessions
           </BareLink>
+          <BareLink to="/usage" sx={NAV}>
+            Usage
+          </BareLink>
           <BareLink to="/system" sx={NAV}>
             System
           </BareLink>
           <Box sx={{ flex: 1 }} />
-          <LinkButton to="/alerts/new" variant="contained" size="small" startIcon={<Plus size={16} />} sx={{ whiteSpace: "nowrap", flexShrink: 0 }}>
-            New alert
+          <LinkButton to="/alerts/new" variant="contained" size="small" aria-label="New alert" startIcon={<Plus size={16} />} sx={{ whiteSpace: "nowrap", flexShrink: 0, minWidth: 0, "& .MuiButton-startIcon": { mr: { xs: 0, sm: 0.75 } } }}>
+            <Box component="span" sx={{ display: { xs: "none", sm: "inline" } }}>
+              New alert
+            </Box>
           </LinkButton>
           <Manual />
           <ThemeToggle />

@@ -847,6 +847,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Usage
+         * @description Use and cost by day, model, chain, alert type, agent and tool; the dearest sessions; what the month will cost.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage/table.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Usage Table
+         * @description Every sum there is, a line for each day, chain, alert type, agent and model: for a spreadsheet.
+         */
+        get: operations["getUsageTable"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/login": {
         parameters: {
             query?: never;
@@ -1235,6 +1275,26 @@ export interface components {
             usd: number | null;
             /** Unpriced Calls */
             unpriced_calls: number;
+        };
+        /** DearSessionItem */
+        DearSessionItem: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Title */
+            title: string;
+            /** Alert Type */
+            alert_type: string;
+            /** Chain Id */
+            chain_id: string;
+            /** Cost Usd */
+            cost_usd: number;
+            /** Unpriced Calls */
+            unpriced_calls: number;
+            /** Total Tokens */
+            total_tokens: number;
         };
         /** DefaultTools */
         DefaultTools: {
@@ -1876,6 +1936,11 @@ export interface components {
             pauses: components["schemas"]["PauseItem"][];
         };
         /**
+         * Period
+         * @enum {string}
+         */
+        Period: "day" | "week" | "month";
+        /**
          * PlannedStage
          * @description A stage as the session's chain plans it, whether it has begun or not.
          */
@@ -2328,6 +2393,19 @@ export interface components {
             /** Arguments */
             arguments: string;
         };
+        /** ToolUseItem */
+        ToolUseItem: {
+            /** Server */
+            server: string;
+            /** Tool */
+            tool: string;
+            /** Calls */
+            calls: number;
+            /** Failed Calls */
+            failed_calls: number;
+            /** Duration Ms */
+            duration_ms: number;
+        };
         /**
          * TraceList
          * @description Every call of a session, each kind oldest first, without bodies.
@@ -2350,6 +2428,66 @@ export interface components {
             thinking_tokens: number;
             /** Cached Tokens */
             cached_tokens: number;
+        };
+        /**
+         * UsageOverview
+         * @description Whole days in UTC; groups begin with the dearest, days with the first.
+         */
+        UsageOverview: {
+            /**
+             * First Day
+             * Format: date
+             */
+            first_day: string;
+            /**
+             * Last Day
+             * Format: date
+             */
+            last_day: string;
+            total: components["schemas"]["UsedItem"];
+            /** By Day */
+            by_day: components["schemas"]["UsedItem"][];
+            /** By Model */
+            by_model: components["schemas"]["UsedItem"][];
+            /** By Chain */
+            by_chain: components["schemas"]["UsedItem"][];
+            /** By Alert Type */
+            by_alert_type: components["schemas"]["UsedItem"][];
+            /** By Agent */
+            by_agent: components["schemas"]["UsedItem"][];
+            /** By Tool */
+            by_tool: components["schemas"]["ToolUseItem"][];
+            /** Dearest Sessions */
+            dearest_sessions: components["schemas"]["DearSessionItem"][];
+            /** Month Usd */
+            month_usd: number;
+            /** Month Forecast Usd */
+            month_forecast_usd: number;
+        };
+        /** UsedItem */
+        UsedItem: {
+            /** Name */
+            name: string | null;
+            /** Calls */
+            calls: number;
+            /** Failed Calls */
+            failed_calls: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Cached Tokens */
+            cached_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Thinking Tokens */
+            thinking_tokens: number;
+            /** Cost Usd */
+            cost_usd: number;
+            /** Unpriced Calls */
+            unpriced_calls: number;
+            /** Duration Ms */
+            duration_ms: number;
+            /** Cache Hit Share */
+            cache_hit_share: number | null;
         };
         /**
          * VerdictOutcome
@@ -4080,6 +4218,78 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Version"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: {
+                /** @description The last day, week or month, today included; `from` and `to` come before it. */
+                period?: components["schemas"]["Period"];
+                /** @description First day, in UTC. */
+                from?: string | null;
+                /** @description Last day, in UTC. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageOverview"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getUsageTable: {
+        parameters: {
+            query?: {
+                /** @description The last day, week or month, today included; `from` and `to` come before it. */
+                period?: components["schemas"]["Period"];
+                /** @description First day, in UTC. */
+                from?: string | null;
+                /** @description Last day, in UTC. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": unknown;
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */

@@ -15,7 +15,7 @@ from tarsy.api.dashboard import Dashboard
 from tarsy.api.middleware import BodyLimit, Gate, LastResort, SecurityHeaders
 from tarsy.api.openapi import openapi_document
 from tarsy.api.reference import reference_page
-from tarsy.api.routes import alerts, cancellations, evidence, followups, health, incidents, login, sessions, system, trace, webhook
+from tarsy.api.routes import alerts, cancellations, evidence, followups, health, incidents, login, sessions, system, trace, usage, webhook
 from tarsy.api.services import Services
 
 PREFIX = "/api/v1"
@@ -49,7 +49,7 @@ def describe_app() -> FastAPI:
     problems.install(app)
     for router in (health.router, websocket.router, sse.router, manual.router):
         app.include_router(router)
-    for module in (alerts, webhook, incidents, sessions, evidence, cancellations, followups, trace, system, login):
+    for module in (alerts, webhook, incidents, sessions, evidence, cancellations, followups, trace, system, usage, login):
         app.include_router(module.router, prefix=PREFIX)
     _serve_reference(app)
     _serve_dashboard(app)

@@ -26,6 +26,7 @@ from tarsy.db.reloads import ReloadNotices
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
+from tarsy.db.usage import UsageRepository
 from tarsy.domain.server_health import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.intake.desk import Desk
@@ -135,6 +136,7 @@ class Services:
     workers: WorkerView
     queue: QueueConfig
     pauses: PauseRepository
+    usage: UsageRepository
     # Puts in force what the files say now; ConfigError: they have problems, and nothing changes.
     reload: Callable[[], Awaitable[Differences]]
     reloads: ReloadNotices

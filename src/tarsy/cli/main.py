@@ -16,6 +16,7 @@ from tarsy.cli.pause import pause, resume
 from tarsy.cli.recordings import export, replay
 from tarsy.cli.reload import reload
 from tarsy.cli.serve import serve
+from tarsy.cli.usage import usage
 
 # Importing makes a great many objects and no garbage: looking for some at every 700th takes a tenth of the time to start.
 ALLOCATIONS_PER_COLLECTION = 50_000
@@ -40,6 +41,7 @@ app.command()(doctor)
 app.command()(pause)
 app.command()(resume)
 app.command()(reload)
+app.command()(usage)
 app.command()(export)
 app.command()(replay)
 app.command("llm-service")(llm_service)

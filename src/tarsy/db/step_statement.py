@@ -16,6 +16,7 @@ from tarsy.db.driver import Statement
 from tarsy.db.outbox import DRAFTS, PUBLISHING, Draft, publishing_parameters
 from tarsy.db.storable import storable, storable_json
 from tarsy.db.tables import agent_executions, citations, llm_interactions, mcp_interactions, messages, run_inputs, stages, timeline_events
+from tarsy.db.usage_sums import model_sums, session_sums, tool_sums
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.stage import StageClose
@@ -27,8 +28,12 @@ from tarsy.domain.timeline import TimelineClose, TimelineEvent
 def _insert(table: sa.Table, **computed: str) -> str:
     columns = ", ".join(f'"{column.name}"' for column in table.c)
     values = ", ".join(computed.get(column.name, f'r."{column.name}"') for column in table.c)
-    recordset = f"jsonb_populate_recordset(NULL::{table.name}, CAST(:new_{table.name} AS jsonb))"
-    return f"INSERT INTO {table.name} ({columns}) SELECT {values} FROM held, {recordset} r"  # noqa: S608 - names from our own tables
+    return f"INSERT INTO {table.name} ({columns}) SELECT {values} FROM {_brought(table)}"  # noqa: S608 - names from our own tables
+
+
+def _brought(table: sa.Table) -> str:
+    """The rows that a step brings for a table."""
+    return f"held CROSS JOIN jsonb_populate_recordset(NULL::{table.name}, CAST(:new_{table.name} AS jsonb)) r"
 
 
 # A timeline event's position is the id of the live event that announces it; the row brings that one's place among the drafts.
@@ -69,6 +74,9 @@ _PARTS: Mapping[str, str] = {
         FROM held, jsonb_to_recordset(CAST(:stage_closes AS jsonb))
             AS c(id uuid, status text, error_message text, completed_at timestamptz, sources jsonb)
         WHERE s.id = c.id AND c.sources ? s.status""",
+    "model_sums": model_sums(_brought(llm_interactions)),
+    "session_sums": session_sums(_brought(llm_interactions)),
+    "tool_sums": tool_sums(_brought(mcp_interactions)),
     "runbook": "UPDATE alert_sessions SET runbook = :runbook FROM held WHERE id = :session_id",
     **{
         f"stage_of_{kind}": f"UPDATE {subject.door.table.name} SET stage_id = :stage_id FROM held WHERE id = :subject_id"  # noqa: S608 - see above
@@ -91,7 +99,12 @@ def statement_for(step: Step, drafts: Sequence[Draft]) -> tuple[Statement, dict[
     notes = _notes(step)
     for values in notes.values():
         parameters |= values
-    return _statement((*parts, *notes), announces=bool(drafts)), parameters
+    return _statement((*parts, *_sums(step), *notes), announces=bool(drafts)), parameters
+
+
+def _sums(step: Step) -> tuple[str, ...]:
+    """The parts that add to sums what other parts bring."""
+    return (*(("model_sums", "session_sums") if step.llm_interactions else ()), *(("tool_sums",) if step.mcp_interactions else ()))
 
 
 @cache

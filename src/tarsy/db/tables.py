@@ -461,6 +461,51 @@ citations = sa.Table(
     sa.Index(None, "session_id"),
 )
 
+# Running sums, added to by the step that stores a call: they outlive the sessions they count.
+usage_days = sa.Table(
+    "usage_days",
+    metadata,
+    sa.Column("day", sa.Date, nullable=False),
+    # Of the writer: the sum is over all of them.
+    sa.Column("shard", sa.SmallInteger, nullable=False),
+    sa.Column("chain_id", sa.Text, nullable=False),
+    sa.Column("alert_type", sa.Text, nullable=False),
+    sa.Column("agent_name", sa.Text, nullable=False),
+    sa.Column("provider", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    *(sa.Column(name, sa.BigInteger, nullable=False) for name in ("calls", "failed_calls")),
+    *(sa.Column(name, sa.BigInteger, nullable=False) for name in ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens")),
+    sa.Column("cost_usd", sa.Numeric, nullable=False),
+    sa.Column("unpriced_calls", sa.BigInteger, nullable=False),
+    sa.Column("duration_ms", sa.BigInteger, nullable=False),
+    sa.PrimaryKeyConstraint("day", "shard", "chain_id", "alert_type", "agent_name", "provider", "model"),
+    postgresql_with=ROOMY,
+)
+
+tool_days = sa.Table(
+    "tool_days",
+    metadata,
+    sa.Column("day", sa.Date, nullable=False),
+    sa.Column("shard", sa.SmallInteger, nullable=False),
+    sa.Column("server", sa.Text, nullable=False),
+    sa.Column("tool", sa.Text, nullable=False),
+    *(sa.Column(name, sa.BigInteger, nullable=False) for name in ("calls", "failed_calls", "duration_ms")),
+    sa.PrimaryKeyConstraint("day", "shard", "server", "tool"),
+    postgresql_with=ROOMY,
+)
+
+session_spending = sa.Table(
+    "session_spending",
+    metadata,
+    sa.Column("session_id", Id, sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("calls", sa.BigInteger, nullable=False),
+    sa.Column("total_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost_usd", sa.Numeric, nullable=False),
+    sa.Column("unpriced_calls", sa.BigInteger, nullable=False),
+    sa.Index("ix_session_spending_dearest", sa.text("cost_usd DESC")),
+    postgresql_with=ROOMY,
+)
+
 # One row per channel. Its row lock, held to the end of the writer's transaction, makes a channel's ids gap-free and in commit order.
 event_channels = sa.Table(
     "event_channels",

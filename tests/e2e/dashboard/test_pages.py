@@ -16,6 +16,7 @@ PAGES = {
     "trace": ("/sessions/{dns-outage}/trace", "Where the time went"),
     "new-alert": ("/alerts/new", "Try a sample incident"),
     "system": ("/system", "Effective configuration"),
+    "usage": ("/usage", "This month"),
 }
 FIRST_LOAD_LIMIT = 300_000
 

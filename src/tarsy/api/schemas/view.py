@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
 
@@ -74,6 +74,12 @@ def _written_out(value: object) -> object:
     return value
 
 
+def _day(value: object) -> object:
+    if isinstance(value, str) and not _DATE.fullmatch(value):
+        raise ValueError("write a day as 2026-03-01")
+    return value
+
+
 def _as_utc(moment: datetime) -> datetime:
     """A time without a zone is meant in UTC; one so far out that it has no UTC equivalent is refused."""
     try:
@@ -83,10 +89,12 @@ def _as_utc(moment: datetime) -> datetime:
 
 
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 StorableText = Annotated[str, AfterValidator(_storable)]
 # Longer than any name in a configuration.
 Name = Annotated[StorableText, Field(max_length=200)]
 UtcTime = Annotated[datetime, BeforeValidator(_written_out), AfterValidator(_as_utc)]
+Day = Annotated[date, BeforeValidator(_day)]
 SessionId = Annotated[UUID, Path(description="The session's id.")]
 
 

@@ -1,0 +1,1 @@
+export { UsagePage as UsageRoute } from "@/features/usage/usage-page";

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import type { UsedItem } from "@/wire/types";
+import { shareOfCache, toolRow, usedRow } from "./figures";
+
+const USED: UsedItem = { name: "vendor / model", calls: 12, failed_calls: 0, input_tokens: 9_000, cached_tokens: 4_500, output_tokens: 1_000, thinking_tokens: 0, cost_usd: 1.5, unpriced_calls: 0, duration_ms: 5, cache_hit_share: 0.5 };
+
+test("a row tells cost, tokens and calls, and that a price is missing", () => {
+  expect(usedRow(USED)).toEqual(["vendor / model", "$1.50", "10k", "12"]);
+  expect(usedRow({ ...USED, unpriced_calls: 3 })[1]).toBe("$1.50 + ?");
+});
+
+test("a tool is told by its full name", () => {
+  expect(toolRow({ server: "k8s", tool: "pods", calls: 3, failed_calls: 1, duration_ms: 9 })).toEqual(["k8s.pods", "3", "1"]);
+});
+
+test("the share of cached input is told only where there was input", () => {
+  expect(shareOfCache(USED)).toBe("50 %");
+  expect(shareOfCache({ ...USED, cache_hit_share: null })).toBeNull();
+});

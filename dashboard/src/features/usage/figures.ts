@@ -1,0 +1,18 @@
+/** Pure module: what was used, as cells of a table. */
+import { formatCount, formatDollars } from "@/components/format";
+import type { ToolUseItem, UsedItem } from "@/wire/types";
+
+/** Name, cost, tokens, calls. What has no known price is told with a plus. */
+export function usedRow(used: UsedItem): string[] {
+  const cost = used.unpriced_calls > 0 ? `${formatDollars(used.cost_usd)} + ?` : formatDollars(used.cost_usd);
+  return [used.name ?? "", cost, formatCount(used.input_tokens + used.output_tokens), formatCount(used.calls)];
+}
+
+export function toolRow(tool: ToolUseItem): string[] {
+  return [`${tool.server}.${tool.tool}`, formatCount(tool.calls), formatCount(tool.failed_calls)];
+}
+
+/** How much of the input vendors had kept, in percent; null without input. */
+export function shareOfCache(used: UsedItem): string | null {
+  return used.cache_hit_share === null ? null : `${Math.round(used.cache_hit_share * 100)} %`;
+}

@@ -1,0 +1,110 @@
+/** What was used and what it cost: by day, model, chain, alert type, agent and tool. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Stack from "@mui/material/Stack";
+import ToggleButton from "@mui/material/ToggleButton";
+import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
+import Typography from "@mui/material/Typography";
+import { useQuery } from "@tanstack/react-query";
+import { Download } from "lucide-react";
+import { useState } from "react";
+import { usage, usageTable } from "@/api/usage";
+import { formatCost, formatCount, formatDollars } from "@/components/format";
+import { TextLink } from "@/components/links";
+import { Fact, Section } from "@/components/section";
+import { Failure, Loading, Nothing } from "@/components/states";
+import { useTitle } from "@/components/title";
+import type { DearSessionItem, Period, UsageOverview } from "@/wire/types";
+import { FigureTable } from "./figure-table";
+import { shareOfCache, toolRow, usedRow } from "./figures";
+
+const PERIODS: Record<Period, string> = { day: "Today", week: "7 days", month: "30 days" };
+
+export function UsagePage() {
+  useTitle("Usage");
+  const [period, setPeriod] = useState<Period>("month");
+  const { data, error, refetch } = useQuery(usage(period));
+  return (
+    <Stack spacing={2}>
+      <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", gap: 2 }}>
+        <Typography variant="h1">Usage</Typography>
+        <ToggleButtonGroup exclusive size="small" aria-label="Period" value={period} onChange={(_, chosen: Period | null) => chosen && setPeriod(chosen)}>
+          {Object.entries(PERIODS).map(([value, label]) => (
+            <ToggleButton key={value} value={value} sx={{ color: "text.secondary", textTransform: "none", py: 0.25 }}>
+              {label}
+            </ToggleButton>
+          ))}
+        </ToggleButtonGroup>
+        <Button size="small" color="inherit" startIcon={<Download size={15} />} href={usageTable(period)}>
+          CSV
+        </Button>
+      </Box>
+      {error && <Failure what="The usage could not be loaded." error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loading what="the usage" />}
+      {data && (data.total.calls === 0 ? <Nothing title="No model was asked in this time" /> : <Report overview={data} />)}
+    </Stack>
+  );
+}
+
+function Report({ overview }: { overview: UsageOverview }) {
+  return (
+    <>
+      <Totals overview={overview} />
+      <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) minmax(0, 1fr)" }, gap: 2, alignItems: "start" }}>
+        <Group title="Models" rows={overview.by_model.map(usedRow)} />
+        <Group title="Days" rows={overview.by_day.toReversed().map(usedRow)} />
+        <Group title="Alert types" rows={overview.by_alert_type.map(usedRow)} />
+        <Group title="Chains" rows={overview.by_chain.map(usedRow)} />
+        <Group title="Agents" rows={overview.by_agent.map(usedRow)} />
+        <Group title="Tools" rows={overview.by_tool.map(toolRow)} />
+        <Dearest sessions={overview.dearest_sessions} />
+      </Box>
+    </>
+  );
+}
+
+function Totals({ overview }: { overview: UsageOverview }) {
+  const { total } = overview;
+  const cached = shareOfCache(total);
+  return (
+    <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1, m: 0 }}>
+      <Fact name="Cost">{formatCost({ usd: total.cost_usd, unpriced_calls: total.unpriced_calls })}</Fact>
+      <Fact name="Model calls">
+        {formatCount(total.calls)}
+        {total.failed_calls > 0 && `, ${formatCount(total.failed_calls)} failed`}
+      </Fact>
+      <Fact name="Tokens">{formatCount(total.input_tokens + total.output_tokens)}</Fact>
+      {cached !== null && <Fact name="Input from the cache">{cached}</Fact>}
+      <Fact name="This month">{formatDollars(overview.month_usd)}</Fact>
+      <Fact name="At this rate">{formatDollars(overview.month_forecast_usd)} at its end</Fact>
+    </Box>
+  );
+}
+
+function Group({ title, rows }: { title: string; rows: string[][] }) {
+  const head = title === "Tools" ? ["Tool", "Calls", "Failed"] : [title.replace(/s$/, ""), "Cost", "Tokens", "Calls"];
+  if (rows.length === 0) return null;
+  return (
+    <Section title={title} flush>
+      <FigureTable label={title} head={head} rows={rows} />
+    </Section>
+  );
+}
+
+function Dearest({ sessions }: { sessions: DearSessionItem[] }) {
+  if (sessions.length === 0) return null;
+  return (
+    <Section title="Dearest sessions">
+      <Box component="ol" sx={{ m: 0, pl: 2.5 }}>
+        {sessions.map((session) => (
+          <li key={session.id}>
+            <TextLink to="/sessions/$sessionId" params={{ sessionId: session.id }}>
+              {session.title}
+            </TextLink>{" "}
+            {formatCost({ usd: session.cost_usd, unpriced_calls: session.unpriced_calls })}
+          </li>
+        ))}
+      </Box>
+    </Section>
+  );
+}

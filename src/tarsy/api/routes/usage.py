@@ -1,0 +1,47 @@
+"""What models and tools were used for, and what it cost."""
+
+from datetime import UTC, date, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.schemas.usage import UsageOverview
+from tarsy.api.schemas.view import Day
+from tarsy.api.services import ServicesOf
+from tarsy.db.usage import DETAIL_COLUMNS
+from tarsy.domain.csv_table import csv_table
+from tarsy.domain.usage_report import MAX_DAYS, Period, Span
+
+router = APIRouter(prefix="/usage", tags=["usage"])
+
+PeriodOf = Annotated[Period, Query(description="The last day, week or month, today included; `from` and `to` come before it.")]
+FirstDay = Annotated[Day | None, Query(alias="from", description="First day, in UTC.")]
+LastDay = Annotated[Day | None, Query(alias="to", description="Last day, in UTC.")]
+
+
+@router.get("", operation_id="getUsage")
+async def get_usage(services: ServicesOf, period: PeriodOf = Period.MONTH, first: FirstDay = None, last: LastDay = None) -> UsageOverview:
+    """Use and cost by day, model, chain, alert type, agent and tool; the dearest sessions; what the month will cost."""
+    today = datetime.now(UTC).date()
+    return UsageOverview.of(await services.usage.report(_span(period, first, last, today), today))
+
+
+@router.get("/table.csv", operation_id="getUsageTable", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
+async def get_usage_table(services: ServicesOf, period: PeriodOf = Period.MONTH, first: FirstDay = None, last: LastDay = None) -> Response:
+    """Every sum there is, a line for each day, chain, alert type, agent and model: for a spreadsheet."""
+    span = _span(period, first, last, datetime.now(UTC).date())
+    rows = await services.usage.details(span)
+    table = csv_table(DETAIL_COLUMNS, ([row[name] for name in DETAIL_COLUMNS] for row in rows))
+    name = f"tarsy-usage-{span.first}-{span.last}.csv"
+    return Response(table, media_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def _span(period: Period, first: date | None, last: date | None, today: date) -> Span:
+    usual = period.until(today)
+    span = Span(first or min(usual.first, last or today), last or today)
+    if span.last < span.first:
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, "The last day (`to`) lies before the first one (`from`).")
+    if (span.last - span.first).days > MAX_DAYS:
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f"Ask for {MAX_DAYS} days at most.")
+    return span

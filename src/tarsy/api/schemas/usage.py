@@ -1,0 +1,83 @@
+"""What was used and what it cost."""
+
+from datetime import date
+from uuid import UUID
+
+from tarsy.api.schemas.view import View
+from tarsy.domain.usage_report import UsageReport, Used, UsedBy
+
+
+class UsedItem(View):
+    # A day, `provider / model`, a chain, an alert type or an agent; absent for the whole.
+    name: str | None
+    calls: int
+    failed_calls: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    thinking_tokens: int
+    # US dollars, of the calls whose price was known.
+    cost_usd: float
+    # Calls that used tokens at a price that is not known.
+    unpriced_calls: int
+    duration_ms: int
+    # How much of the input the vendors had kept; absent without input.
+    cache_hit_share: float | None
+
+    @classmethod
+    def of(cls, used: Used, name: str | None = None) -> "UsedItem":
+        return cls.shown(used, name=name)
+
+
+class ToolUseItem(View):
+    server: str
+    tool: str
+    calls: int
+    failed_calls: int
+    duration_ms: int
+
+
+class DearSessionItem(View):
+    id: UUID
+    title: str
+    alert_type: str
+    chain_id: str
+    cost_usd: float
+    unpriced_calls: int
+    total_tokens: int
+
+
+class UsageOverview(View):
+    """Whole days in UTC; groups begin with the dearest, days with the first."""
+
+    first_day: date
+    last_day: date
+    total: UsedItem
+    by_day: list[UsedItem]
+    by_model: list[UsedItem]
+    by_chain: list[UsedItem]
+    by_alert_type: list[UsedItem]
+    by_agent: list[UsedItem]
+    by_tool: list[ToolUseItem]
+    dearest_sessions: list[DearSessionItem]
+    # This calendar month so far, and what it will have cost if it goes on like this.
+    month_usd: float
+    month_forecast_usd: float
+
+    @classmethod
+    def of(cls, report: UsageReport) -> "UsageOverview":
+        return cls.shown(
+            report,
+            first_day=report.span.first,
+            last_day=report.span.last,
+            total=UsedItem.of(report.total),
+            by_day=_items(report.by_day),
+            by_model=_items(report.by_model),
+            by_chain=_items(report.by_chain),
+            by_alert_type=_items(report.by_alert_type),
+            by_agent=_items(report.by_agent),
+        )
+
+
+def _items(group: tuple[UsedBy, ...]) -> list[UsedItem]:
+    return [UsedItem.of(one.used, one.name) for one in group]

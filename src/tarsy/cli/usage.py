@@ -1,0 +1,82 @@
+"""`tarsy usage`: what models were used for and what it cost. Reads the database, so that it works also where no server answers."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
+from tarsy.cli.terminal import harmless
+
+if TYPE_CHECKING:
+    from tarsy.domain.usage_report import UsageReport, Used, UsedBy
+
+# As many lines of a group as a terminal shows beside the others.
+SHOWN = 8
+
+
+def usage(
+    period: Annotated[str, typer.Option(metavar="day|week|month", help="How far to look back, today included.")] = "month",
+    *,
+    csv: Annotated[bool, typer.Option("--csv", help="Print every sum as a table for a spreadsheet.")] = False,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Show what models and tools were used for, and what it cost."""
+    from datetime import UTC, datetime
+
+    from tarsy.db.usage import DETAIL_COLUMNS, UsageRepository
+    from tarsy.domain.csv_table import csv_table
+    from tarsy.domain.usage_report import Period
+
+    if period not in set(Period):
+        typer.echo(f"There is no period {period!r}; there are: {', '.join(Period)}.", err=True)
+        raise typer.Exit(2)
+    today = datetime.now(UTC).date()
+    span = Period(period).until(today)
+    if csv:
+        rows = with_upgraded_engine(lambda engine: UsageRepository(engine).details(span), database_url, data_dir)
+        typer.echo(csv_table(DETAIL_COLUMNS, ([row[name] for name in DETAIL_COLUMNS] for row in rows)), nl=False)
+        return
+    _show(with_upgraded_engine(lambda engine: UsageRepository(engine).report(span, today), database_url, data_dir))
+
+
+def _show(report: "UsageReport") -> None:
+    from tarsy.domain.price import dollars
+
+    typer.echo(f"{report.span.first} to {report.span.last}: {_line(report.total)}")
+    typer.echo(f"this month {dollars(report.month_usd)}, at this rate {dollars(report.month_forecast_usd)} at its end")
+    groups = {"model": report.by_model, "chain": report.by_chain, "alert type": report.by_alert_type, "agent": report.by_agent}
+    for name, group in groups.items():
+        _show_group(name, group)
+    if report.by_tool:
+        typer.echo("\nby tool")
+    for tool in report.by_tool[:SHOWN]:
+        typer.echo(harmless(f"  {tool.server}.{tool.tool}: {tool.calls} calls, {tool.failed_calls} failed"))
+    if report.dearest_sessions:
+        typer.echo("\ndearest sessions")
+    for session in report.dearest_sessions:
+        typer.echo(harmless(f"  {session.id}  {dollars(session.cost_usd)}  {session.title}"))
+
+
+def _show_group(name: str, group: "Sequence[UsedBy]") -> None:
+    if group:
+        typer.echo(f"\nby {name}")
+    for one in group[:SHOWN]:
+        typer.echo(harmless(f"  {one.name}: {_line(one.used)}"))
+    if len(group) > SHOWN:
+        typer.echo(f"  and {len(group) - SHOWN} more (--csv has all)")
+
+
+def _line(used: "Used") -> str:
+    from tarsy.domain.price import dollars
+
+    share = used.cache_hit_share
+    parts = [
+        dollars(used.cost_usd),
+        f"{used.calls} calls",
+        f"{used.input_tokens + used.output_tokens:,} tokens",
+        *([f"{share:.0%} of the input cached"] if share else []),
+        *([f"{used.unpriced_calls} calls of unknown price"] if used.unpriced_calls else []),
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,126 @@
+"""Reads the running sums: a report takes the days it is about, never the calls."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import date
+from decimal import Decimal
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.db.driver import Row, Statement, borrowed
+from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
+from tarsy.domain.usage_report import DearSession, Span, ToolUse, UsageReport, Used, UsedBy, forecast
+
+# As many as a page shows without scrolling.
+DEAREST = 10
+_NAMES = tuple(field.name for field in fields(Used))
+_SUMS = ", ".join(f"sum({name}) AS {name}" for name in _NAMES)
+_WITHIN = "day BETWEEN :first AND :last"
+# All groups in one pass. No column is ever empty: in a group, all but its own are.
+_MODELS = Statement(
+    f"""
+    SELECT day::text AS day, provider || ' / ' || model AS model, chain_id, alert_type, agent_name, {_SUMS} FROM usage_days WHERE {_WITHIN}
+    GROUP BY GROUPING SETS ((day), (provider, model), (chain_id), (alert_type), (agent_name))
+    """  # noqa: S608 - our own words
+)
+_TOOLS = Statement(
+    f"""
+    SELECT server, tool, sum(calls) AS calls, sum(failed_calls) AS failed_calls, sum(duration_ms) AS duration_ms
+    FROM tool_days WHERE {_WITHIN} GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2
+    """  # noqa: S608 - our own words
+)
+_DEAREST = Statement(
+    f"""
+    SELECT s.id::text AS id, left(s.alert_data, {LOOKED_AT_CHARACTERS}) AS alert_head, s.alert_type, s.chain_id,
+        p.cost_usd, p.unpriced_calls, p.total_tokens
+    FROM session_spending p JOIN alert_sessions s ON s.id = p.session_id
+    WHERE s.deleted_at IS NULL AND s.created_at >= CAST(:first AS date) AND s.created_at < CAST(:last AS date) + 1 AND p.cost_usd > 0
+    ORDER BY p.cost_usd DESC, s.id LIMIT {DEAREST}
+    """  # noqa: S608 - our own words
+)
+_MONTH = Statement(
+    "SELECT coalesce(sum(cost_usd), 0) AS usd FROM usage_days WHERE day BETWEEN date_trunc('month', CAST(:today AS date)) AND :today"
+)
+_DETAILS = Statement(
+    f"""
+    SELECT day, chain_id, alert_type, agent_name, provider, model, {_SUMS}
+    FROM usage_days WHERE {_WITHIN} GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
+    """  # noqa: S608 - our own words
+)
+DETAIL_COLUMNS = ("day", "chain_id", "alert_type", "agent_name", "provider", "model", *_NAMES)
+
+
+class UsageRepository:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def report(self, span: Span, today: date) -> UsageReport:
+        async with borrowed(self._engine) as connection:
+            groups = await _MODELS.rows(connection, _days(span))
+            tools = await _TOOLS.rows(connection, _days(span))
+            dearest = await _DEAREST.rows(connection, _days(span))
+            month = await _MONTH.rows(connection, {"today": today})
+        by_day = tuple(sorted(_grouped(groups, "day"), key=lambda day: day.name))
+        return UsageReport(
+            span=span,
+            total=_total(by_day),
+            by_day=by_day,
+            by_model=_grouped(groups, "model"),
+            by_chain=_grouped(groups, "chain_id"),
+            by_alert_type=_grouped(groups, "alert_type"),
+            by_agent=_grouped(groups, "agent_name"),
+            by_tool=tuple(_tool(row) for row in tools),
+            dearest_sessions=tuple(_session(row) for row in dearest),
+            month_usd=month[0]["usd"],
+            month_forecast_usd=forecast(month[0]["usd"], today),
+        )
+
+    async def details(self, span: Span) -> Sequence[Row]:
+        """Every sum there is, day by day: what a spreadsheet wants."""
+        async with borrowed(self._engine) as connection:
+            return await _DETAILS.rows(connection, _days(span))
+
+
+def _days(span: Span) -> dict[str, date]:
+    return {"first": span.first, "last": span.last}
+
+
+def _grouped(rows: Sequence[Row], group: str) -> tuple[UsedBy, ...]:
+    """A group, the dearest first."""
+    return tuple(sorted((UsedBy(row[group], _used(row)) for row in rows if row[group] is not None), key=_dearness))
+
+
+def _dearness(one: UsedBy) -> tuple[float, int, str]:
+    return -float(one.used.cost_usd), -one.used.input_tokens - one.used.output_tokens, one.name
+
+
+def _used(row: Row) -> Used:
+    counts = {name: int(row[name]) for name in _NAMES if name != "cost_usd"}
+    return Used(cost_usd=row["cost_usd"], **counts)
+
+
+def _total(days: Sequence[UsedBy]) -> Used:
+    counts = {name: sum(getattr(day.used, name) for day in days) for name in _NAMES if name != "cost_usd"}
+    return Used(cost_usd=sum((day.used.cost_usd for day in days), Decimal(0)), **counts)
+
+
+def _tool(row: Row) -> ToolUse:
+    return ToolUse(
+        server=row["server"],
+        tool=row["tool"],
+        calls=int(row["calls"]),
+        failed_calls=int(row["failed_calls"]),
+        duration_ms=int(row["duration_ms"]),
+    )
+
+
+def _session(row: Row) -> DearSession:
+    return DearSession(
+        id=row["id"],
+        title=alert_title(row["alert_head"], row["alert_type"]),
+        alert_type=row["alert_type"],
+        chain_id=row["chain_id"],
+        cost_usd=row["cost_usd"],
+        unpriced_calls=row["unpriced_calls"],
+        total_tokens=row["total_tokens"],
+    )

@@ -1,0 +1,110 @@
+"""The usage report: running sums that agree with the calls, and outlive them."""
+
+import csv
+import io
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from support.agent_scenario import PROVIDER, SUMMARY, Scenario, agent, answers, calls, chain, says, stage
+from support.api_world import World, serving
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.csv_table import csv_table
+from tarsy.domain.usage_report import Period, Span, Used, forecast
+
+TRACK = "0.look/1.Investigator"
+RATES = "system: {cost_estimation: {model_rates: {model-1: {input_per_million: 1000, output_per_million: 4000}}}}"
+STORY = Scenario(
+    chain(stage(agent()), scoring=None),
+    [says(TRACK, 0, calls("a", "k8s.pods"), calls("b", "k8s.logs")), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
+    [answers(TRACK, "a", "k8s.pods", "one pod"), answers(TRACK, "b", "k8s.logs", "no logs", is_error=True)],
+)
+# 10 tokens in and 5 out at these rates.
+EACH = 0.03
+
+
+@asynccontextmanager
+async def used(database_url: str, directory: Path, *, sessions: int = 2) -> AsyncGenerator[World]:
+    """An API whose database has investigated some alerts, three model calls and two tool calls each."""
+    directory.joinpath("tarsy.yaml").write_text(RATES)
+    async with replace(STORY, config_dir=directory).continued(database_url) as running, serving(running.services) as api:
+        for number in range(sessions):
+            session = replace(STORY.session(), id=str(uuid4()), alert_type=f"type-{number}", created_at=datetime.now(UTC))
+            await running.services.sessions.insert(session)
+        assert running.pool is not None
+        await running.pool.work_off(INVESTIGATION)
+        yield api
+
+
+async def report(api: World, **query: str) -> dict[str, Any]:
+    answer = await api.client.get("/api/v1/usage", params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_the_report_counts_every_call_by_whatever_is_asked(database_url: str, tmp_path: Path) -> None:
+    async with used(database_url, tmp_path) as api:
+        told = await report(api)
+    assert told["total"]["calls"] == 6
+    assert told["total"]["cost_usd"] == pytest.approx(6 * EACH)
+    assert (told["total"]["input_tokens"], told["total"]["output_tokens"]) == (60, 30)
+    assert [(one["name"], one["calls"]) for one in told["by_model"]] == [(f"{PROVIDER.name} / {PROVIDER.model}", 6)]
+    assert sorted((one["name"], one["calls"]) for one in told["by_alert_type"]) == [("type-0", 3), ("type-1", 3)]
+    assert sorted((one["name"], one["calls"]) for one in told["by_agent"]) == [("ExecSummaryAgent", 2), ("Investigator", 4)]
+    assert [(one["name"], one["calls"]) for one in told["by_chain"]] == [("chain", 6)]
+    assert sum(one["calls"] for one in told["by_day"]) == 6
+    tools = {one["tool"]: (one["calls"], one["failed_calls"]) for one in told["by_tool"]}
+    assert tools == {"pods": (2, 0), "logs": (2, 2)}
+    assert [one["cost_usd"] for one in told["dearest_sessions"]] == pytest.approx([3 * EACH, 3 * EACH])
+    assert told["month_forecast_usd"] >= told["month_usd"] == pytest.approx(6 * EACH)
+
+
+async def test_what_was_spent_stays_spent_when_its_sessions_are_erased(database_url: str, tmp_path: Path) -> None:
+    async with used(database_url, tmp_path, sessions=1) as api:
+        before = await report(api)
+        await api.services.sessions.purge(before["dearest_sessions"][0]["id"], actor="tester")
+        after = await report(api)
+    assert after["dearest_sessions"] == []
+    assert after["total"] == before["total"]
+
+
+async def test_the_table_for_spreadsheets_adds_up_to_the_report(database_url: str, tmp_path: Path) -> None:
+    async with used(database_url, tmp_path) as api:
+        answer = await api.client.get("/api/v1/usage/table.csv")
+    assert answer.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert sum(int(row["calls"]) for row in rows) == 6
+    assert float(sum(Decimal(row["cost_usd"]) for row in rows)) == pytest.approx(6 * EACH)
+
+
+async def test_days_are_asked_for_by_period_or_by_date(database_url: str, tmp_path: Path) -> None:
+    async with used(database_url, tmp_path, sessions=1) as api:
+        assert (await report(api, period="day"))["total"]["calls"] == 3
+        assert (await report(api, **{"from": "2020-01-01", "to": "2020-02-01"}))["total"]["calls"] == 0
+        refused = await api.client.get("/api/v1/usage", params={"from": "2026-02-02", "to": "2026-02-01"})
+    assert refused.status_code == 400
+
+
+def test_a_period_ends_today() -> None:
+    assert Period.WEEK.until(date(2026, 3, 7)) == Span(date(2026, 3, 1), date(2026, 3, 7))
+
+
+def test_a_month_that_goes_on_as_it_began_costs_in_proportion() -> None:
+    assert forecast(Decimal(10), date(2026, 4, 10)) == Decimal(30)
+    assert forecast(Decimal(10), date(2026, 4, 30)) == Decimal(10)
+
+
+def test_the_share_of_cached_input_is_told_where_there_was_input() -> None:
+    assert Used().cache_hit_share is None
+    assert Used(input_tokens=200, cached_tokens=50).cache_hit_share == 0.25
+
+
+def test_no_cell_of_the_table_is_a_formula() -> None:
+    assert csv_table(("a", "b"), [("=1+1", 2), ("x,y", "-z")]) == "a,b\r\n'=1+1,2\r\n\"x,y\",'-z\r\n"
