@@ -243,7 +243,7 @@ def mcp_interaction_of(row: Row) -> MCPInteraction:
     )
 
 
-def citation_row(made: ExecutionCitation, session_id: str) -> Row:
+def citation_row(made: ExecutionCitation, session_id: str) -> NewRow:
     checked, citation = made.checked, made.checked.citation
     found_start, found_end = checked.found_at or (None, None)
     return {
@@ -273,7 +273,7 @@ def citation_of(row: Row) -> CheckedCitation:
     )
 
 
-def input_row(given: ExecutionInput, session_id: str) -> Row:
+def input_row(given: ExecutionInput, session_id: str) -> NewRow:
     placed = given.placed
     turn, kind, name = place_of(placed.turn, placed.value)
     return {

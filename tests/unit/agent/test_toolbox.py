@@ -133,7 +133,9 @@ class Outlook(Echo):
 
 
 async def test_a_built_in_tool_that_looks_outside_is_listed_like_a_servers() -> None:
-    (listing,) = (await toolbox(Servers(), (Echo(), Outlook()), mask=Unmasked(), clock=CLOCK).list_tools()).listings
+    (listing,) = (
+        await toolbox(Servers(), (Echo(), Outlook()), tool_calling=ToolCalling.REACT, mask=Unmasked(), clock=CLOCK).list_tools()
+    ).listings
     assert (listing.server, listing.tools, listing.error) == ("tarsy", ("outlook",), None)
 
 
@@ -143,12 +145,12 @@ async def test_what_was_recorded_of_a_built_in_tool_is_played_instead_of_asked_a
             return ToolCatalog((Outlook.definition,))
 
     servers = Recorded()
-    tools = toolbox(servers, (Outlook(),), mask=Unmasked(), clock=CLOCK)
+    tools = toolbox(servers, (Outlook(),), tool_calling=ToolCalling.REACT, mask=Unmasked(), clock=CLOCK)
     await tools.list_tools()
     assert (await tools.execute(ToolCall("1", "tarsy.outlook", "rain"), ignored)).content == "pods"
     assert servers.asked == ["1"]
 
 
 async def test_agents_are_told_once_which_servers_they_lack() -> None:
-    tools = toolbox(Servers(), (), absent=("one is missing", "and another"), mask=Unmasked(), clock=CLOCK)
+    tools = toolbox(Servers(), (), tool_calling=ToolCalling.REACT, absent=("one is missing", "and another"), mask=Unmasked(), clock=CLOCK)
     assert (await tools.list_tools()).warnings == ("one is missing", "and another")
