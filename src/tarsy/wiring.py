@@ -78,6 +78,7 @@ from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
 from tarsy.session.runbook import RunbookSource
 from tarsy.settings import Role, Settings
+from tarsy.telemetry.counted_intake import CountedIntake
 from tarsy.telemetry.event_lag import EventLag
 from tarsy.telemetry.exposition import Exposition
 from tarsy.telemetry.gauges import InstallationGauges, PoolUse, ProcessGauges
@@ -388,7 +389,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         pod_id=parts.pod_id,
         auth=parts.auth,
         intake=intake,
-        desk=Desk.on(engine, lambda: policy, intake, partial(resolved_server, config)),
+        desk=Desk.on(engine, lambda: policy, intake, partial(resolved_server, config), watch=CountedIntake(parts.metrics)),
         incidents=IncidentRepository(engine),
         mutes=MuteRepository(engine),
         changes=ChangeRepository(engine),

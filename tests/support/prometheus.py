@@ -94,8 +94,8 @@ def _metric(watched: Monitoring) -> Generator[int]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *arguments: object) -> None:
-            del arguments  # the tests' output is for failures
+        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - its name in the server
+            del format, arguments  # the tests' output is for failures
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, daemon=True)

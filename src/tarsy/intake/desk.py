@@ -11,6 +11,7 @@ from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.door import Door
 from tarsy.intake.investigations import Investigations
 from tarsy.intake.policy import Policy
+from tarsy.intake.ports import IntakeWatch, Unwatched
 from tarsy.intake.reception import Reception
 from tarsy.intake.sns_client import SnsClient
 from tarsy.intake.upkeep import IncidentUpkeep
@@ -37,10 +38,11 @@ class Desk:
         *,
         clock: Clock | None = None,
         sns: SnsClient | None = None,
+        watch: IntakeWatch | None = None,
     ) -> Self:
         """`server` finds a tool server by its name."""
         clock = clock or SystemClock()
         investigations = Investigations(intake, LabelledServers(lambda: policy().routes, server))
         commands = IncidentCommands(engine, policy, investigations, clock)
-        door = Door(engine, policy, investigations, intake.mask, clock)
+        door = Door(engine, policy, investigations, intake.mask, clock, watch or Unwatched())
         return cls(Reception(door, policy, sns or SnsClient(), clock), commands, IncidentUpkeep(engine, policy, commands))

@@ -1,6 +1,6 @@
 """The door: whatever senders say comes in here, is decided about, and is stored in one transaction under locks on its keys."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -22,6 +22,7 @@ from tarsy.intake.investigations import Chains, Investigations
 from tarsy.intake.ledger import Arrival, Entered, Ledger, Rules
 from tarsy.intake.masked import Mask, masked_alert, masked_change
 from tarsy.intake.policy import Policy
+from tarsy.intake.ports import IntakeWatch, Unwatched
 from tarsy.intake.received import Delivery
 from tarsy.intake.routes import route_for
 from tarsy.intake.taken import Taken, summed_up, taken_from
@@ -73,6 +74,7 @@ class Door:
     investigations: Investigations
     mask: Mask
     clock: Clock = field(default_factory=SystemClock)
+    watch: IntakeWatch = field(default_factory=Unwatched)
     _turns: Turns[_Prepared, Taken] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -122,8 +124,12 @@ class Door:
         async with self.engine.begin() as connection:
             await connection.execute(_TIME_LIMIT)
             ledger = await self._ledger(connection, batch)
-            before = await answered(connection, [one.key for one in batch if one.key])
-            return await self._enter_all(connection, batch, ledger, {key: taken_from(answer) for key, answer in before.items()})
+            stored = await answered(connection, [one.key for one in batch if one.key])
+            before = {key: taken_from(answer) for key, answer in stored.items()}
+            taken = await self._enter_all(connection, _without_repeats(batch, before), ledger)
+        self._tell(taken.values(), ledger)
+        every = {**before, **{one.key: answer for one, answer in taken.items() if one.key}}
+        return [taken[one] if one in taken else every[one.key or ""] for one in batch]
 
     async def _ledger(self, connection: AsyncConnection, batch: Sequence[_Prepared]) -> Ledger:
         """What concerns these requests, with their keys locked."""
@@ -144,19 +150,25 @@ class Door:
             members=known.members,
         )
 
-    async def _enter_all(
-        self, connection: AsyncConnection, batch: Sequence[_Prepared], ledger: Ledger, before: Mapping[str, Taken]
-    ) -> Sequence[Taken]:
-        fresh = _without_repeats(batch, before)
+    async def _enter_all(self, connection: AsyncConnection, fresh: Sequence[_Prepared], ledger: Ledger) -> Mapping[_Prepared, Taken]:
         entered = {one: [ledger.enter(arrival) for arrival in one.arrivals] for one in fresh}
         chains = {name: chain for one in fresh for name, chain in one.chains.items()}
         await store_changes(connection, [change for one in fresh for change in one.changes], ledger.now)
         await write_ledger(connection, ledger, self.investigations, chains)
         taken = {one: _taken(one, entered[one], ledger) for one in fresh}
-        given = {one.key: answer for one, answer in taken.items() if one.key}
-        await remember_answers(connection, {key: answer.as_json() for key, answer in given.items()}, ledger.now)
-        every = {**before, **given}
-        return [taken[one] if one in taken else every[one.key or ""] for one in batch]
+        given = {one.key: answer.as_json() for one, answer in taken.items() if one.key}
+        await remember_answers(connection, given, ledger.now)
+        return taken
+
+    def _tell(self, taken: Iterable[Taken], ledger: Ledger) -> None:
+        """Say what is stored now."""
+        for one in taken:
+            for result in one.results:
+                self.watch.taken(one.source, result.action, result.alerts)
+            if one.changes:
+                self.watch.changed(one.source, one.changes)
+        for incident_id in ledger.looks:
+            self.watch.investigated(ledger.incidents[incident_id].alert_type)
 
 
 def _taken(one: _Prepared, entered: Sequence[Entered], ledger: Ledger) -> Taken:

@@ -98,6 +98,7 @@ class Reception:
             return visit.author or source or "webhook"
         told = source or "webhook"
         self.refusals.count(told, refusal, self.clock.now())
+        self.door.watch.refused(told, refusal.value)
         log.warning("webhook.refused", source=told, reason=refusal.value)
         raise SenderRefusedError(told, refusal)
 

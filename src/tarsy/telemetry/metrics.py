@@ -28,6 +28,15 @@ class SessionMetrics:
         )
 
 
+class IntakeMetrics:
+    """What monitoring systems say."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.alerts = Counter("tarsy_alerts", "Alerts that came in, by what became of them.", ["source", "action"], registry=registry)
+        self.changes = Counter("tarsy_changes", "Changes that came in.", ["source"], registry=registry)
+        self.refused = Counter("tarsy_webhook_refused", "Requests that were not their sender's.", ["source", "reason"], registry=registry)
+
+
 class WorkMetrics:
     """What workers do."""
 
@@ -116,6 +125,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.sessions = SessionMetrics(self.registry)
+        self.intake = IntakeMetrics(self.registry)
         self.work = WorkMetrics(self.registry)
         self.models = ModelMetrics(self.registry)
         self.tools = ToolMetrics(self.registry)
