@@ -16,10 +16,12 @@ from tarsy.db.connection import create_engine
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.sessions import SessionRepository
 from tarsy.domain.alert import Alert, AlertStatus, Severity
+from tarsy.domain.citation import CitationCounts
 from tarsy.domain.mute import Mute
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Step
+from tarsy.domain.verdict import JudgedVerdict
 from tarsy.domain.work import Claimed
 from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.door import Door, Incoming
@@ -105,9 +107,18 @@ class DoorGround:
         assert claimed
         return claimed
 
-    async def finish(self, claimed: Claimed[AlertSession], analysis: str = "The disk is full of logs.") -> None:
+    async def finish(
+        self, claimed: Claimed[AlertSession], analysis: str = "The disk is full of logs.", verdict: JudgedVerdict | None = None
+    ) -> None:
         """The investigation ends, at the time of the clock."""
-        close = SessionClose(status=SessionStatus.COMPLETED, completed_at=self.clock.at, final_analysis=analysis)
+        close = SessionClose(
+            status=SessionStatus.COMPLETED,
+            completed_at=self.clock.at,
+            final_analysis=analysis,
+            verdict=verdict,
+            # A verdict is stored with what its citations came to.
+            citations=CitationCounts() if verdict else None,
+        )
         await PostgresJournal(self.engine, lambda _events: None).commit(Step(claim=claimed.claim, session_close=close))
 
 

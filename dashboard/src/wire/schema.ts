@@ -1464,6 +1464,10 @@ export interface components {
             last_session_completed_at: string | null;
             /** Executive Summary */
             executive_summary: string | null;
+            verdict_outcome: components["schemas"]["VerdictOutcome"] | null;
+            verdict_confidence: components["schemas"]["Confidence"] | null;
+            /** Verdict Object */
+            verdict_object: string | null;
         };
         /** IncidentList */
         IncidentList: {
@@ -1549,6 +1553,10 @@ export interface components {
             last_session_completed_at: string | null;
             /** Executive Summary */
             executive_summary: string | null;
+            verdict_outcome: components["schemas"]["VerdictOutcome"] | null;
+            verdict_confidence: components["schemas"]["Confidence"] | null;
+            /** Verdict Object */
+            verdict_object: string | null;
             /** Members */
             members: components["schemas"]["AlertItem"][];
             activity: components["schemas"]["ActivityView"];
@@ -2915,6 +2923,8 @@ export interface operations {
                 source?: string[];
                 /** @description `name=value`; only incidents with an alert that has all of these labels. */
                 label?: string[];
+                /** @description What the last investigation came to; may be given more than once. */
+                verdict?: components["schemas"]["VerdictOutcome"][];
                 /** @description A part of the title. */
                 text?: string | null;
                 /** @description Opened at or after. */

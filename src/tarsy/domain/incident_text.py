@@ -23,6 +23,9 @@ class Finding:
     at: datetime
     status: str
     analysis: str
+    # In a word, and about what; None if it did not say.
+    verdict: str | None = None
+    object: str | None = None
 
 
 def incident_text(incident: Incident, members: Sequence[Member], last: Finding | None = None) -> str:
@@ -88,8 +91,9 @@ def _left_out(count: int) -> Iterator[str]:
 
 def _found(last: Finding | None) -> Iterator[str]:
     if last:
+        verdict = f" Its verdict: {last.verdict}{', ' + last.object if last.object else ''}." if last.verdict else ""
         yield (
-            f"## What the last investigation found\n\nIt ended {last.status} at {_time(last.at)}, and the incident still fires. "
+            f"## What the last investigation found\n\nIt ended {last.status} at {_time(last.at)}, and the incident still fires.{verdict} "
             f"Say what has changed since, and do not take over what no longer holds.\n\n{clip(last.analysis, MAX_ANALYSIS)}"
         )
 

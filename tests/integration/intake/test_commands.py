@@ -4,7 +4,10 @@ import pytest
 
 from support.door_ground import RESOLVED, alert, door_ground
 from tarsy.db.errors import ConflictError, NotFoundError
+from tarsy.db.incidents.incident_list import IncidentFilter
+from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.domain.alert import Severity
+from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, Verdict, VerdictOutcome
 from tarsy.intake.ledger import Outcome
 
 
@@ -77,3 +80,24 @@ async def test_what_was_split_off_lives_on_by_itself(database_url: str) -> None:
         assert {str(session["incident_id"]) for session in await ground.sessions()} == {new_id, main.incident_id}
         with pytest.raises(ConflictError, match="nothing left"):
             await ground.commands().split(new_id, [str(row["id"])], actor="alice")
+
+
+async def test_incidents_are_found_by_the_verdict_of_their_last_investigation_which_the_next_one_is_told(database_url: str) -> None:
+    disk = AffectedObject(kind="Volume", namespace="shop", name="data")
+    fault = JudgedVerdict(Verdict(outcome=VerdictOutcome.FAULT, object=disk), Confidence.MEDIUM)
+    async with door_ground(database_url) as ground:
+        first = (await ground.take(alert("f1", problem="a"))).main
+        ground.later(seconds=1)
+        await ground.take(alert("f2", problem="b"))
+        assert first
+        assert first.incident_id
+        await ground.finish(await ground.begin(), "It is the disk.", fault)
+        incidents = IncidentRepository(ground.engine)
+        page = await incidents.list(IncidentFilter(verdicts=(VerdictOutcome.FAULT,)))
+        [found] = page.incidents
+        assert (found.incident.id, found.verdict_confidence, found.verdict_object) == (first.incident_id, Confidence.MEDIUM, str(disk))
+        assert page.total == 1
+        assert (await incidents.list(IncidentFilter(verdicts=(VerdictOutcome.NO_FAULT,)))).total == 0
+        await ground.begin()
+        await ground.commands().investigate(first.incident_id, actor="alice")
+        assert f"Its verdict: fault, {disk}." in (await ground.begin()).noun.alert_data

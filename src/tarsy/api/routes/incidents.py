@@ -31,6 +31,7 @@ from tarsy.domain.alert import Severity
 from tarsy.domain.incident import IncidentState
 from tarsy.domain.matchers import parse_matchers
 from tarsy.domain.mute import Mute
+from tarsy.domain.verdict import VerdictOutcome
 
 router = APIRouter(tags=["incidents"])
 
@@ -52,6 +53,9 @@ class IncidentQuery(BaseModel):
     label: list[Label] = Field(
         default=[], max_length=20, description="`name=value`; only incidents with an alert that has all of these labels."
     )
+    verdict: list[VerdictOutcome] = Field(
+        default=[], max_length=len(VerdictOutcome), description="What the last investigation came to; may be given more than once."
+    )
     text: StorableText | None = Field(default=None, max_length=200, description="A part of the title.")
     opened_from: UtcTime | None = Field(default=None, alias="from", description="Opened at or after.")
     opened_to: UtcTime | None = Field(default=None, alias="to", description="Opened before.")
@@ -71,6 +75,7 @@ class IncidentQuery(BaseModel):
             severities=tuple(self.severity),
             sources=tuple(self.source),
             labels=tuple((name, value) for name, _, value in (label.partition("=") for label in self.label)),
+            verdicts=tuple(self.verdict),
             text=self.text or None,
             opened_from=self.opened_from,
             opened_to=self.opened_to,

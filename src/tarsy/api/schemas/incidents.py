@@ -17,6 +17,7 @@ from tarsy.domain.incident import IncidentState, Member
 from tarsy.domain.matchers import MatcherError, parse_matchers
 from tarsy.domain.mute import Mute
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.verdict import Confidence, VerdictOutcome
 from tarsy.intake.ledger import Outcome
 from tarsy.intake.taken import Taken, TakenAlerts
 
@@ -109,6 +110,10 @@ class IncidentItem(View):
     last_session_status: SessionStatus | None
     last_session_completed_at: datetime | None
     executive_summary: str | None
+    # What the last investigation came to; absent while it has said nothing of the kind.
+    verdict_outcome: VerdictOutcome | None
+    verdict_confidence: Confidence | None
+    verdict_object: str | None
 
     @classmethod
     def of(cls, summary: IncidentSummary) -> "IncidentItem":
@@ -131,6 +136,9 @@ class IncidentItem(View):
             last_session_status=incident.session_status,
             last_session_completed_at=incident.finished_at,
             executive_summary=summary.executive_summary,
+            verdict_outcome=summary.verdict_outcome,
+            verdict_confidence=summary.verdict_confidence,
+            verdict_object=summary.verdict_object,
         )
 
 

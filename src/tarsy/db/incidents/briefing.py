@@ -16,7 +16,7 @@ _MEMBERS = Statement(
 _INCIDENT = Statement(f"SELECT {columns_of(incidents, 'i')} FROM incidents i WHERE i.id = :id")  # noqa: S608 - our own words
 _LAST_FINDING = Statement(
     """
-    SELECT completed_at, status, final_analysis FROM alert_sessions
+    SELECT completed_at, status, final_analysis, verdict_outcome, verdict_object FROM alert_sessions
     WHERE incident_id = :incident_id AND id <> :id AND final_analysis IS NOT NULL AND completed_at IS NOT NULL
     ORDER BY created_at DESC LIMIT 1
     """
@@ -47,4 +47,6 @@ async def _incident(connection: RawConnection, incident_id: str | None) -> Incid
 
 async def _last_finding(connection: RawConnection, session: AlertSession) -> Finding | None:
     row = await _LAST_FINDING.row(connection, {"incident_id": session.incident_id, "id": session.id})
-    return Finding(row["completed_at"], row["status"], row["final_analysis"]) if row else None
+    if row is None:
+        return None
+    return Finding(row["completed_at"], row["status"], row["final_analysis"], row["verdict_outcome"], row["verdict_object"])

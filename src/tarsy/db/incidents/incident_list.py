@@ -13,6 +13,7 @@ from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import Incident, IncidentState
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.verdict import Confidence, VerdictOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,8 @@ class IncidentFilter:
     sources: tuple[str, ...] = ()
     # Names and values; an incident fits if one alert of it has them all.
     labels: tuple[tuple[str, str], ...] = ()
+    # What the last investigation came to.
+    verdicts: tuple[VerdictOutcome, ...] = ()
     # Words that the title holds.
     text: str | None = None
     opened_from: datetime | None = None
@@ -33,8 +36,11 @@ class IncidentSummary:
     """An incident as a list shows it."""
 
     incident: Incident
-    # What the last investigation found, in a few sentences.
+    # What the last investigation found, in a few sentences and in a word.
     executive_summary: str | None
+    verdict_outcome: VerdictOutcome | None
+    verdict_confidence: Confidence | None
+    verdict_object: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +54,29 @@ class IncidentPage:
 
 
 _LOOK = alert_sessions.alias("look")
+_FOUND = alert_sessions.alias("found")
 WITH_LOOK = sa.select(
     incidents,
     _LOOK.c.status.label("look_status"),
     _LOOK.c.started_at.label("look_started_at"),
     _LOOK.c.completed_at.label("look_completed_at"),
     _LOOK.c.executive_summary.label("look_summary"),
+    _LOOK.c.verdict_outcome.label("look_verdict"),
+    _LOOK.c.verdict_confidence.label("look_confidence"),
+    _LOOK.c.verdict_object.label("look_object"),
 ).select_from(incidents.outerjoin(_LOOK, _LOOK.c.id == incidents.c.session_id))
 
 
 def summary_of(row: sa.RowMapping) -> IncidentSummary:
     status = SessionStatus(row["look_status"]) if row["look_status"] else None
     look = Standing(status, row["look_started_at"], row["look_completed_at"])
-    return IncidentSummary(incident_of(row, look), row["look_summary"])
+    return IncidentSummary(
+        incident_of(row, look),
+        row["look_summary"],
+        VerdictOutcome(row["look_verdict"]) if row["look_verdict"] else None,
+        Confidence(row["look_confidence"]) if row["look_confidence"] else None,
+        row["look_object"],
+    )
 
 
 async def read_page(connection: AsyncConnection, where: IncidentFilter, *, limit: int, after: Cursor | None) -> IncidentPage:
@@ -98,6 +114,9 @@ def _conditions(where: IncidentFilter) -> list[sa.ColumnElement[bool]]:
         wanted: dict[str, Any] = dict(where.labels)
         member = sa.select(alerts.c.id).where(alerts.c.incident_id == table.id, alerts.c.labels.contains(wanted))
         conditions.append(sa.exists(member))
+    if where.verdicts:
+        found = [verdict.value for verdict in where.verdicts]
+        conditions.append(sa.exists(sa.select(_FOUND.c.id).where(_FOUND.c.id == table.session_id, _FOUND.c.verdict_outcome.in_(found))))
     if where.text is not None:
         conditions.append(table.title.icontains(where.text, autoescape=True))
     if where.opened_from is not None:
