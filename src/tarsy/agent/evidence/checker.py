@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText
-from tarsy.agent.evidence.statements import Statement, figure_key, figures_in, statements
+from tarsy.agent.evidence.statements import Statement, holds_figure, statements
 from tarsy.agent.folding import fold
 from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, citations
 from tarsy.domain.evidence import ALERT, Evidence
@@ -23,6 +23,9 @@ _MOST_PROBLEMS = 40
 _MOST_NEAREST = 20
 # Characters looked through for one analysis: seconds at the worst, and hundreds of quotations out of results of ordinary size.
 _MOST_SEARCHED = 64_000_000
+# Characters made ready to be searched for one analysis: a second or two. Folding one costs as much as making eight ready.
+_MOST_READ = 24_000_000
+_FOLDING = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +64,26 @@ class Seen:
     """Everything the session's agents saw, by id, prepared to be searched once each."""
 
     evidence: Mapping[str, Evidence]
-    _texts: dict[str, QuotableText] = field(default_factory=dict[str, QuotableText])
-    _figures: dict[str, frozenset[tuple[str, str]]] = field(default_factory=dict[str, frozenset[tuple[str, str]]])
+    _texts: dict[str, QuotableText | None] = field(default_factory=dict[str, "QuotableText | None"])
+    _spent: list[int] = field(default_factory=list[int])
 
-    def text(self, evidence_id: str) -> QuotableText:
+    def text(self, evidence_id: str) -> QuotableText | None:
+        """The text of a result to search in; None once more than may be was read for one analysis."""
         if evidence_id not in self._texts:
-            self._texts[evidence_id] = QuotableText(seen_text(self.evidence[evidence_id]))
+            evidence = self.evidence[evidence_id]
+            self._spent.append(len(evidence.text) * (_FOLDING if evidence.folded else 1))
+            affordable = sum(self._spent) <= _MOST_READ
+            self._texts[evidence_id] = QuotableText(seen_text(evidence)) if affordable else None
         return self._texts[evidence_id]
 
     def holds_name(self, evidence_id: str, name: str) -> bool:
         # The call is part of what was seen: its arguments name the object that was looked at.
-        one = self.evidence[evidence_id]
-        return self.text(evidence_id).holds(name) or name in one.arguments or name in one.tool
+        one, text = self.evidence[evidence_id], self.text(evidence_id)
+        return text is None or text.holds(name) or name in one.arguments or name in one.tool
 
-    def figures(self, evidence_id: str) -> frozenset[tuple[str, str]]:
-        if evidence_id not in self._figures:
-            self._figures[evidence_id] = figures_in(seen_text(self.evidence[evidence_id]))
-        return self._figures[evidence_id]
+    def holds_figure(self, evidence_id: str, figure: str) -> bool:
+        text = self.text(evidence_id)
+        return text is None or holds_figure(text.whole, figure)
 
     @cached_property
     def usable(self) -> frozenset[str]:
@@ -149,8 +155,8 @@ class _Citations:
 
     def _look_for(self, quotation: str, citation: Citation) -> CheckedCitation:
         text = self._seen.text(citation.evidence_id)
-        self._searched += len(text)
-        if self._searched > _MOST_SEARCHED:
+        self._searched += len(text) if text else 0
+        if text is None or self._searched > _MOST_SEARCHED:
             return _id_only(citation, "not looked for: there was too much to check")
         found_at = text.find(quotation)
         if found_at is None:
@@ -197,8 +203,8 @@ def _figure_problems(said: Sequence[Statement], seen: Seen) -> tuple[Problem, ..
         places = {citation.evidence_id for citation in one.citations} & seen.usable
         if not places or one.is_inference:
             continue
-        there = frozenset[tuple[str, str]]().union(*(seen.figures(place) for place in places))
-        problems += (Problem(one.text, f"{figure} is not in what is cited") for figure in one.figures if figure_key(figure) not in there)
+        missing = (figure for figure in one.figures if not any(seen.holds_figure(place, figure) for place in sorted(places)))
+        problems += (Problem(one.text, f"{figure} is not in what is cited") for figure in missing)
     return tuple(problems)
 
 

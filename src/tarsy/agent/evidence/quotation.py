@@ -28,6 +28,10 @@ class QuotableText:
     def __init__(self, text: str) -> None:
         self._text = text
 
+    @property
+    def whole(self) -> str:
+        return self._text
+
     def __len__(self) -> int:
         return len(self._text)
 

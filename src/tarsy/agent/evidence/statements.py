@@ -30,6 +30,8 @@ _SYNONYMS = {
 }
 # A statement longer than this is read to here: an analysis is written in sentences, not in pages.
 _LONGEST = 2_000
+# Places of a number that are looked at for its unit.
+_MOST_PLACES = 5_000
 # More statements than any analysis has; the rest is not looked at.
 _MOST = 2_000
 
@@ -83,9 +85,28 @@ def statements(text: str, cited: Sequence[Citation]) -> tuple[Statement, ...]:
     return tuple(found)
 
 
-def figures_in(text: str) -> frozenset[tuple[str, str]]:
-    """Every figure with a unit that a text holds, in one spelling."""
-    return frozenset(figure_key(found[0]) for found in _FIGURE.finditer(text))
+def holds_figure(text: str, figure: str) -> bool:
+    """Whether a text holds a figure with its unit, in whatever spelling."""
+    wanted = figure_key(figure)
+    return any(_stands_at(text, wanted, spelled) for spelled in {wanted[0], _with_commas(wanted[0])})
+
+
+def _with_commas(number: str) -> str:
+    whole, point, rest = number.partition(".")
+    return f"{int(whole):,}{point}{rest}" if whole.isdigit() else number
+
+
+def _stands_at(text: str, wanted: tuple[str, str], spelled: str) -> bool:
+    place = text.find(spelled)
+    for _ in range(_MOST_PLACES):
+        if place < 0:
+            return False
+        found = _FIGURE.match(text, place)
+        if found and figure_key(found[0]) == wanted:
+            return True
+        place = text.find(spelled, place + 1)
+    # A number that stands there so often cannot be told to be missing.
+    return place >= 0
 
 
 def figure_key(figure: str) -> tuple[str, str]:

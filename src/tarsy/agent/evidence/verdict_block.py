@@ -17,6 +17,7 @@ from tarsy.domain.verdict import AffectedObject, Confidence, RuledOut, StillHapp
 LONGEST_BLOCK = 8_000
 _LONGEST_VALUE = 600
 _MOST_ITEMS = 30
+_MOST_BRACKETS = 200
 
 _IDS = re.compile(rf"\b{ID_PATTERN}")
 _FIELD = re.compile(r"^[ \t]{0,3}([A-Za-z_ ]{2,24}?)[ \t]*:[ \t]*(.*)$", re.MULTILINE)
@@ -84,7 +85,9 @@ def _says_verdict(line: str) -> bool:
 def _fields(block: str) -> Mapping[str, Any]:
     """The block as a mapping: as YAML where it is, else line by line. Anchors are never followed: an alias can stand for gigabytes."""
     try:
-        parsed: Any = None if re.search(r"[:\-\[,]\s*[&*]\w", block) else yaml.safe_load(block)
+        # What is nested like this is no verdict either, and takes seconds to read.
+        odd = re.search(r"[:\-\[,]\s*[&*]\w", block) or block.count("[") + block.count("{") > _MOST_BRACKETS
+        parsed: Any = None if odd else yaml.safe_load(block)
     except (yaml.YAMLError, ValueError, RecursionError):
         parsed = None
     if isinstance(parsed, dict):

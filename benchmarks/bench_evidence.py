@@ -1,0 +1,81 @@
+"""How long checking an analysis takes: an honest one, and those made to hurt. Exits 1 when one takes longer than a worker may be kept."""
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+from tarsy.agent.evidence.review import review
+from tarsy.domain.evidence import Evidence
+
+MEGABYTE = 1024 * 1024
+# Checking runs in a thread beside other sessions, once or twice per agent: an honest analysis must not be felt, and none may hold a worker up.
+HONEST_MS = 500
+WORST_MS = 10_000
+
+
+def log_of(size: int, number: int) -> str:
+    line = "2026-03-01T12:00:{:02d}Z WARN pod/web-{} of run {} took {} ms: connection refused by 10.0.0.{}\n"
+    text = "".join(line.format(n % 60, n % 40, number, n, n % 250) for n in range(size // 80))
+    return text[:size]
+
+
+def results(count: int, size: int, *, folded: bool = False) -> list[Evidence]:
+    return [Evidence(id=f"A{number}", text=log_of(size, number), folded=folded) for number in range(1, count + 1)]
+
+
+def honest() -> tuple[str, list[Evidence]]:
+    said = "\n".join(f'- It was refused [A{n}: "connection refused by 10.0.0.{n}"], in 12 ms [A{n}].' for n in range(1, 31))
+    verdict = "```verdict\noutcome: fault\nobject: Pod/web-1\nmechanism: refused\nconfidence: high\nevidence: [A1, A2]\n```"
+    return f"## Why\n\n{said}\n\n{verdict}", results(30, 64 * 1024)
+
+
+def ten_thousand_citations() -> tuple[str, list[Evidence]]:
+    return " ".join(f'[A{n % 10 + 1}: "words {n} that are nowhere"]' for n in range(10_000)), results(10, MEGABYTE)
+
+
+def open_brackets() -> tuple[str, list[Evidence]]:
+    return '[A1: "' * 200_000, results(1, MEGABYTE)
+
+
+def endless_sentence() -> tuple[str, list[Evidence]]:
+    return f"## Why\n\n{'`name` all 12 ms, ' * 60_000}[A1]", results(1, MEGABYTE)
+
+
+def one_letter() -> tuple[str, list[Evidence]]:
+    text = "a" * MEGABYTE
+    return " ".join(f'[A1: "{"a" * 900}{n}"]' for n in range(500)), [Evidence(id="A1", text=text)]
+
+
+def folded() -> tuple[str, list[Evidence]]:
+    return " ".join(f'[A{n}: "more lines like this one are folded"]' for n in range(1, 11)), results(10, MEGABYTE, folded=True)
+
+
+def deep_verdict() -> tuple[str, list[Evidence]]:
+    return "```verdict\noutcome: fault\nmechanism: " + "[" * 500_000 + "\n```", results(1, 1_000)
+
+
+CASES: Mapping[str, tuple[Callable[[], tuple[str, list[Evidence]]], int]] = {
+    "an honest analysis of 30 results": (honest, HONEST_MS),
+    "10,000 wrong citations of ten results of 1 MB": (ten_thousand_citations, WORST_MS),
+    "200,000 brackets that stay open": (open_brackets, WORST_MS),
+    "a sentence of a megabyte": (endless_sentence, WORST_MS),
+    "a result of one letter": (one_letter, WORST_MS),
+    "ten folded results of 1 MB": (folded, WORST_MS),
+    "a verdict of brackets": (deep_verdict, WORST_MS),
+}
+
+
+def main() -> int:
+    slow = 0
+    for name, (made, limit) in CASES.items():
+        answer, evidence = made()
+        started = time.monotonic()
+        counts = review(answer, evidence).counts
+        taken = (time.monotonic() - started) * 1000
+        slow += taken > limit
+        print(f"{name}: {taken:.0f} ms (limit {limit} ms), {counts.cited} citations, {counts.failed} failed")
+    return 1 if slow else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
