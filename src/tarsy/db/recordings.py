@@ -1,6 +1,7 @@
 """Reads a finished session back as a recording."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,6 +36,7 @@ from tarsy.domain.recording import (
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.tool import ToolName
+from tarsy.domain.verdict import judged_fields
 
 # Measured anew in every run.
 _VOLATILE = frozenset({"duration_ms"})
@@ -166,6 +168,8 @@ async def _outcome(connection: AsyncConnection, session: AlertSession, tracks: M
         status=session.status.value,
         final_analysis=session.final_analysis,
         executive_summary=session.executive_summary,
+        verdict=judged_fields(session.verdict) if session.verdict else None,
+        citations=asdict(session.citations) if session.citations else None,
         conversations={track: tuple(told) for track, told in sorted(conversations.items())},
         # Agents that work at the same time are told one after the other: who was quicker is chance.
         timeline=tuple(sorted(timeline, key=lambda event: event["track"])),

@@ -13,7 +13,7 @@ from tarsy.domain.citation import CitationCounts
 from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.domain.verdict import Confidence, JudgedVerdict, verdict_fields, verdict_of
+from tarsy.domain.verdict import Confidence, JudgedVerdict, judged_fields, verdict_of
 from tarsy.kit.characters import storable
 
 
@@ -51,11 +51,10 @@ def checked_values(judged: JudgedVerdict | None, counts: CitationCounts) -> dict
     citations = orjson.dumps(asdict(counts)).decode()
     if judged is None:
         return {"citations": citations, **dict.fromkeys(("verdict", "outcome", "confidence", "object", "words"))}
-    told = {"confidence": judged.confidence.value, "confidence_reason": judged.confidence_reason}
     affected = storable(str(judged.verdict.object or ""))
     return {
         "citations": citations,
-        "verdict": orjson.dumps(storable_json({**verdict_fields(judged.verdict), **told})).decode(),
+        "verdict": orjson.dumps(storable_json(judged_fields(judged))).decode(),
         "outcome": judged.verdict.outcome.value,
         "confidence": judged.confidence.value,
         "object": affected or None,

@@ -143,6 +143,10 @@ class RecordedOutcome(Recorded):
     status: str
     final_analysis: str | None = None
     executive_summary: str | None = None
+    # With the confidence to show and its reason; the analysis is kept without it. None in version 1.
+    verdict: Mapping[str, Any] | None = None
+    # What the citations of the analysis come to: {cited, verified, id_only, failed, uncited}. None in version 1.
+    citations: Mapping[str, int] | None = None
     # track → messages as {role, content, tool_calls?, tool_call_id?, tool_name?}
     conversations: Mapping[str, tuple[Mapping[str, Any], ...]] = {}
     # In session order, without ids and times: {track, event_type, status, content, metadata}

@@ -65,7 +65,7 @@ def differences(recorded: RecordedOutcome, replayed: RecordedOutcome, *, version
         recorded, replayed = _as_version_1(recorded), _as_version_1(replayed)
     found = [
         Difference(name, str(getattr(recorded, name)), str(getattr(replayed, name)))
-        for name in ("status", "final_analysis", "executive_summary")
+        for name in ("status", "final_analysis", "executive_summary", "verdict", "citations")
         if getattr(recorded, name) != getattr(replayed, name)
     ]
     for track in sorted({*recorded.conversations, *replayed.conversations}):
@@ -84,7 +84,7 @@ def _as_version_1(outcome: RecordedOutcome) -> RecordedOutcome:
         {**event, "metadata": {name: value for name, value in event["metadata"].items() if name not in _SINCE_VERSION_2}}
         for event in outcome.timeline
     )
-    return outcome.model_copy(update={"conversations": said, "timeline": timeline})
+    return outcome.model_copy(update={"conversations": said, "timeline": timeline, "verdict": None, "citations": None})
 
 
 def _without_chance(timeline: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

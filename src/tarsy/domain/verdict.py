@@ -113,3 +113,8 @@ def verdict_of(fields: Mapping[str, Any]) -> Verdict:
         ruled_out=tuple(RuledOut(one["hypothesis"], tuple(one["evidence"])) for one in fields["ruled_out"]),
         category=fields["category"],
     )
+
+
+def judged_fields(judged: JudgedVerdict) -> dict[str, Any]:
+    """A verdict with the confidence to show, as it is stored with a session and recorded."""
+    return {**verdict_fields(judged.verdict), "confidence": judged.confidence.value, "confidence_reason": judged.confidence_reason}

@@ -8,6 +8,7 @@ from tarsy.agent.evidence.verdict_block import read_verdict
 from tarsy.domain.evidence import ALERT, RUNBOOK, Evidence, agent_prefix, call_id
 from tarsy.domain.recording import RecordedTool, Recording
 from tarsy.domain.usage import TokenUsage
+from tarsy.domain.verdict import verdict_of
 from tarsy.evals.attempt import Attempt, CitedEvidence
 
 
@@ -15,7 +16,8 @@ def attempt_of(recording: Recording, *, seconds: float, error: str = "", cost_us
     """Read a finished session as an attempt at its case."""
     outcome = recording.outcome
     analysis = (outcome.final_analysis if outcome else None) or ""
-    verdict = read_verdict(analysis)
+    # The analysis of a session is kept without its verdict; one of version 1 has it in its text.
+    verdict = verdict_of(outcome.verdict) if outcome and outcome.verdict else read_verdict(analysis)
     seen = evidence_of(recording)
     checked = check(analysis, Seen(seen), verdict)
     used = sum((chunk.usage for call in recording.calls for chunk in call.chunks if chunk.usage), TokenUsage())
@@ -45,9 +47,28 @@ def evidence_of(recording: Recording) -> Mapping[str, Evidence]:
     """Everything that the session's agents saw, by id."""
     given = ((ALERT, recording.alert.data), (RUNBOOK, recording.alert.runbook)) if recording.alert else ()
     found = [Evidence(id=name, text=text) for name, text in given if text]
+    if told := list(_told(recording)):
+        return {one.id: one for one in (*found, *told)}
     for place, track in enumerate(_tracks(recording)):
         found += _results(recording, track, agent_prefix(place))
     return {one.id: one for one in found}
+
+
+def _told(recording: Recording) -> Iterator[Evidence]:
+    """The results under the ids that the session itself gave them; none in version 1."""
+    timeline = recording.outcome.timeline if recording.outcome else ()
+    about = [(event, event["metadata"]) for event in timeline if event["metadata"].get("evidence_id")]
+    asked = {metadata["evidence_id"]: event["content"] for event, metadata in about if event["event_type"] == "llm_tool_call"}
+    for event, metadata in about:
+        if event["event_type"] == "tool_result":
+            yield Evidence(
+                id=metadata["evidence_id"],
+                text=event["content"],
+                tool=f"{metadata.get('server_name', '')}.{metadata.get('tool_name', '')}",
+                arguments=asked.get(metadata["evidence_id"], ""),
+                folded=metadata.get("folded", False),
+                refused=metadata.get("refused", False),
+            )
 
 
 def _tracks(recording: Recording) -> list[str]:
@@ -78,4 +99,4 @@ def _seen(evidence_id: str, result: RecordedTool | None) -> Evidence:
     if result is None:
         # A call that reached no server showed nothing.
         return Evidence(id=evidence_id, text="", refused=True)
-    return Evidence(id=evidence_id, text=result.content, source=f"{result.name}({result.arguments})")
+    return Evidence(id=evidence_id, text=result.content, tool=result.name, arguments=result.arguments)
