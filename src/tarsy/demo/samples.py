@@ -68,6 +68,10 @@ class Sample:
         return self.incident.questions
 
     @property
+    def directory(self) -> Path:
+        return _folder(self.name)
+
+    @property
     def alert_data(self) -> str:
         return (_folder(self.name) / self.incident.alert).read_text(encoding="utf-8")
 

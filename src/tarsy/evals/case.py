@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
-from tarsy.config.schema.values import Name, Section, Text, refuse
+from tarsy.config.schema.values import Name, Section, Text
 from tarsy.evals.expectation import Expectation, Names
 
 
@@ -23,13 +23,15 @@ class WorldKind(StrEnum):
     CLUSTER = "cluster"
     SNAPSHOT = "snapshot"
     RECORDING = "recording"
+    # A sample incident that comes with the program, with its cluster, its alert and what a recorded model said.
+    SAMPLE = "sample"
 
 
 class WorldFile(Section):
     """Where the world is described, and how it differs from what is written there."""
 
-    kind: WorldKind = Field(description="A simulated cluster, a snapshot of tool results, or a recording of a session.")
-    file: Name = Field(description="The file beside `case.yaml`.")
+    kind: WorldKind = Field(description="A simulated cluster, a snapshot of tool results, a recording of a session, or a sample incident.")
+    file: Name = Field(description="The file beside `case.yaml`; for `kind: sample` the name of the sample.")
     without_tools: Names = Field(default=(), description="Tools that are not there.")
     tool_descriptions: Mapping[str, Text] = Field(default={}, description="Other descriptions of tools, by the tools' names.")
 
@@ -41,20 +43,12 @@ class CaseFile(Section):
     family: Name = Field(description="The kind of fault: configuration, resources, network, …")
     difficulty: Difficulty = Field(description="How hard it is to find.")
     tags: Names = Field(default=(), description="What else results are grouped by.")
-    alert: Text = Field(description="The alert, as it is sent.")
+    alert: Text = Field(default="", description="The alert, as it is sent; a sample has its own.")
     alert_type: Name = Field(default="kubernetes", description="The alert's type.")
     runbook: Text | None = Field(default=None, description="A runbook that comes with the alert.")
     world: WorldFile = Field(description="What the tools show.")
     expect: Expectation = Field(description="What the investigation has to come to.")
     reference: Name = Field(description="The truth in a sentence or two: for people, for the oracle, and for a judge model.")
-
-    @field_validator("alert")
-    @classmethod
-    def _alert_says_something(cls, alert: str, info: ValidationInfo) -> str:
-        del info
-        if not alert.strip():
-            raise refuse("the alert is empty", "write what the monitoring system sends")
-        return alert
 
 
 @dataclass(frozen=True, slots=True)

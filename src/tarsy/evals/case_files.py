@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tarsy.config.load.mistakes import validate
-from tarsy.config.load.source import read_source
+from tarsy.config.load.source import Source, read_source
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.schema.values import KnownNames
-from tarsy.evals.case import Case, CaseFile
+from tarsy.demo.samples import UnknownSampleError, load_sample
+from tarsy.evals.case import Case, CaseFile, WorldKind
 
 CASE_FILE = "case.yaml"
 # The suite that comes with the program.
@@ -42,15 +43,27 @@ def _read(folder: Path) -> Case | list[Problem]:
     file, problems = validate(CaseFile, source, source.data, KnownNames())
     if problems or file is None:
         return problems or [source.problem((), "this file is not a mapping of keys to values")]
+    if file.world.kind is WorldKind.SAMPLE:
+        return _sample(folder, file, source)
     if not (folder / file.world.file).is_file():
         return [source.problem(("world", "file"), f'there is no file "{file.world.file}" beside it')]
+    if not file.alert.strip():
+        return [source.problem(("alert",), "the alert is missing", "write what the monitoring system sends")]
     return Case(folder.name, folder, file, _digest(folder))
 
 
-def _digest(folder: Path) -> str:
+def _sample(folder: Path, file: CaseFile, source: Source) -> Case | list[Problem]:
+    try:
+        sample = load_sample(file.world.file)
+    except UnknownSampleError as error:
+        return [source.problem(("world", "file"), str(error))]
+    return Case(folder.name, folder, file.model_copy(update={"alert": sample.alert_data}), _digest(folder, sample.directory))
+
+
+def _digest(*folders: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        digest.update(f"{path.relative_to(folder)}\n{path.stat().st_size}\n".encode())
+    for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
+        digest.update(f"{path.name}\n{path.stat().st_size}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -9,7 +9,7 @@ from tarsy.config.resolve.resolved_entries import reaches
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, with_any_model
 from tarsy.demo.chain import SERVER, cluster_server
-from tarsy.domain.agent import LLMBackend
+from tarsy.domain.agent import LLMBackend, ToolCalling
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.tool import ToolName
 from tarsy.evals.case import Case
@@ -39,6 +39,15 @@ def chain_for(chain: ResolvedChain, case: Case, world: World, provider: Resolved
             "mcp_servers": servers,
         }
     )
+
+
+def spoken_natively(chain: ResolvedChain) -> ResolvedChain:
+    """The chain with function calling everywhere: a script writes no ReAct."""
+    stages = tuple(
+        stage.model_copy(update={"agents": tuple(agent.model_copy(update={"tool_calling": ToolCalling.NATIVE}) for agent in stage.agents)})
+        for stage in chain.stages
+    )
+    return chain.model_copy(update={"stages": stages})
 
 
 def _servers(case: Case, world: World, configured: Mapping[str, ResolvedMcpServer]) -> Mapping[str, ResolvedMcpServer]:

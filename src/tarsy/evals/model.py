@@ -7,11 +7,15 @@ from functools import partial
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved_entries import resolved_provider
+from tarsy.demo.chain import replay_provider
 from tarsy.domain.agent import ProviderType
 from tarsy.domain.provider import ResolvedProvider
-from tarsy.evals.case import Case
+from tarsy.evals.case import Case, WorldKind
 from tarsy.evals.investigators.scripted_models import SCRIPTS, scripted_provider
 from tarsy.session.playback import NotReplayableError
+
+# What a model once said about the sample incidents.
+RECORDED = "recorded"
 
 
 class NoSuchModelError(NotReplayableError):
@@ -22,6 +26,10 @@ class NoSuchModelError(NotReplayableError):
 class Model:
     name: str
     provider: Callable[[Case], ResolvedProvider]
+    # Scripts speak of tools in one way only, whatever the chain says.
+    is_script: bool = False
+    # A recording has answers to what it was recorded on.
+    fits: Callable[[Case], bool] = lambda _: True
 
 
 def find_models(loaded: LoadedConfig, names: Iterable[str]) -> tuple[Model, ...]:
@@ -43,14 +51,24 @@ def _default(loaded: LoadedConfig) -> tuple[str, ...]:
 
 def _find(loaded: LoadedConfig, name: str) -> Model:
     if name in SCRIPTS:
-        return Model(name, partial(_scripted, name))
+        return Model(name, partial(_scripted, name), is_script=True)
+    if name == RECORDED:
+        return Model(name, _recorded, fits=_is_recorded)
     providers = loaded.config.llm_providers
     if name not in providers:
-        raise NoSuchModelError(f'There is no model "{name}"; {did_you_mean(name, [*providers, *SCRIPTS])}')
+        raise NoSuchModelError(f'There is no model "{name}"; {did_you_mean(name, [*providers, *SCRIPTS, RECORDED])}')
     if providers[name].type is not ProviderType.REPLAY and (missing := providers[name].missing_variables(loaded.env)):
         raise NoSuchModelError(f'The model "{name}" cannot be asked: set {" and ".join(missing)} in the environment or in .env.')
     resolved = resolved_provider(name, providers[name])
     return Model(name, lambda _: resolved)
+
+
+def _recorded(case: Case) -> ResolvedProvider:
+    return replay_provider(case.file.world.file, 0.0)
+
+
+def _is_recorded(case: Case) -> bool:
+    return case.file.world.kind is WorldKind.SAMPLE
 
 
 def _scripted(name: str, case: Case) -> ResolvedProvider:

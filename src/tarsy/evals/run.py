@@ -15,13 +15,14 @@ from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.db.embedded.server import embedded_postgres
 from tarsy.db.recordings import RecordingSource
+from tarsy.demo.samples import load_sample
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.recording import Recording
 from tarsy.domain.session import AlertSession, NewSession
 from tarsy.evals.attempt import Attempt
 from tarsy.evals.budget import Budget
 from tarsy.evals.case import Case, WorldKind
-from tarsy.evals.chain import chain_for, configuration_digest, configured_chain, model_digest, prompt_digest
+from tarsy.evals.chain import chain_for, configuration_digest, configured_chain, model_digest, prompt_digest, spoken_natively
 from tarsy.evals.investigators.scripted_models import ScriptedModels
 from tarsy.evals.judge import agrees
 from tarsy.evals.model import Model
@@ -101,9 +102,10 @@ def _planned(plan: Plan, loaded: LoadedConfig, worlds: Mapping[str, World]) -> I
     # Run by run, so that a run that is stopped early has seen every case.
     for run in range(1, plan.runs + 1):
         for case in plan.cases:
-            for model in plan.models:
+            for model in (model for model in plan.models if model.fits(case)):
                 provider = model.provider(case)
-                chain = chain_for(_base_chain(plan, loaded, case, provider), case, worlds[case.name], provider)
+                base = _base_chain(plan, loaded, case, provider)
+                chain = chain_for(spoken_natively(base) if model.is_script else base, case, worlds[case.name], provider)
                 identity = Identity(
                     case=case.name,
                     model=model.name,
@@ -117,6 +119,8 @@ def _planned(plan: Plan, loaded: LoadedConfig, worlds: Mapping[str, World]) -> I
 
 
 def _base_chain(plan: Plan, loaded: LoadedConfig, case: Case, provider: ResolvedProvider) -> ResolvedChain:
+    if case.file.world.kind is WorldKind.SAMPLE and plan.chain_id is None:
+        return load_sample(case.file.world.file).chain
     if case.file.world.kind is WorldKind.RECORDING and plan.chain_id is None:
         recording = RecordingFiles()(str(case.world_path))
         if recording.chain is not None:

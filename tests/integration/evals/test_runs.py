@@ -29,6 +29,9 @@ NAMES = (
     "missing-logs-cannot-tell",
     "resources-heap-above-limit",
     "rollout-readiness-path",
+    # Two agents and a third that brings their reports together; another that is written for ReAct.
+    "sample-dns-outage",
+    "sample-oom-leak",
 )
 SETTINGS = Settings(env={})
 

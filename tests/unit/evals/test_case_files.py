@@ -37,6 +37,18 @@ def test_a_directory_without_cases_is_no_suite_that_passes(tmp_path: Path) -> No
         load_cases(tmp_path)
 
 
+def test_a_sample_brings_its_alert_along_and_every_other_case_needs_one(tmp_path: Path) -> None:
+    write_case(tmp_path / "one", alert="", world={"kind": "sample", "file": "oom-leak"})
+    (case,) = load_cases(tmp_path)
+    assert "Container OOM kills" in case.file.alert
+    write_case(tmp_path / "one", alert="", world={"kind": "sample", "file": "oom-leek"})
+    with pytest.raises(CaseError, match='there is no sample incident "oom-leek"'):
+        load_cases(tmp_path)
+    write_case(tmp_path / "one", alert="")
+    with pytest.raises(CaseError, match="the alert is missing"):
+        load_cases(tmp_path)
+
+
 def test_a_single_outcome_and_a_single_name_need_no_brackets() -> None:
     expect = case_file(expect={"outcome": "no_fault", "object": "Deployment/shop/cart"}).expect
     assert (expect.is_healthy, expect.must_abstain, expect.object) == (True, False, ("Deployment/shop/cart",))

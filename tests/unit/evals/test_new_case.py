@@ -40,7 +40,7 @@ def test_a_session_becomes_a_case_that_expects_what_was_said_and_else_what_it_co
     assert case.file.expect.object == ("Deployment/shop/cart",)
     assert case.file.expect.ceilings.turns == 9
     assert case.file.reference == "The volume is full."
-    assert oracle(case, Conversation((), 0, ())) == Calls((("logs", {"pod": "cart-1"}),))
+    assert oracle(case, Conversation(("kube.logs",), 0, ())) == Calls((("logs", {"pod": "cart-1"}),))
     assert open_world(case).answer("kube.logs", {"pod": "cart-1"}).text == "write failed:  no space left"
 
 

@@ -18,6 +18,8 @@ _LONGEST = 160
 
 def naive(case: Case, conversation: Conversation) -> Calls | Says:
     namespace = _namespace(case.file.alert)
+    if not conversation.tools:
+        return Says(_blame(case.file.alert, namespace, conversation))
     match conversation.rounds:
         case 0:
             return Calls((("pods_list", {"namespace": namespace}),))

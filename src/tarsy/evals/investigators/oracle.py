@@ -12,7 +12,8 @@ from tarsy.evals.investigators.script import Calls, Conversation, Says, cited, n
 
 def oracle(case: Case, conversation: Conversation) -> Calls | Says:
     calls = _calls(case)
-    if calls and conversation.rounds == 0:
+    # An agent without tools brings together what others saw.
+    if calls and conversation.tools and conversation.rounds == 0:
         return Calls(tuple((call.tool, call.arguments) for call in calls.values()))
     return Says(_answer(case, dict(zip(calls, numbered(len(calls)), strict=True))))
 

@@ -8,7 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from tarsy.config.problems import Problem
-from tarsy.demo.world import read_world
+from tarsy.demo.world import load_world, read_world
 from tarsy.evals.case import Case, WorldKind
 from tarsy.evals.case_files import CaseError
 from tarsy.evals.worlds.recorded_session import RecordedSession
@@ -42,6 +42,8 @@ def _read(kind: WorldKind, path: Path) -> World:
     match kind:
         case WorldKind.CLUSTER:
             return SimulatedCluster(read_world(path))
+        case WorldKind.SAMPLE:
+            return SimulatedCluster(load_world(path.name))
         case WorldKind.SNAPSHOT:
             return read_snapshot(path)
         case WorldKind.RECORDING:
