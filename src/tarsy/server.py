@@ -26,6 +26,7 @@ from tarsy.config.load.loader import load_config
 from tarsy.db.schema_revision import is_current
 from tarsy.kit.groups import single_errors
 from tarsy.kit.imports import load
+from tarsy.kit.logs import log_mask
 from tarsy.kit.terminal import has_terminal
 from tarsy.settings import CannotServeError, Role, Settings
 from tarsy.startup import FrontDoor, settle_collector
@@ -190,6 +191,7 @@ async def _served(
 
             async with application(settings, auth=auth) as running:
                 http.streams = running.services.streams
+                log_mask.mask = running.services.mask
                 door.open(_ProbesOnly(running.api) if settings.role is Role.WORKER else running.api)
                 yield http, running
             tasks.cancel_scope.cancel()

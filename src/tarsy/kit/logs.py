@@ -3,9 +3,10 @@
 import logging
 import os
 import sys
+from collections.abc import Callable, MutableMapping
 from functools import partial
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 # structlog imports Rich wherever it is installed, to draw tracebacks; ours are plain, and Rich is a tenth of what a command loads.
 _absent = {} if "rich" in sys.modules else {"rich": None}
@@ -14,6 +15,26 @@ import structlog  # noqa: E402 - see above
 
 for _name in _absent:
     del sys.modules[_name]
+
+from tarsy.kit.log_limit import LogLimit  # noqa: E402 - see above
+
+
+class LogMask:
+    """A structlog processor that hides secrets in whatever a line says, its traceback included, once it was given a mask."""
+
+    def __init__(self) -> None:
+        self.mask: Callable[[str], str] = str
+
+    def __call__(self, _logger: object, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        for name, value in line.items():
+            # An id looks like a secret and is none; the event's name is our own word.
+            if isinstance(value, str) and not name.endswith("_id") and name not in {"event", "level", "timestamp"}:
+                line[name] = self.mask(value)
+        return line
+
+
+# One for the process: the logs begin before the configuration that says what is masked is read.
+log_mask = LogMask()
 
 
 def _signed(process: str, _logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
@@ -33,11 +54,13 @@ def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO, pr
     )
     structlog.configure(
         processors=[
+            LogLimit(),
             structlog.contextvars.merge_contextvars,
             *([partial(_signed, process)] if process else []),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            log_mask,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),

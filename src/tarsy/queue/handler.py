@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar, assert_never
 import structlog
 
 from tarsy.agent.stopping import StopReason
-from tarsy.domain.claim import ClaimLostError, WorkKind
+from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, Continues, Ends, Parking, Release, Retries, RunEnd, WorkRules
@@ -35,6 +35,11 @@ class Handler(Protocol[Noun]):
         ...
 
 
+def _session_of(claim: Claim) -> dict[str, str]:
+    """The session and its trace, whose id is the session's as OpenTelemetry writes it."""
+    return {"session_id": claim.session, "trace_id": claim.session.replace("-", "")} if claim.session else {}
+
+
 Handlers = Mapping[WorkKind, Handler[Any]]
 
 
@@ -51,14 +56,16 @@ class Runner:
 
     async def run_claimed(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> None:
         """From the claim to its end, whatever happens in between."""
-        told = {"kind": claimed.claim.kind, "subject_id": claimed.claim.subject_id, "session_id": claimed.claim.session}
-        try:
-            await self._run(handler, claimed, scope)
-        except ClaimLostError:
-            log.warning("work.lost", **told)
-        except Exception as error:  # the per-session guard
-            log.exception("work.broke", **told)
-            await self._give_up(handler, claimed, error)
+        told = {"kind": claimed.claim.kind, "subject_id": claimed.claim.subject_id, **_session_of(claimed.claim)}
+        # Whatever is logged on the way says which session it was about.
+        with structlog.contextvars.bound_contextvars(**told):
+            try:
+                await self._run(handler, claimed, scope)
+            except ClaimLostError:
+                log.warning("work.lost")
+            except Exception as error:  # the per-session guard
+                log.exception("work.broke")
+                await self._give_up(handler, claimed, error)
 
     async def _run(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> None:
         ended: RunEnd | Parking = RunEnd.WRITTEN

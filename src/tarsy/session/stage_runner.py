@@ -100,7 +100,8 @@ class StageRunner:
                 own.own = StopReason.CANCELLED
                 scope.cancel()
 
-            with self._dependencies.cancellations.registered(execution.id, stop):
+            told = structlog.contextvars.bound_contextvars(stage_id=stage.id, execution_id=execution.id, agent=config.agent_name)
+            with told, self._dependencies.cancellations.registered(execution.id, stop):
                 if execution.cancel_requested:
                     stop()
                 return await self._guarded(job, stage, execution, continued_with(config, execution), own)

@@ -1,0 +1,36 @@
+"""Whatever is logged while an agent works says where."""
+
+from uuid import UUID
+
+import structlog
+
+from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, says, stage
+from tarsy.domain.claim import INVESTIGATION
+
+TRACK = "0.look/1.Investigator"
+
+
+async def test_a_line_of_a_running_agent_names_session_trace_stage_and_execution(database_url: str) -> None:
+    seen: list[dict[str, object]] = []
+
+    story = Scenario(
+        chain(stage(agent()), scoring=None),
+        [says(TRACK, 0, calls("a", "k8s.pods")), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
+        [answers(TRACK, "a", "k8s.pods", "one pod")],
+    )
+    async with story.running(database_url) as running:
+        assert running.pool is not None
+        original = running.services.hub.deliver
+
+        def deliver(events: object) -> None:
+            seen.append(structlog.contextvars.get_contextvars())
+            original(events)  # pyright: ignore[reportArgumentType] - as it came
+
+        running.services.hub.deliver = deliver
+        await running.pool.work_off(INVESTIGATION)
+        (execution, _) = (await running.services.interactions.run(SESSION_ID)).executions
+    found = [context for context in seen if context.get("execution_id") == execution.id]
+    assert found
+    assert found[0]["session_id"] == SESSION_ID
+    assert found[0]["trace_id"] == UUID(SESSION_ID).hex
+    assert found[0]["stage_id"] == execution.stage_id
