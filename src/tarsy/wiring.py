@@ -50,6 +50,7 @@ from tarsy.db.sessions import SessionRepository
 from tarsy.db.signals import CANCEL, PAUSE, RELOAD, WORK
 from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
+from tarsy.db.vital_signs import VitalSignsReader
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
@@ -152,7 +153,9 @@ async def application(
             connections=connections,
             tools=tools or McpToolServers(env=env, pool=connections),
             monitor=HealthMonitor(watched_servers(loaded), env=env),
-            retention=Retention(loaded.config.system.retention, OldSessions(engine), OldIncidents(engine), Outbox(engine)),
+            retention=Retention(
+                loaded.config.system.retention, OldSessions(engine), OldIncidents(engine), Outbox(engine), VitalSignsReader(engine)
+            ),
             reload=Reload(settings, loaded, clock=SystemClock()),
             given_mask=mask,
             given_auth=auth,
@@ -405,6 +408,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         workers=PoolView(pool),
         pauses=PauseRepository(engine),
         usage=UsageRepository(engine),
+        vital_signs=VitalSignsReader(engine),
         reload=parts.reload,
         reloads=ReloadNotices(engine, pod_id=parts.pod_id),
         queue=config.queue,

@@ -50,6 +50,7 @@ from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
+from tarsy.db.vital_signs import VitalSignsReader
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.server_health import ServerHealth, ServerState
 from tarsy.domain.tool import ToolDefinition
@@ -163,6 +164,7 @@ def services_on(
         queue=QueueConfig(max_queue_size=max_queue_size),
         pauses=PauseRepository(engine),
         usage=UsageRepository(engine),
+        vital_signs=VitalSignsReader(engine),
         reload=nothing_new,
         reloads=ReloadNotices(engine, pod_id="pod-1"),
         probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy},

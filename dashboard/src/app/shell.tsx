@@ -11,6 +11,7 @@ import { logout, me } from "@/api/account";
 import { BareLink, LinkButton } from "@/components/links";
 import { ConnectionBanner } from "./connection-banner";
 import { PauseBanner } from "./pause-banner";
+import { WarningBanner } from "./warning-banner";
 
 const NAV = {
   color: "text.secondary",
@@ -68,6 +69,7 @@ export function Shell() {
       </Box>
       <ConnectionBanner />
       <PauseBanner />
+      <WarningBanner />
       <Box component="main" id="content" tabIndex={-1} sx={{ maxWidth: 1680, mx: "auto", px: { xs: 1.5, sm: 3 }, py: 2, outline: "none" }}>
         <Outlet />
       </Box>

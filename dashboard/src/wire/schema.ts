@@ -2535,7 +2535,7 @@ export interface components {
          * WarningSource
          * @enum {string}
          */
-        WarningSource: "config" | "mcp" | "sender";
+        WarningSource: "config" | "mcp" | "sender" | "workers" | "queue" | "model" | "upkeep";
         /**
          * WebhookAccepted
          * @description What became of the weightiest alert; `results` tells of all.

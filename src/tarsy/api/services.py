@@ -27,6 +27,7 @@ from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
+from tarsy.db.vital_signs import VitalSignsReader
 from tarsy.domain.server_health import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.intake.desk import Desk
@@ -51,6 +52,10 @@ class WarningSource(StrEnum):
     CONFIG = "config"
     MCP = "mcp"
     SENDER = "sender"
+    WORKERS = "workers"
+    QUEUE = "queue"
+    MODEL = "model"
+    UPKEEP = "upkeep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +142,7 @@ class Services:
     queue: QueueConfig
     pauses: PauseRepository
     usage: UsageRepository
+    vital_signs: VitalSignsReader
     # Puts in force what the files say now; ConfigError: they have problems, and nothing changes.
     reload: Callable[[], Awaitable[Differences]]
     reloads: ReloadNotices

@@ -15,6 +15,8 @@ from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.embedded.server import default_data_dir
 from tarsy.db.pauses import PauseRepository
+from tarsy.db.vital_signs import VitalSignsReader
+from tarsy.domain.diagnosis import diagnose
 from tarsy.settings import Settings
 
 OLDEST_PYTHON = (3, 11)
@@ -45,12 +47,14 @@ def check_disk(settings: Settings) -> Finding | None:
 
 
 async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
-    """Start the embedded server, or reach the one that DATABASE_URL names, and look at its schema and pauses; nothing is changed."""
+    """Start the embedded server, or reach the one that DATABASE_URL names, and look at its schema, its pauses and what ails it; nothing is changed."""
     kind = "the one DATABASE_URL names" if settings.database_url else "embedded PostgreSQL"
     try:
         async with opened_engine(settings) as engine:
             revision = await migrate.current(engine)
-            paused = await PauseRepository(engine).current() if revision == migrate.head() else []
+            current = revision == migrate.head()
+            paused = await PauseRepository(engine).current() if current else []
+            ailing = diagnose(await VitalSignsReader(engine).read()) if current else ()
     except DatabaseUnavailableError as error:
         yield fail("database", error.problem, error.cure)
         return
@@ -58,6 +62,8 @@ async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
     for one in paused:
         chain = f" --chain {one.chain_id}" if one.chain_id else ""
         yield warn("pause", f"{one.chain_id or 'everything'} is {one.told}", f"when it may go on: tarsy resume{chain}")
+    for one in ailing:
+        yield warn(one.ailment, one.message, one.cure)
 
 
 def _schema(kind: str, revision: str | None) -> Finding:

@@ -653,6 +653,14 @@ processes = sa.Table(
     sa.Column("seen_at", Timestamp, nullable=False, server_default=sa.func.now()),
 )
 
+# When what has to be done now and then was last done.
+upkeep = sa.Table(
+    "upkeep",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("done_at", Timestamp, nullable=False, server_default=sa.func.now()),
+)
+
 audit_log = sa.Table(
     "audit_log",
     metadata,

@@ -29,8 +29,13 @@ class OldIncidents(Protocol):
     async def forget(self, *, days: int) -> int: ...
 
 
+class Upkeep(Protocol):
+    async def note_clean_up(self) -> None: ...
+
+
 class Retention:
-    def __init__(self, config: RetentionConfig, sessions: OldSessions, incidents: OldIncidents, events: OldEvents) -> None:
+    def __init__(self, config: RetentionConfig, sessions: OldSessions, incidents: OldIncidents, events: OldEvents, upkeep: Upkeep) -> None:
+        self._upkeep = upkeep
         self._config = config
         self._sessions = sessions
         self._incidents = incidents
@@ -67,6 +72,7 @@ class Retention:
             erased = await self._sessions.erase(days=config.hard_delete_after_days, actor=ACTOR, hidden_only=True)
         incidents = await self._incidents.forget(days=config.session_retention_days)
         forgotten = await self._events.purge(older_than_seconds=config.event_ttl)
+        await self._upkeep.note_clean_up()
         if hidden or erased or incidents or forgotten:
             told = {"sessions_hidden": hidden, "sessions_erased": erased, "incidents_erased": incidents, "events_forgotten": forgotten}
             log.info("retention.cleared", **told)

@@ -20,6 +20,7 @@ from tarsy.db.journal import PostgresJournal
 from tarsy.db.outbox import Outbox
 from tarsy.db.retention import BATCH, OldIncidents, OldSessions
 from tarsy.db.sessions import SessionRepository
+from tarsy.db.vital_signs import VitalSignsReader
 from tarsy.domain.alert_title import alert_title
 from tarsy.domain.claim import CHAT_ANSWER, SCORING, Claim, ClaimLostError, WorkKind
 from tarsy.domain.status import RunStatus
@@ -46,7 +47,8 @@ async def left(ground: Ground) -> dict[str, bool]:
 
 
 def retention(engine: AsyncEngine, *, hard: int | None) -> Retention:
-    return Retention(RetentionConfig(hard_delete_after_days=hard), OldSessions(engine), OldIncidents(engine), Outbox(engine))
+    config = RetentionConfig(hard_delete_after_days=hard)
+    return Retention(config, OldSessions(engine), OldIncidents(engine), Outbox(engine), VitalSignsReader(engine))
 
 
 async def test_the_old_are_hidden_and_the_long_hidden_are_erased_only_if_configured(

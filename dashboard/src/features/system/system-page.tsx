@@ -69,6 +69,11 @@ function Health() {
 const SOURCES = {
   config: "Configuration",
   mcp: "Tool server",
+  sender: "Sender",
+  workers: "Workers",
+  queue: "Queue",
+  model: "Model",
+  upkeep: "Upkeep",
 } satisfies Record<WarningSource, string>;
 
 const WARNING: Face = { label: "Warning", tone: "warning", icon: TriangleAlert };

@@ -17,8 +17,9 @@ from tarsy.api.schemas.system import (
     Version,
 )
 from tarsy.api.schemas.view import StorableText
-from tarsy.api.services import AuthorOf, ServicesOf, SystemWarning, WarningSource
+from tarsy.api.services import AuthorOf, Services, ServicesOf, SystemWarning, WarningSource
 from tarsy.db.audit import AuditAction
+from tarsy.domain.diagnosis import diagnose
 from tarsy.intake.reception import Refusals
 
 router = APIRouter(prefix="/system", tags=["system"])
@@ -46,7 +47,14 @@ async def get_mcp_servers(services: ServicesOf) -> MCPServers:
 @router.get("/warnings", operation_id="getWarnings")
 async def get_warnings(services: ServicesOf) -> SystemWarnings:
     """What the operator should look at."""
-    return SystemWarnings.shown(warnings=[*services.system.warnings(), *_refused_senders(services.desk.reception.refusals)])
+    found = [*await _diagnosed(services), *services.system.warnings(), *_refused_senders(services.desk.reception.refusals)]
+    return SystemWarnings.shown(warnings=found)
+
+
+async def _diagnosed(services: Services) -> list[SystemWarning]:
+    """What ails the installation as a whole."""
+    found = diagnose(await services.vital_signs.read())
+    return [SystemWarning(WarningSource(one.ailment.value), f"{one.message} {one.cure[0].upper()}{one.cure[1:]}.") for one in found]
 
 
 def _refused_senders(refusals: Refusals) -> list[SystemWarning]:

@@ -1,0 +1,90 @@
+"""Pure module: from what the database shows, what an operator should look at, and what to do."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+# A queue that is shorter is no queue, whatever its tendency.
+LONG_QUEUE = 10
+# A vendor's hiccup is over by then.
+REPEATED_FAILURES = 3
+# Twice the usual interval of clean-ups: one may have been missed by a restart.
+LATE_CLEAN_UP = timedelta(hours=36)
+
+
+class Ailment(StrEnum):
+    WORKERS = "workers"
+    QUEUE = "queue"
+    MODEL = "model"
+    UPKEEP = "upkeep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRecord:
+    """How a model has answered lately."""
+
+    provider: str
+    model: str
+    calls: int
+    failed: int
+    last_error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VitalSigns:
+    now: datetime
+    # Processes of the installation that gave a sign of life, and the workers they have.
+    processes: int
+    workers: int
+    # Sessions that wait for a worker, and what came and what ended in the last half hour.
+    waiting: int
+    submitted_lately: int
+    ended_lately: int
+    models: tuple[ModelRecord, ...]
+    first_process_at: datetime | None
+    cleaned_up_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    ailment: Ailment
+    message: str
+    cure: str
+
+
+def diagnose(signs: VitalSigns) -> tuple[Diagnosis, ...]:
+    found = (_workers(signs), _queue(signs), *(_model(record) for record in signs.models), _upkeep(signs))
+    return tuple(one for one in found if one)
+
+
+def _workers(signs: VitalSigns) -> Diagnosis | None:
+    # An installation that is not running lacks no workers, unless an alert waits.
+    if signs.workers or not (signs.processes or signs.waiting):
+        return None
+    waits = f"; {signs.waiting} sessions wait" if signs.waiting else ""
+    return Diagnosis(Ailment.WORKERS, f"No process has workers: nothing is investigated{waits}.", "start one: tarsy serve --role worker")
+
+
+def _queue(signs: VitalSigns) -> Diagnosis | None:
+    if signs.waiting < LONG_QUEUE or signs.submitted_lately <= signs.ended_lately:
+        return None
+    pace = f"{signs.submitted_lately} sessions came and {signs.ended_lately} ended within half an hour"
+    cure = "raise queue.max_concurrent_sessions, add a process, or let routes record what need not be investigated"
+    return Diagnosis(Ailment.QUEUE, f"The queue grows: {signs.waiting} sessions wait; {pace}.", cure)
+
+
+def _model(record: ModelRecord) -> Diagnosis | None:
+    if record.failed < REPEATED_FAILURES or 2 * record.failed <= record.calls:
+        return None
+    why = f", last with {record.last_error}" if record.last_error else ""
+    text = f"{record.provider} ({record.model}) failed {record.failed} of its last {record.calls} calls{why}."
+    return Diagnosis(Ailment.MODEL, text, "check its key, quota and address (tarsy doctor --call), or name fallback_providers")
+
+
+def _upkeep(signs: VitalSigns) -> Diagnosis | None:
+    """Nothing is late in an installation that has not been there for so long."""
+    since = signs.cleaned_up_at or signs.first_process_at
+    if since is None or not signs.processes or signs.now - since <= LATE_CLEAN_UP:
+        return None
+    hours = round((signs.now - since).total_seconds() / 3600)
+    return Diagnosis(Ailment.UPKEEP, f"Old data was last cleared away {hours} hours ago.", "look for retention.failed in the logs")
