@@ -15,7 +15,7 @@ STORED = int(os.environ.get("BENCH_STORED", "100000"))
 ROUNDS = 30
 GOAL_MS = 200
 
-_SESSIONS = """
+STORED_SESSIONS = """
     INSERT INTO alert_sessions
         (id, alert_data, alert_type, chain_id, chain_snapshot, author, nonce, status, final_analysis, created_at, started_at, completed_at)
     SELECT gen_random_uuid(), 'Alert number ' || n || ' of service-' || n % 500 || ': latency is above its objective',
@@ -25,11 +25,11 @@ _SESSIONS = """
         now() - make_interval(secs => n * 60), now() - make_interval(secs => n * 60), now() - make_interval(secs => n * 60 - 30)
     FROM generate_series(1, $1::int) AS n
     """
-_STAGES = """
+STORED_STAGES = """
     INSERT INTO stages (id, session_id, stage_name, stage_index, stage_type, expected_agent_count, status, started_at, completed_at)
     SELECT gen_random_uuid(), id, 'investigation', 0, 'investigation', 1, 'completed', started_at, completed_at FROM alert_sessions
     """
-_EXECUTIONS = """
+STORED_EXECUTIONS = """
     INSERT INTO agent_executions
         (id, session_id, stage_id, agent_name, agent_index, llm_backend, llm_provider, model_name, tool_calling, status)
     SELECT gen_random_uuid(), session_id, id, 'Agent', 1, 'langchain', 'recorded', 'recorded', 'native', 'completed' FROM stages
@@ -55,7 +55,7 @@ async def generate(url: str) -> str:
     """Fill the database; returns the id of a session in the middle."""
     connection = await asyncpg.connect(url)
     try:
-        for statement in (_SESSIONS, _STAGES, _EXECUTIONS, _USAGE, _SPENDING, _TOOLS):
+        for statement in (STORED_SESSIONS, STORED_STAGES, STORED_EXECUTIONS, _USAGE, _SPENDING, _TOOLS):
             await connection.execute(statement, *([STORED, chain().model_dump_json()] if "$1" in statement else []))
         await connection.execute("ANALYZE")
         return str(await connection.fetchval("SELECT id FROM alert_sessions ORDER BY created_at OFFSET $1 LIMIT 1", STORED // 2))

@@ -20,6 +20,7 @@ from tarsy.config.resolve.resolved import (
 )
 from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.config.schema.queue import QueueConfig
+from tarsy.db.changes import ChangeRepository
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.retry import is_transient
@@ -60,8 +61,8 @@ _INVESTIGATION = "0.investigation/1.Investigator"
 _SUMMARY = "1.executive summary/1.Summarizer"
 
 
-def recording(pause: float = 0.0) -> Recording:
-    """What the model says; `pause` seconds pass before each answer."""
+def recording(pause: float = 0.0, turns: int = TOOL_TURNS) -> Recording:
+    """What the model says; `pause` seconds pass before each answer, `turns` times it asks for the tool."""
     calls = [
         RecordedCall(
             track=_INVESTIGATION,
@@ -72,15 +73,15 @@ def recording(pause: float = 0.0) -> Recording:
                 RecordedChunk(usage=TokenUsage(input_tokens=4000, output_tokens=120, total_tokens=4120)),
             ),
         )
-        for turn in range(TOOL_TURNS)
+        for turn in range(turns)
     ]
     answer = RecordedChunk(text="The new release leaks connections; roll it back.", after=pause)
-    calls.append(RecordedCall(track=_INVESTIGATION, turn=TOOL_TURNS, chunks=(answer,)))
+    calls.append(RecordedCall(track=_INVESTIGATION, turn=turns, chunks=(answer,)))
     calls.append(RecordedCall(track=_SUMMARY, turn=0, chunks=(RecordedChunk(text="A leak. Roll back.", after=pause),)))
     return Recording(calls=tuple(calls))
 
 
-def chain() -> ResolvedChain:
+def chain(turns: int = TOOL_TURNS) -> ResolvedChain:
     provider = ResolvedProvider(name="recorded", type=ProviderType.REPLAY, model="recorded", recording="bench")
     investigator = ResolvedAgentConfig(
         agent_name="Investigator",
@@ -89,6 +90,7 @@ def chain() -> ResolvedChain:
         tool_calling=ToolCalling.NATIVE,
         provider=provider,
         mcp_servers=("bench",),
+        max_iterations=max(turns + 1, 20),
     )
     summarizer = investigator.model_copy(update={"agent_name": "Summarizer", "type": AgentType.EXEC_SUMMARY, "mcp_servers": ()})
     return ResolvedChain(
@@ -154,14 +156,15 @@ class CountingJournal(PostgresJournal):
 class Load:
     pool: WorkerPool
     sessions: SessionRepository
+    turns: int = TOOL_TURNS
 
-    async def submit(self, count: int) -> None:
+    async def submit(self, count: int, alert: str = ALERT) -> None:
         """Put sessions into the queue."""
-        snapshot = chain().model_dump(mode="json")
+        snapshot = chain(self.turns).model_dump(mode="json")
         for number in range(count):
             session = NewSession(
                 id=str(uuid4()),
-                alert_data=f"#{number} {ALERT}",
+                alert_data=f"#{number} {alert}",
                 alert_type="bench",
                 chain_id="bench",
                 chain_snapshot=snapshot,
@@ -189,11 +192,17 @@ def _measured(journal: PostgresJournal, metrics: Metrics | None) -> Journal:
 
 @asynccontextmanager
 async def load(
-    engine: AsyncEngine, *, concurrency: int, pause: float = 0.0, observer: Observer | None = None, metrics: Metrics | None = None
+    engine: AsyncEngine,
+    *,
+    concurrency: int,
+    pause: float = 0.0,
+    turns: int = TOOL_TURNS,
+    observer: Observer | None = None,
+    metrics: Metrics | None = None,
 ) -> AsyncGenerator[Load]:
     """A worker pool for `concurrency` sessions at once, traced by `observer` and measured in `metrics`."""
     observer = observer or Untraced()
-    unwatched, clock, spoken = Unwatched(), SystemClock(), recording(pause)
+    unwatched, clock, spoken = Unwatched(), SystemClock(), recording(pause, turns)
     llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0 if pause else 0.0)
     dependencies = Dependencies(
         journal=observer.journal(_measured(CountingJournal(engine, unwatched.announce), metrics)),
@@ -202,6 +211,7 @@ async def load(
         tools=observer.tools(TrivialTools()),
         results=StoredResults(engine),
         prices=PriceList(CostEstimationConfig(), {}),
+        changes=ChangeRepository(engine),
         live=unwatched,
         progress=unwatched,
         runbooks=RunbookSource(),
@@ -220,6 +230,6 @@ async def load(
     # More workers than a process is meant to have: what is measured is how little each costs.
     pool = WorkerPool(config.model_copy(update={"worker_count": concurrency}), runner, Recovery(engine), handlers, clock=clock)
     try:
-        yield Load(pool, SessionRepository(engine))
+        yield Load(pool, SessionRepository(engine), turns)
     finally:
         await llm.aclose()

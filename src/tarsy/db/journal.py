@@ -69,6 +69,8 @@ class PostgresJournal:
     def __init__(self, engine: AsyncEngine, deliver: Deliver) -> None:
         self._engine = engine
         self._deliver = deliver
+        # Executions that this process has stored and not begun: there is nothing to read of them.
+        self._new: set[str] = set()
 
     async def commit(self, step: Step) -> None:
         repeated = False
@@ -86,8 +88,14 @@ class PostgresJournal:
 
         # Whole: half of what a step says must never be left to chance by a cancellation.
         self._deliver(await retrying(attempt, whole=True))
+        self._new |= {execution.id for execution in step.executions}
+        self._new -= {change.execution_id for change in step.execution_changes}
 
     async def load(self, execution_id: str) -> StoredRun:
+        if execution_id in self._new:
+            self._new.remove(execution_id)
+            return StoredRun()
+
         async def attempt() -> StoredRun:
             async with borrowed(self._engine) as connection:
                 return await _load(connection, execution_id)

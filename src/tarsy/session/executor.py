@@ -43,10 +43,10 @@ class SessionExecutor:
     async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd | Parking:
         """Run the session until it ends, has to wait, or is stopped. What must be written of its end is written here."""
         chain = ResolvedChain.model_validate(claimed.noun.chain_snapshot)
-        finish = await self._walk(claimed, chain, plan(chain), scope)
-        if isinstance(finish, Parking):
-            return finish
-        await self._finish(claimed, chain, finish, Abandoned())
+        walked = await self._walk(claimed, chain, plan(chain), scope)
+        if isinstance(walked, Parking):
+            return walked
+        await self._finish(claimed, chain, *walked, Abandoned())
         return RunEnd.WRITTEN
 
     async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:
@@ -59,26 +59,26 @@ class SessionExecutor:
         closing = abandoned(records, status, reason=reason, at=now)
         analysis = best_analysis([conclusions_of(record) for record in records])
         finish = cut_short(stages, finished_stages(stages, records), status, reason, analysis)
-        await self._finish(claimed, chain, finish, closing)
+        await self._finish(claimed, chain, finish, records, closing)
         return RunEnd.WRITTEN
 
     async def _walk(
         self, claimed: Claimed[AlertSession], chain: ResolvedChain, stages: Sequence[PlannedStage], scope: RunScope
-    ) -> FinishSession | Parking:
+    ) -> tuple[FinishSession, Sequence[StageRecord]] | Parking:
+        """Run what is left of the chain; answers with how it ends, and with all that its stages have told."""
         records = await self._dependencies.history.told(claimed.noun.id)
         runbook = await self._runbook(claimed, chain)
         done = finished_stages(stages, records)
         while True:
             step = next_step(stages, done)
             if isinstance(step, FinishSession):
-                return step
+                return step, records
             planned = step.planned
             self._dependencies.progress.progress(
                 claimed.noun.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages)
             )
-            records = await self._dependencies.history.told(claimed.noun.id)
             if planned.stage_type is StageType.EXEC_SUMMARY and says_nothing(records):
-                return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
+                return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done)), records
             job = StageJob(
                 claim=claimed.claim,
                 session=claimed.noun,
@@ -95,6 +95,7 @@ class SessionExecutor:
             if isinstance(ran, Parking):
                 return ran
             done = [*done, ran[0]]
+            records = await self._dependencies.history.told(claimed.noun.id)
 
     async def _runbook(self, claimed: Claimed[AlertSession], chain: ResolvedChain) -> str:
         """The alert's own runbook or the default. It is fetched once; that it could not be is told on the timeline."""
@@ -123,10 +124,16 @@ class SessionExecutor:
             completed_at=now,
         )
 
-    async def _finish(self, claimed: Claimed[AlertSession], chain: ResolvedChain, finish: FinishSession, closing: Abandoned) -> None:
-        records = await self._dependencies.history.told(claimed.noun.id) if finish.final_analysis is not None else ()
+    async def _finish(
+        self,
+        claimed: Claimed[AlertSession],
+        chain: ResolvedChain,
+        finish: FinishSession,
+        records: Sequence[StageRecord],
+        closing: Abandoned,
+    ) -> None:
         reason = _partial_reason(records, chain, finish)
-        concluding = concluding_executions(records)
+        concluding = concluding_executions(records) if finish.final_analysis is not None else ()
         close = SessionClose(
             status=finish.status,
             completed_at=self._dependencies.clock.now(),
