@@ -31,15 +31,16 @@ def _chain(alert_type: str, stage: str, agent: str) -> dict[str, Any]:
 
 @contextmanager
 def recorded_server(
-    directory: Path, *calls: dict[str, Any], servers: tuple[str, ...] = ("cluster",), speed: str = "1"
+    directory: Path, *calls: dict[str, Any], servers: tuple[str, ...] = ("cluster",), speed: str = "1", **more: Any
 ) -> Generator[Served]:
-    """One session at a time. Alerts of the type `pods` are answered with `calls`, those of the type `silence` never."""
+    """One session at a time. Alerts of the type `pods` are answered with `calls`, those of the type `silence` never; `more` sections of the configuration."""
     config: dict[str, Any] = {
         "mcp_servers": {name: {"transport": SIMULATED} for name in servers},
         "agents": {"PodAgent": {"mcp_servers": list(servers)}, "SilentAgent": {"mcp_servers": []}},
         "agent_chains": {"pods": _chain("pods", "look", "PodAgent"), "silence": _chain("silence", "wait", "SilentAgent")},
         "defaults": {"llm_provider": "tape", "alert_type": "pods", "llm_call_timeout": "1h", "iteration_timeout": "1h"},
         "queue": {"max_concurrent_sessions": 1, "graceful_shutdown_timeout": "1s"},
+        **more,
     }
     tape = {"type": "replay", "model": "recorded", "recording": "tape.yaml", "first_chunk_timeout": "1h"}
     files: dict[str, Any] = {

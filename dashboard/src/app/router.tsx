@@ -1,9 +1,13 @@
-/** Addresses and the pages behind them. All but the list are loaded when they are first visited. */
+/** Addresses and the pages behind them. All but the first are loaded when they are first visited. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { Failure, Loading, Nothing } from "@/components/states";
+import type { IncidentSearch } from "@/features/incidents/search";
+import { readIncidentSearch } from "@/features/incidents/search";
 import type { SessionSearch } from "@/features/sessions/search";
 import { readSearch } from "@/features/sessions/search";
-import { SessionsRoute } from "./sessions-route";
+import type { HomeSearch } from "./home-search";
+import { readHomeSearch } from "./home-search";
+import { HomeRoute } from "./home-route";
 import { Shell } from "./shell";
 
 const root = createRootRoute({
@@ -15,11 +19,31 @@ function optional(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-const sessions = createRoute({
+const home = createRoute({
   getParentRoute: () => root,
   path: "/",
+  validateSearch: (raw: Record<string, unknown>): HomeSearch => readHomeSearch(raw),
+  component: HomeRoute,
+});
+
+const incidents = createRoute({
+  getParentRoute: () => root,
+  path: "/incidents",
+  validateSearch: (raw: Record<string, unknown>): IncidentSearch => readIncidentSearch(raw),
+  component: lazyRouteComponent(() => import("./incidents-route"), "IncidentsRoute"),
+});
+
+const incident = createRoute({
+  getParentRoute: () => root,
+  path: "/incidents/$incidentId",
+  component: lazyRouteComponent(() => import("./incident-route"), "IncidentRoute"),
+});
+
+const sessions = createRoute({
+  getParentRoute: () => root,
+  path: "/sessions",
   validateSearch: (raw: Record<string, unknown>): SessionSearch => readSearch(raw),
-  component: SessionsRoute,
+  component: lazyRouteComponent(() => import("./sessions-route"), "SessionsRoute"),
 });
 
 const session = createRoute({
@@ -65,7 +89,7 @@ const usage = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([sessions, session, trace, newAlert, usage, system]),
+  routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, newAlert, usage, system]),
   defaultPreload: "intent",
   defaultErrorComponent: ({ error }) => <Failure what="The page could not be shown." error={error} onRetry={() => window.location.reload()} />,
   defaultPendingComponent: () => <Loading what="the page" />,

@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { SessionsPage } from "@/features/sessions/sessions-page";
 
-const route = getRouteApi("/");
+const route = getRouteApi("/sessions");
 
 export function SessionsRoute() {
   const search = route.useSearch();

@@ -47,7 +47,10 @@ export function Shell() {
               TARSy
             </Box>
           </BareLink>
-          <BareLink to="/" search={{}} activeOptions={{ exact: true, includeSearch: false }} sx={NAV}>
+          <BareLink to="/incidents" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
+            Incidents
+          </BareLink>
+          <BareLink to="/sessions" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
             Sessions
           </BareLink>
           <BareLink to="/usage" sx={NAV}>
@@ -57,7 +60,8 @@ export function Shell() {
             System
           </BareLink>
           <Box sx={{ flex: 1 }} />
-          <LinkButton to="/alerts/new" variant="contained" size="small" aria-label="New alert" startIcon={<Plus size={16} />} sx={{ whiteSpace: "nowrap", flexShrink: 0, minWidth: 0, "& .MuiButton-startIcon": { mr: { xs: 0, sm: 0.75 } } }}>
+          <LinkButton to="/alerts/new" variant="contained" size="small" aria-label="New alert" sx={{ whiteSpace: "nowrap", flexShrink: 0, minWidth: 0, gap: 1 }}>
+            <Plus size={16} aria-hidden />
             <Box component="span" sx={{ display: { xs: "none", sm: "inline" } }}>
               New alert
             </Box>

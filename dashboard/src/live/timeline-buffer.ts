@@ -84,6 +84,7 @@ class Draft {
       case "chat.message":
       case "interaction.created":
       case "pauses.changed":
+      case "incident.changed":
         break;
     }
   }

@@ -52,6 +52,9 @@ export type StoredMessage = Stored &
 /** Of the whole installation: everything that is paused now. */
 export type PausesMessage = OnChannel & { id: number; type: "pauses.changed"; pauses: PauseItem[] };
 
+/** An incident was opened, or something of it is different. */
+export type IncidentMessage = OnChannel & { id: number; type: "incident.changed"; incident_id: string };
+
 export type TransientMessage = OnChannel &
   (
     | { type: "stream.chunk"; session_id: string; event_id: string; offset: number; delta: string }
@@ -64,7 +67,7 @@ export type TransientMessage = OnChannel &
       }
   );
 
-export type LiveMessage = ControlMessage | StoredMessage | PausesMessage | TransientMessage;
+export type LiveMessage = ControlMessage | StoredMessage | PausesMessage | IncidentMessage | TransientMessage;
 export type LiveMessageType = LiveMessage["type"];
 
 const TYPES = {
@@ -84,6 +87,7 @@ const TYPES = {
   "chat.message": true,
   "interaction.created": true,
   "pauses.changed": true,
+  "incident.changed": true,
   "stream.chunk": true,
   "session.progress": true,
 } satisfies Record<LiveMessageType, true>;

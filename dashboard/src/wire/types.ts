@@ -14,6 +14,19 @@ export type PauseItem = Schemas["PauseItem"];
 export type Role = Schemas["Role"];
 export type LLMInteractionKind = Schemas["LLMInteractionKind"];
 
+export type Severity = Schemas["Severity"];
+export type IncidentState = Schemas["IncidentState"];
+export type AlertStatus = Schemas["AlertStatus"];
+export type ChangeOutcome = Schemas["ChangeOutcome"];
+export type IncidentItem = Schemas["IncidentItem"];
+export type IncidentList = Schemas["IncidentList"];
+export type IncidentView = Schemas["IncidentView"];
+export type IncidentSession = Schemas["IncidentSession"];
+export type AlertItem = Schemas["AlertItem"];
+export type ChangeItem = Schemas["ChangeItem"];
+export type Activity = Schemas["ActivityView"];
+export type MuteItem = Schemas["MuteItem"];
+
 export type SessionListItem = Schemas["SessionListItem"];
 export type SessionList = Schemas["SessionList"];
 export type SessionDetail = Schemas["SessionDetail"];

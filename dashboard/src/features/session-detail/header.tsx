@@ -45,8 +45,15 @@ function Facts({ session }: { session: SessionDetail }) {
   const tokens = `${usage.input_tokens.toLocaleString()} in, ${usage.output_tokens.toLocaleString()} out, ${usage.thinking_tokens.toLocaleString()} thinking, ${usage.cached_tokens.toLocaleString()} cached`;
   return (
     <>
+      {session.incident_id && (
+        <Fact name="Incident">
+          <TextLink to="/incidents/$incidentId" params={{ incidentId: session.incident_id }}>
+            back to the incident
+          </TextLink>
+        </Fact>
+      )}
       <Fact name="Alert type">
-        <TextLink to="/" search={{ type: session.alert_type }}>
+        <TextLink to="/sessions" search={{ type: session.alert_type }}>
           {session.alert_type}
         </TextLink>
       </Fact>

@@ -45,6 +45,7 @@ export function changesSession(message: LiveMessage): boolean {
     case "stream.chunk":
     case "session.progress":
     case "pauses.changed":
+    case "incident.changed":
     case "connection.established":
     case "subscription.error":
     case "error":

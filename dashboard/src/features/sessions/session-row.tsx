@@ -5,6 +5,7 @@ import { memo } from "react";
 import { Badge } from "@/components/badge";
 import { MONO, ONE_LINE } from "@/components/text-styles";
 import { BareLink } from "@/components/links";
+import { LIST_ROW, ROW_LINK } from "@/components/list-row";
 import { formatCost, formatCount } from "@/components/format";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { partialNotice } from "@/presentation/partial-analysis";
@@ -13,41 +14,15 @@ import type { SessionListItem } from "@/wire/types";
 
 export const COLUMNS = { xs: "1fr auto", md: "124px minmax(0, 1fr) 170px 64px 80px 84px" };
 
-const ROW = {
-  position: "relative",
-  display: "grid",
-  gridTemplateColumns: COLUMNS,
-  columnGap: 2,
-  rowGap: 0.25,
-  alignItems: "center",
-  px: 2,
-  py: 1.1,
-  borderTop: 1,
-  borderColor: "divider",
-  "&:hover": { bgcolor: "action.hover" },
-  "&:focus-within": { bgcolor: "action.selected" },
-} as const;
-
-// The link's area is the whole row; its text is the title.
-const STRETCHED = {
-  minWidth: 0,
-  color: "text.primary",
-  textDecoration: "none",
-  fontWeight: 600,
-  "&::after": { content: '""', position: "absolute", inset: 0 },
-  "&:focus-visible": { outline: "none" },
-  "&:focus-visible::after": { outline: "2px solid", outlineColor: "primary.main", outlineOffset: -2 },
-} as const;
-
 export const SessionRow = memo(function SessionRow({ session }: { session: SessionListItem }) {
   return (
-    <Box component="li" sx={ROW}>
+    <Box component="li" sx={{ ...LIST_ROW, gridTemplateColumns: COLUMNS }}>
       <Typography variant="body2" component="div" sx={{ gridRow: { xs: 1, md: "auto" } }}>
         <Badge face={SESSION_FACES[session.status]} />
       </Typography>
       <Box sx={{ minWidth: 0, gridColumn: { xs: "1 / -1", md: "auto" }, gridRow: { xs: 2, md: "auto" } }}>
         <Typography component="div" sx={{ display: "flex", alignItems: "baseline", gap: 1, fontSize: "0.92rem" }}>
-          <BareLink to="/sessions/$sessionId" params={{ sessionId: session.id }} data-row-link sx={STRETCHED}>
+          <BareLink to="/sessions/$sessionId" params={{ sessionId: session.id }} data-row-link sx={ROW_LINK}>
             <Box component="span" sx={{ ...ONE_LINE, display: "block" }}>
               {session.title}
             </Box>

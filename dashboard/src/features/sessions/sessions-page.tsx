@@ -9,14 +9,16 @@ import { useRef } from "react";
 import { ACTIVE, activeSessions, ENDED, sessionPages } from "@/api/sessions";
 import { useShortcuts } from "@/components/keyboard";
 import { LinkButton } from "@/components/links";
+import { moveRowFocus } from "@/components/list-row";
 import { useMinute } from "@/components/now";
+import { isFiltered } from "@/components/search-words";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { useTitle } from "@/components/title";
 import type { SessionListItem, SessionStatus } from "@/wire/types";
 import { Filters } from "./filters";
 import { inOrderOfWork } from "./live-list";
 import type { SessionSearch } from "./search";
-import { filterOf, isFiltered, statusesOf } from "./search";
+import { filterOf, statusesOf } from "./search";
 import { COLUMNS, SessionRow } from "./session-row";
 import { useLiveList } from "./use-live-list";
 
@@ -126,13 +128,4 @@ function Emptiness({ filtered }: { filtered: boolean }) {
       Send an alert and watch it being investigated. The sample incidents need neither a cluster nor an API key.
     </Nothing>
   );
-}
-
-/** Moves the focus along the rows of a list: Enter and every screen reader do the rest. */
-function moveRowFocus(list: HTMLElement | null, by: 1 | -1): void {
-  const links = [...(list?.querySelectorAll<HTMLElement>("[data-row-link]") ?? [])];
-  const at = links.findIndex((link) => link === document.activeElement);
-  const next = at === -1 ? 0 : Math.min(links.length - 1, Math.max(0, at + by));
-  links[next]?.focus();
-  links[next]?.scrollIntoView({ block: "nearest" });
 }

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { SessionList, SessionListItem } from "@/wire/types";
 import { changesList, inOrderOfWork, withMessage } from "./live-list";
-import { filterOf, isFiltered, readSearch } from "./search";
+import { isFiltered } from "@/components/search-words";
+import { filterOf, readSearch } from "./search";
 
 describe("the address", () => {
   test("keeps what it knows and forgets the rest", () => {

@@ -1,0 +1,94 @@
+/** Incidents: lists, details, mutes, and what can be done to them. */
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import type { IncidentState, Severity } from "@/wire/types";
+import { api, expectData } from "./client";
+
+export interface IncidentFilter {
+  state?: IncidentState[] | undefined;
+  severity?: Severity[] | undefined;
+  source?: string[] | undefined;
+  label?: string[] | undefined;
+  text?: string | undefined;
+  from?: string | undefined;
+}
+
+const PAGE = 50;
+// Enough to choose from; a page of its own finds the others.
+const CANDIDATES = 20;
+
+export const incidentKeys = {
+  all: ["incidents"] as const,
+  detail: (id: string) => ["incident", id] as const,
+};
+
+export function incidentPages(filter: IncidentFilter) {
+  return infiniteQueryOptions({
+    queryKey: [...incidentKeys.all, "list", filter],
+    queryFn: ({ pageParam, signal }) => expectData(api.GET("/api/v1/incidents", { params: { query: { ...filter, limit: PAGE, cursor: pageParam } }, signal })),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+}
+
+/** Whether monitoring systems have ever opened one. */
+export const anyIncident = queryOptions({
+  queryKey: [...incidentKeys.all, "any"],
+  queryFn: async ({ signal }) => {
+    const page = await expectData(api.GET("/api/v1/incidents", { params: { query: { limit: 1 } }, signal }));
+    return page.total > 0;
+  },
+});
+
+/** Open incidents, to merge one of them. */
+export function openIncidents(text: string) {
+  return queryOptions({
+    queryKey: [...incidentKeys.all, "open", text],
+    queryFn: ({ signal }) =>
+      expectData(api.GET("/api/v1/incidents", { params: { query: { state: ["open"], limit: CANDIDATES, ...(text ? { text } : {}) } }, signal })),
+  });
+}
+
+export function incidentDetail(id: string) {
+  return queryOptions({
+    queryKey: incidentKeys.detail(id),
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/incidents/{incident_id}", { params: path(id), signal })),
+  });
+}
+
+export function investigate(id: string) {
+  return expectData(api.POST("/api/v1/incidents/{incident_id}/investigate", { params: path(id) }));
+}
+
+export function resolveIncident(id: string) {
+  return expectData(api.POST("/api/v1/incidents/{incident_id}/resolve", { params: path(id) }));
+}
+
+export function mergeIncident(id: string, other: string) {
+  return expectData(api.POST("/api/v1/incidents/{incident_id}/merge", { params: path(id), body: { incident_id: other } }));
+}
+
+export function splitIncident(id: string, alerts: string[]) {
+  return expectData(api.POST("/api/v1/incidents/{incident_id}/split", { params: path(id), body: { alerts } }));
+}
+
+export function muteIncident(id: string, ends: Date, reason: string) {
+  return expectData(api.POST("/api/v1/incidents/{incident_id}/mute", { params: path(id), body: { ends: ends.toISOString(), reason } }));
+}
+
+export const mutes = queryOptions({
+  queryKey: ["mutes"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/mutes", { signal })),
+  refetchInterval: 60_000,
+});
+
+export function addMute(match: string[], ends: Date, reason: string) {
+  return expectData(api.POST("/api/v1/mutes", { body: { match, ends: ends.toISOString(), reason } }));
+}
+
+export function endMute(id: string) {
+  return expectData(api.DELETE("/api/v1/mutes/{mute_id}", { params: { path: { mute_id: id } } }));
+}
+
+function path(id: string) {
+  return { path: { incident_id: id } };
+}

@@ -1,0 +1,111 @@
+/** The alerts of an incident: what each says, where to read on, and the way to split some off. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Checkbox from "@mui/material/Checkbox";
+import Chip from "@mui/material/Chip";
+import Link from "@mui/material/Link";
+import Stack from "@mui/material/Stack";
+import Typography from "@mui/material/Typography";
+import { useMutation } from "@tanstack/react-query";
+import { Scissors } from "lucide-react";
+import { useState } from "react";
+import { splitIncident } from "@/api/incidents";
+import { Badge } from "@/components/badge";
+import { plural } from "@/components/format";
+import { Section } from "@/components/section";
+import { Failure } from "@/components/states";
+import { MONO } from "@/components/text-styles";
+import { RelativeTime } from "@/components/times";
+import { ALERT_FACES, SEVERITY_FACES } from "@/presentation/incidents";
+import type { AlertItem, IncidentView } from "@/wire/types";
+
+export function Members({ incident, onSplit }: { incident: IncidentView; onSplit: (incidentId: string) => void }) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const split = useMutation({ mutationFn: () => splitIncident(incident.id, [...chosen]), onSuccess: (made) => onSplit(made.incident_id) });
+  const toggle = (id: string) => setChosen((before) => new Set(before.has(id) ? [...before].filter((other) => other !== id) : [...before, id]));
+  const divisible = incident.members.length > 1;
+  const hidden = incident.alerts - incident.members.length;
+  return (
+    <Section
+      title={`${incident.firing} of ${plural(incident.alerts, "alert")} firing`}
+      flush
+      actions={
+        chosen.size > 0 &&
+        chosen.size < incident.alerts && (
+          <Button size="small" variant="outlined" startIcon={<Scissors size={15} />} loading={split.isPending} onClick={() => split.mutate()}>
+            Split off {plural(chosen.size, "alert")}
+          </Button>
+        )
+      }
+    >
+      {split.error && <Failure what="They could not be split off." error={split.error} />}
+      <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+        {incident.members.map((member) => (
+          <Member key={member.id} member={member} chosen={chosen.has(member.id)} onToggle={divisible ? () => toggle(member.id) : undefined} />
+        ))}
+      </Box>
+      {hidden > 0 && (
+        <Typography variant="body2" color="textSecondary" sx={{ px: 2, py: 1, borderTop: 1, borderColor: "divider" }}>
+          {plural(hidden, "further alert")} not shown.
+        </Typography>
+      )}
+    </Section>
+  );
+}
+
+function Member({ member, chosen, onToggle }: { member: AlertItem; chosen: boolean; onToggle: (() => void) | undefined }) {
+  return (
+    <Stack component="li" direction="row" sx={{ px: 2, py: 1.25, gap: 1, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
+      {onToggle && <Checkbox size="small" checked={chosen} onChange={onToggle} slotProps={{ input: { "aria-label": `Choose ${member.title}` } }} sx={{ alignSelf: "flex-start", p: 0.25 }} />}
+      <Box sx={{ minWidth: 0, flex: 1 }}>
+        <Stack direction="row" sx={{ flexWrap: "wrap", columnGap: 1.5, alignItems: "center" }}>
+          <Typography variant="body2" component="span">
+            <Badge face={ALERT_FACES[member.status]} />
+          </Typography>
+          <Typography variant="body2" component="span">
+            <Badge face={SEVERITY_FACES[member.severity]} />
+          </Typography>
+          <Typography sx={{ fontWeight: 600, fontSize: "0.92rem", overflowWrap: "anywhere" }}>{member.title}</Typography>
+        </Stack>
+        <Typography variant="body2" color="textSecondary">
+          heard of {plural(member.count, "time")}, first <RelativeTime at={member.first_at} />, last <RelativeTime at={member.heard_at} />
+          {member.reason && ` (${member.reason})`}
+        </Typography>
+        <Labels labels={member.labels} />
+        <Links member={member} />
+      </Box>
+    </Stack>
+  );
+}
+
+function Labels({ labels }: { labels: Record<string, string> }) {
+  const entries = Object.entries(labels).sort(([one], [other]) => one.localeCompare(other));
+  if (entries.length === 0) return null;
+  return (
+    <Box sx={{ display: "flex", flexWrap: "wrap", gap: 0.5, mt: 0.5 }}>
+      {entries.map(([name, value]) => (
+        <Chip key={name} size="small" variant="outlined" label={`${name}=${value}`} sx={{ fontFamily: MONO, fontSize: "0.72rem", maxWidth: "100%" }} />
+      ))}
+    </Box>
+  );
+}
+
+const LINKS = { source: "Source", dashboard: "Dashboard", runbook: "Runbook", silence: "Silence" } as const;
+
+function Links({ member }: { member: AlertItem }) {
+  const found = (Object.keys(LINKS) as (keyof typeof LINKS)[]).flatMap((name) => {
+    const address = member.links[name];
+    // What a sender writes is not to be trusted: nothing but the web is linked to.
+    return address !== null && /^https?:\/\//i.test(address) ? [[LINKS[name], address] as const] : [];
+  });
+  if (found.length === 0) return null;
+  return (
+    <Stack direction="row" sx={{ gap: 1.5, mt: 0.5, flexWrap: "wrap" }}>
+      {found.map(([label, address]) => (
+        <Link key={label} variant="body2" href={address} target="_blank" rel="noreferrer">
+          {label}
+        </Link>
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,69 @@
+/** The filter bar of the incident list. Every filter lives in the address, so that a view can be sent to a colleague. */
+import Button from "@mui/material/Button";
+import Stack from "@mui/material/Stack";
+import ToggleButton from "@mui/material/ToggleButton";
+import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
+import { X } from "lucide-react";
+import type { RefObject } from "react";
+import { Choice, SearchBox } from "@/components/filter-fields";
+import { formatCount } from "@/components/format";
+import { isFiltered, PERIODS } from "@/components/search-words";
+import { SEVERITY_FACES } from "@/presentation/incidents";
+import type { IncidentSearch, ShownState } from "./search";
+import { readIncidentSearch, STATES } from "./search";
+
+export interface Totals {
+  open: number;
+  resolved: number;
+}
+
+interface FiltersProps {
+  search: IncidentSearch;
+  onChange: (search: IncidentSearch) => void;
+  searchBox: RefObject<HTMLInputElement | null>;
+  totals: Totals | undefined;
+  sources: string[];
+}
+
+export function Filters({ search, onChange, searchBox, totals, sources }: FiltersProps) {
+  const set = (change: Record<string, string | undefined>) => onChange(readIncidentSearch({ ...search, ...change }));
+  const known = search.source === undefined || sources.includes(search.source) ? sources : [search.source, ...sources];
+  return (
+    <Stack component="search" direction="row" sx={{ flexWrap: "wrap", gap: 1, alignItems: "center" }}>
+      <States shown={search.state ?? "open"} totals={totals} onState={(state) => set({ state })} />
+      <SearchBox label="Search incidents" text={search.text ?? ""} onText={(text) => set({ text })} box={searchBox} />
+      <Choice label="Severity" value={search.severity ?? ""} onValue={(severity) => set({ severity })} all="Any severity">
+        {Object.entries(SEVERITY_FACES).map(([severity, face]) => [severity, severity === "critical" ? face.label : `${face.label} and worse`])}
+      </Choice>
+      <Choice label="Source" value={search.source ?? ""} onValue={(source) => set({ source })} all="Any source">
+        {known.map((source) => [source, source])}
+      </Choice>
+      <Choice label="Opened" value={search.since ?? ""} onValue={(since) => set({ since })} all="Any time">
+        {Object.entries(PERIODS).map(([period, { label }]) => [period, label])}
+      </Choice>
+      <SearchBox label="Label, as cluster=eu1" text={search.label ?? ""} onText={(label) => set({ label })} />
+      {isFiltered(search) && (
+        <Button size="small" startIcon={<X size={15} />} onClick={() => onChange({})}>
+          Clear
+        </Button>
+      )}
+    </Stack>
+  );
+}
+
+function States({ shown, totals, onState }: { shown: ShownState; totals: Totals | undefined; onState: (state: string) => void }) {
+  const count = (state: ShownState) => totals && (state === "all" ? totals.open + totals.resolved : totals[state]);
+  return (
+    <ToggleButtonGroup exclusive size="small" value={shown} onChange={(_, state: ShownState | null) => state && onState(state)} aria-label="State">
+      {(Object.keys(STATES) as ShownState[]).map((state) => {
+        const total = count(state);
+        return (
+          <ToggleButton key={state} value={state} sx={{ textTransform: "none", px: 1.5, color: "text.secondary" }}>
+            {STATES[state]}
+            {total !== undefined && ` ${formatCount(total)}`}
+          </ToggleButton>
+        );
+      })}
+    </ToggleButtonGroup>
+  );
+}

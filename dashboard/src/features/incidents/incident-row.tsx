@@ -1,0 +1,73 @@
+/** One incident in the list: how bad, what, since when, and what was found; a link as a whole. */
+import Box from "@mui/material/Box";
+import Typography from "@mui/material/Typography";
+import { memo } from "react";
+import { Badge } from "@/components/badge";
+import { formatCount } from "@/components/format";
+import { BareLink } from "@/components/links";
+import { LIST_ROW, ROW_LINK } from "@/components/list-row";
+import { MONO, ONE_LINE } from "@/components/text-styles";
+import { Elapsed, RelativeTime } from "@/components/times";
+import { SEVERITY_FACES, STATE_FACES } from "@/presentation/incidents";
+import { SESSION_FACES } from "@/presentation/statuses";
+import type { IncidentItem } from "@/wire/types";
+
+export const COLUMNS = { xs: "1fr auto", md: "104px minmax(0, 1fr) 132px 110px 84px 84px" };
+
+export const IncidentRow = memo(function IncidentRow({ incident }: { incident: IncidentItem }) {
+  const { last_session_status: status } = incident;
+  return (
+    <Box component="li" sx={{ ...LIST_ROW, gridTemplateColumns: COLUMNS }}>
+      <Typography variant="body2" component="div" sx={{ gridRow: { xs: 1, md: "auto" } }}>
+        <Badge face={SEVERITY_FACES[incident.severity]} />
+      </Typography>
+      <Box sx={{ minWidth: 0, gridColumn: { xs: "1 / -1", md: "auto" }, gridRow: { xs: 2, md: "auto" } }}>
+        <Typography component="div" sx={{ display: "flex", alignItems: "baseline", gap: 1, fontSize: "0.92rem" }}>
+          <BareLink to="/incidents/$incidentId" params={{ incidentId: incident.id }} data-row-link sx={ROW_LINK}>
+            <Box component="span" sx={{ ...ONE_LINE, display: "block" }}>
+              {incident.title}
+            </Box>
+          </BareLink>
+          <Box component="span" sx={{ ...ONE_LINE, flexShrink: 0, maxWidth: "40%", fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
+            {incident.source}
+          </Box>
+        </Typography>
+        <Typography variant="body2" color="textSecondary" sx={ONE_LINE}>
+          {incident.executive_summary ?? verdictMissing(incident)}
+        </Typography>
+      </Box>
+      <Cell>{status && <Badge face={SESSION_FACES[status]} />}</Cell>
+      <Cell>
+        <span title={`${incident.firing} of ${incident.alerts} alerts fire; heard of ${incident.deliveries} times`}>
+          {formatCount(incident.firing)} of {formatCount(incident.alerts)} firing
+        </span>
+      </Cell>
+      <Cell>{incident.resolved_at ? <Badge face={STATE_FACES.resolved} label="over" /> : <Badge face={STATE_FACES.open} label="open" />}</Cell>
+      <Typography variant="body2" component="div" color="textSecondary" sx={{ textAlign: "right", whiteSpace: "nowrap", gridRow: { xs: 1, md: "auto" }, gridColumn: { xs: 2, md: "auto" }, position: "relative", zIndex: 1 }}>
+        {incident.resolved_at ? <RelativeTime at={incident.opened_at} /> : <Elapsed since={incident.opened_at} until={null} />}
+      </Typography>
+    </Box>
+  );
+});
+
+function Cell({ children }: { children: React.ReactNode }) {
+  return (
+    <Typography variant="body2" component="div" color="textSecondary" sx={{ display: { xs: "none", md: "block" }, whiteSpace: "nowrap" }}>
+      {children}
+    </Typography>
+  );
+}
+
+function verdictMissing(incident: IncidentItem): string {
+  switch (incident.last_session_status) {
+    case null:
+      return "not investigated";
+    case "pending":
+      return "waits for its investigation";
+    case "in_progress":
+    case "waiting":
+      return "is being investigated";
+    default:
+      return "the investigation came to no summary";
+  }
+}

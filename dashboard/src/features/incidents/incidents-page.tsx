@@ -1,0 +1,95 @@
+/** The incidents: what is wrong, the latest first. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Paper from "@mui/material/Paper";
+import Stack from "@mui/material/Stack";
+import Typography from "@mui/material/Typography";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useRef } from "react";
+import { incidentKeys, incidentPages } from "@/api/incidents";
+import { plural } from "@/components/format";
+import { useShortcuts } from "@/components/keyboard";
+import { moveRowFocus } from "@/components/list-row";
+import { useMinute } from "@/components/now";
+import { Failure, Loading, Nothing } from "@/components/states";
+import { useTitle } from "@/components/title";
+import type { IncidentItem } from "@/wire/types";
+import { Filters } from "./filters";
+import { COLUMNS, IncidentRow } from "./incident-row";
+import { Mutes } from "./mutes";
+import { QueueLine } from "./queue-line";
+import type { IncidentSearch } from "./search";
+import { incidentFilterOf } from "./search";
+import { useLiveIncidents } from "./use-live-incidents";
+
+export function IncidentsPage({ search, onSearch }: { search: IncidentSearch; onSearch: (search: IncidentSearch) => void }) {
+  useLiveIncidents(incidentKeys.all);
+  useTitle("Incidents");
+  const list = useRef<HTMLDivElement>(null);
+  const searchBox = useRef<HTMLInputElement>(null);
+  useShortcuts({
+    j: () => moveRowFocus(list.current, 1),
+    k: () => moveRowFocus(list.current, -1),
+    "/": () => searchBox.current?.focus(),
+  });
+  const pages = useInfiniteQuery({ ...incidentPages(incidentFilterOf(search, useMinute())), placeholderData: keepPreviousData });
+  const incidents = pages.data?.pages.flatMap((page) => page.incidents) ?? [];
+  const first = pages.data?.pages[0];
+  return (
+    <Stack spacing={2}>
+      <Typography variant="h1" sx={{ position: "absolute", left: -9999 }}>
+        Incidents
+      </Typography>
+      <QueueLine />
+      <Filters search={search} onChange={onSearch} searchBox={searchBox} totals={first} sources={[...new Set(incidents.map((incident) => incident.source))].sort()} />
+      <Box ref={list}>
+        {pages.isLoadingError && <Failure what="The incidents could not be loaded." error={pages.error} onRetry={() => void pages.refetch()} />}
+        {pages.isPending && <Loading what="incidents" />}
+        {first && (incidents.length === 0 ? <Emptiness search={search} resolved={first.resolved} onAll={() => onSearch({ ...search, state: "all" })} /> : <List incidents={incidents} total={first.total} />)}
+      </Box>
+      {pages.hasNextPage && (
+        <Button onClick={() => void pages.fetchNextPage()} loading={pages.isFetchingNextPage} sx={{ alignSelf: "center" }}>
+          Show older incidents
+        </Button>
+      )}
+      <Mutes />
+    </Stack>
+  );
+}
+
+function List({ incidents, total }: { incidents: IncidentItem[]; total: number }) {
+  return (
+    <Paper component="section" aria-label="Incidents" variant="outlined" sx={{ overflow: "hidden" }}>
+      <Box sx={{ display: "grid", gridTemplateColumns: COLUMNS, columnGap: 2, px: 2, py: 0.9, alignItems: "baseline" }}>
+        <Typography variant="h2" sx={{ whiteSpace: "nowrap" }}>
+          {plural(total, "incident")}
+        </Typography>
+        <Heading>Problem, and what was found</Heading>
+        <Heading>Investigation</Heading>
+        <Heading>Alerts</Heading>
+        <Heading>State</Heading>
+        <Heading right>Age</Heading>
+      </Box>
+      <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+        {incidents.map((incident) => (
+          <IncidentRow key={incident.id} incident={incident} />
+        ))}
+      </Box>
+    </Paper>
+  );
+}
+
+function Heading({ children, right = false }: { children: string; right?: boolean }) {
+  return (
+    <Typography variant="caption" color="textSecondary" aria-hidden sx={{ display: { xs: "none", md: "block" }, textAlign: right ? "right" : "left" }}>
+      {children}
+    </Typography>
+  );
+}
+
+function Emptiness({ search, resolved, onAll }: { search: IncidentSearch; resolved: number; onAll: () => void }) {
+  const { state, ...others } = search;
+  if (Object.keys(others).length > 0) return <Nothing title="No incident matches">Try fewer words, another severity or a longer time.</Nothing>;
+  if (state !== undefined || resolved === 0) return <Nothing title="No incidents">Alerts that monitoring systems send to /api/v1/webhook are gathered here, one incident for each problem.</Nothing>;
+  return <Nothing title="Nothing is wrong" action={<Button onClick={onAll}>Show {plural(resolved, "resolved incident")}</Button>} />;
+}

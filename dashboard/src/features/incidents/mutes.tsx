@@ -1,0 +1,105 @@
+/** What is muted: alerts that are recorded only, until a time. Maintenance is announced here. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Dialog from "@mui/material/Dialog";
+import DialogActions from "@mui/material/DialogActions";
+import DialogContent from "@mui/material/DialogContent";
+import DialogContentText from "@mui/material/DialogContentText";
+import DialogTitle from "@mui/material/DialogTitle";
+import Stack from "@mui/material/Stack";
+import TextField from "@mui/material/TextField";
+import Typography from "@mui/material/Typography";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { BellOff } from "lucide-react";
+import { useState } from "react";
+import { addMute, endMute, mutes } from "@/api/incidents";
+import { Hours } from "@/components/hours";
+import { Section } from "@/components/section";
+import { Failure } from "@/components/states";
+import { MONO } from "@/components/text-styles";
+import { RelativeTime } from "@/components/times";
+import type { MuteItem } from "@/wire/types";
+
+export function Mutes() {
+  const { data } = useQuery(mutes);
+  const [asking, setAsking] = useState(false);
+  const found = data?.mutes ?? [];
+  return (
+    <Section
+      title={found.length === 0 ? "Nothing is muted" : "Muted"}
+      flush
+      actions={
+        <Button size="small" startIcon={<BellOff size={15} />} onClick={() => setAsking(true)}>
+          Mute alerts
+        </Button>
+      }
+    >
+      {found.length > 0 && (
+        <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+          {found.map((mute) => (
+            <Mute key={mute.id ?? `${mute.starts} ${mute.match.join(" ")}`} mute={mute} />
+          ))}
+        </Box>
+      )}
+      {asking && <MuteDialog onClose={() => setAsking(false)} />}
+    </Section>
+  );
+}
+
+function Mute({ mute }: { mute: MuteItem }) {
+  const client = useQueryClient();
+  const end = useMutation({ mutationFn: endMute, onSuccess: () => client.invalidateQueries({ queryKey: mutes.queryKey }) });
+  const { id } = mute;
+  return (
+    <Stack component="li" direction="row" sx={{ px: 2, py: 1, gap: 2, alignItems: "center", flexWrap: "wrap", borderTop: 1, borderColor: "divider" }}>
+      <Typography variant="body2" sx={{ fontFamily: MONO, fontSize: "0.8rem", overflowWrap: "anywhere" }}>
+        {mute.of_incident ? "one incident" : mute.match.join(", ") || "everything"}
+      </Typography>
+      <Typography variant="body2" color="textSecondary" sx={{ flex: 1 }}>
+        ends <RelativeTime at={mute.ends} />
+        {mute.reason && `: ${mute.reason}`}
+        {mute.actor && ` (${mute.actor})`}
+      </Typography>
+      {end.error && <Failure what="It could not be ended." error={end.error} />}
+      {id !== null && (
+        <Button size="small" loading={end.isPending} onClick={() => end.mutate(id)}>
+          End now
+        </Button>
+      )}
+    </Stack>
+  );
+}
+
+function MuteDialog({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient();
+  const [match, setMatch] = useState("");
+  const [reason, setReason] = useState("");
+  const [hours, setHours] = useState(1);
+  const add = useMutation({
+    mutationFn: () => addMute(match.split("\n").map((line) => line.trim()).filter(Boolean), new Date(Date.now() + hours * 3_600_000), reason.trim()),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: mutes.queryKey });
+      onClose();
+    },
+  });
+  return (
+    <Dialog open onClose={onClose} fullWidth maxWidth="sm">
+      <DialogTitle>Mute alerts</DialogTitle>
+      <DialogContent>
+        <DialogContentText sx={{ mb: 2 }}>Alerts that fit all matchers are recorded and not investigated, until the time is over.</DialogContentText>
+        <Stack spacing={2}>
+          <TextField autoFocus multiline minRows={2} size="small" label="Matchers, one on a line" placeholder={'cluster = "eu1"'} value={match} onChange={(event) => setMatch(event.target.value)} />
+          <Hours value={hours} onValue={setHours} />
+          <TextField size="small" label="Reason" value={reason} onChange={(event) => setReason(event.target.value)} />
+          {add.error && <Failure what="It could not be muted." error={add.error} />}
+        </Stack>
+      </DialogContent>
+      <DialogActions>
+        <Button onClick={onClose}>Keep them loud</Button>
+        <Button variant="contained" disabled={match.trim() === ""} loading={add.isPending} onClick={() => add.mutate()}>
+          Mute
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

@@ -1,0 +1,31 @@
+import { describe, expect, test } from "vitest";
+import { incidentFilterOf, labelsOf, readIncidentSearch } from "./search";
+
+const NOW = Date.parse("2026-03-01T12:00:00Z");
+
+describe("the filters of the incident list", () => {
+  test("an address without filters asks for what is open", () => {
+    expect(readIncidentSearch({})).toEqual({});
+    expect(incidentFilterOf({}, NOW)).toEqual({ state: ["open"] });
+  });
+
+  test("what an address says is read, and what makes no sense is left out", () => {
+    const raw = { state: "closed", severity: "awful", source: " grafana ", label: "a=1, nonsense,b=x=y", since: "1y", other: "x" };
+    expect(readIncidentSearch(raw)).toEqual({ source: "grafana", label: "a=1,b=x=y" });
+  });
+
+  test("a severity stands for itself and all that is worse", () => {
+    expect(incidentFilterOf({ severity: "warning" }, NOW).severity).toEqual(["critical", "high", "warning"]);
+    expect(incidentFilterOf({ severity: "critical" }, NOW).severity).toEqual(["critical"]);
+  });
+
+  test("all states, labels and a time are asked for as the API wants them", () => {
+    const filter = incidentFilterOf({ state: "all", label: "cluster=eu1,app=cart", since: "24h", text: "disk" }, NOW);
+    expect(filter).toEqual({ label: ["cluster=eu1", "app=cart"], text: "disk", from: "2026-02-28T12:00:00.000Z" });
+    expect(incidentFilterOf({ state: "resolved" }, NOW).state).toEqual(["resolved"]);
+  });
+
+  test("a label has a name", () => {
+    expect(labelsOf("=x,a=,b")).toEqual(["a="]);
+  });
+});

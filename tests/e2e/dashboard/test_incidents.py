@@ -1,0 +1,159 @@
+"""Incidents in a browser: what is wrong, what was found, what can be done."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture, use_theme
+from support.dashboard_sessions import wait_for_end
+from support.recorded_server import AGENT, SUMMARY, recorded_server, says
+from support.tarsy_process import Served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+ROUTES = [{"name": "test", "group_by": ["alertname"], "group_wait": "0s"}]
+TABLET = (1024, 768)
+
+
+def _alert(name: str, severity: str, *, status: str = "firing", **labels: str) -> dict[str, Any]:
+    begun = datetime.now(UTC) - timedelta(minutes=20)
+    return {
+        "status": status,
+        "labels": {"alertname": name, "severity": severity, **labels},
+        "annotations": {"summary": f"{name} on {labels.get('node', 'a node')}"},
+        "startsAt": begun.isoformat(),
+        "endsAt": datetime.now(UTC).isoformat() if status == "resolved" else "0001-01-01T00:00:00Z",
+        "generatorURL": "http://prometheus.example/graph",
+    }
+
+
+def _send(http: httpx.Client, *alerts: dict[str, Any]) -> dict[str, Any]:
+    body = {
+        "version": "4",
+        "groupKey": "{}",
+        "status": "firing",
+        "receiver": "tarsy",
+        "groupLabels": {},
+        "commonLabels": {},
+        "alerts": alerts,
+    }
+    return http.post("/api/v1/webhook", json=body).raise_for_status().json()
+
+
+@pytest.fixture(scope="module")
+def monitored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server to which a monitoring system has sent alerts, and a pipeline a change; one incident is investigated, one is over."""
+    calls = (
+        says(AGENT, 0, {"text": "## Root cause\n\nThe logs of `cart` fill the disk."}),
+        says(SUMMARY, 0, {"text": "The logs of cart fill the disk of node-1."}),
+    )
+    with recorded_server(tmp_path_factory.mktemp("monitored"), *calls, speed="0", routes=ROUTES) as running:
+        with running.client() as http:
+            change = {"kind": "change", "title": "cart 2.1 deployed", "source": "pipeline", "labels": {"app": "cart"}}
+            http.post("/api/v1/webhook", json=change).raise_for_status()
+            disk = _send(http, *(_alert("DiskFull", "critical", node=f"node-{number}", cluster="eu1") for number in (1, 2, 3)))
+            wait_for_end(http, disk["session_id"])
+            slow = _send(http, _alert("SlowQueries", "warning", cluster="us1"))
+            wait_for_end(http, slow["session_id"])
+            _send(http, _alert("SlowQueries", "warning", status="resolved", cluster="us1"))
+        yield running
+
+
+def _rows(page: Page) -> list[str]:
+    return page.locator("[data-row-link]").all_inner_texts()
+
+
+def test_the_front_page_lists_what_is_wrong_and_its_filters_live_in_the_address(browser: Browser, monitored: Served) -> None:
+    with open_page(browser, monitored.url) as page:
+        page.goto("/")
+        expect(page.get_by_role("region", name="Incidents")).to_contain_text("The logs of cart fill the disk of node-1.")
+        expect(page.get_by_text("3 of 3 firing")).to_be_visible()
+        assert len(_rows(page)) == 1
+        page.get_by_role("button", name="All 2").click()
+        expect(page.locator("[data-row-link]")).to_have_count(2)
+        assert page.url.endswith("/?state=all")
+        page.get_by_label("Label, as cluster=eu1").fill("cluster=us1")
+        expect(page.locator("[data-row-link]")).to_have_count(1)
+        page.reload()
+        expect(page.locator("[data-row-link]")).to_have_count(1)
+        expect(page.get_by_text("SlowQueries on a node")).to_be_visible()
+        page.get_by_role("link", name="Sessions", exact=True).click()
+        expect(page.get_by_role("region", name="Ended sessions")).to_be_visible()
+
+
+def test_a_new_alert_is_seen_without_a_reload(browser: Browser, monitored: Served) -> None:
+    with open_page(browser, monitored.url) as page, monitored.client() as http:
+        page.goto("/incidents")
+        expect(page.locator("[data-row-link]")).to_have_count(1)
+        _send(http, _alert("CertificateExpires", "high"))
+        expect(page.get_by_text("CertificateExpires on a node")).to_be_visible()
+        _send(http, _alert("CertificateExpires", "high", status="resolved"))
+        expect(page.locator("[data-row-link]")).to_have_count(1)
+
+
+def test_an_incident_tells_its_story_and_its_investigation_leads_back(browser: Browser, monitored: Served) -> None:
+    with open_page(browser, monitored.url) as page:
+        page.goto("/")
+        page.locator("[data-row-link]").first.click()
+        expect(page.get_by_test_id("incident-state")).to_have_text("Open")
+        for part in ("3 of 3 alerts firing", "cart 2.1 deployed", "node=node-2", "The logs of cart fill the disk of node-1."):
+            expect(page.get_by_text(part).locator("visible=true").first).to_be_visible()
+        expect(page.get_by_role("img", name="Alerts of this incident were heard of 3 times; 1 change around it.")).to_be_visible()
+        expect(page.get_by_role("link", name="Source").first).to_have_attribute("href", "http://prometheus.example/graph")
+        page.get_by_role("link", name="ago by").click()
+        expect(page.get_by_text("Root cause").first).to_be_visible()
+        page.get_by_role("link", name="back to the incident").click()
+        expect(page.get_by_test_id("incident-state")).to_have_text("Open")
+
+
+def test_an_incident_is_muted_looked_at_again_split_and_merged(browser: Browser, monitored: Served) -> None:
+    with open_page(browser, monitored.url) as page:
+        page.goto("/incidents")
+        page.locator("[data-row-link]").first.click()
+        page.get_by_role("button", name="Investigate again").click()
+        expect(page.get_by_role("link", name="ago by").or_(page.get_by_role("link", name="just now by"))).to_have_count(2)
+        page.get_by_role("button", name="Mute").click()
+        page.get_by_label("Reason").fill("new disks come tomorrow")
+        page.get_by_role("dialog").get_by_role("button", name="Mute").click()
+        expect(page.get_by_text("new disks come tomorrow")).to_be_visible()
+        whole = page.url
+        page.get_by_label("Choose DiskFull on node-3").check()
+        page.get_by_role("button", name="Split off 1 alert").click()
+        expect(page.get_by_text("1 of 1 alert firing")).to_be_visible()
+        assert page.url != whole
+        page.goto(whole)
+        expect(page.get_by_text("2 of 2 alerts firing")).to_be_visible()
+        page.get_by_role("button", name="Merge").click()
+        page.get_by_role("dialog").get_by_role("button", name="DiskFull on node-3").click()
+        expect(page.get_by_text("3 of 3 alerts firing")).to_be_visible()
+        page.goto("/incidents")
+        expect(page.get_by_text("one incident", exact=True)).to_be_visible()
+        page.get_by_role("button", name="End now").click()
+        expect(page.get_by_text("Nothing is muted")).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["incidents", "incident"])
+def test_incident_pages_are_accessible_in_both_themes_and_fit_every_screen(browser: Browser, monitored: Served, name: str) -> None:
+    def visit(page: Page) -> None:
+        page.goto("/?state=all")
+        expect(page.locator("[data-row-link]").first).to_be_visible()
+        if name == "incident":
+            page.get_by_text("DiskFull on").first.click()
+            expect(page.get_by_text("Over time")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+
+    with open_page(browser, monitored.url) as page:
+        visit(page)
+        for dark in (False, True):
+            use_theme(page, dark=dark)
+            picture(page, f"{name}-{'dark' if dark else 'light'}")
+            assert_accessible(page)
+    for label, size in (("phone", PHONE), ("tablet", TABLET)):
+        with open_page(browser, monitored.url, size=size) as page:
+            visit(page)
+            picture(page, f"{name}-{label}")
+            assert_fits(page)
