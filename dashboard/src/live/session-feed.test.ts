@@ -30,6 +30,7 @@ const event = (id: string, content = ""): TimelineEvent => ({
   status: content === "" ? "streaming" : "completed",
   content,
   metadata: {},
+  evidence_id: null,
   created_at: "2026-01-01T00:00:00Z",
   completed_at: null,
 });

@@ -16,6 +16,7 @@ function event(id: string, more: Partial<TimelineEvent> = {}): TimelineEvent {
     status: "streaming",
     content: "",
     metadata: {},
+    evidence_id: null,
     created_at: STARTED,
     completed_at: null,
     ...more,

@@ -19,6 +19,7 @@ const event = (more: Partial<TimelineEvent>): TimelineEvent => ({
   status: "completed",
   content: "",
   metadata: {},
+  evidence_id: null,
   created_at: "2026-01-01T00:00:00Z",
   completed_at: "2026-01-01T00:00:02Z",
   ...more,

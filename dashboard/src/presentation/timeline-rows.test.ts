@@ -14,6 +14,7 @@ function event(event_type: TimelineEventType, more: Partial<TimelineEvent> = {})
     status: "completed",
     content: "",
     metadata: {},
+    evidence_id: null,
     created_at: "",
     completed_at: null,
     ...more,
