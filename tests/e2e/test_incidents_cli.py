@@ -2,13 +2,19 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from anyio import to_thread
 
 from support.door_ground import RESOLVED, alert, door_ground
 from support.tarsy_process import Tarsy
 
-BODY = {"alerts": [{"labels": {"alertname": "DiskFull", "severity": "critical"}}], "groupKey": "g", "commonLabels": {}, "status": "firing"}
+BODY: dict[str, Any] = {
+    "alerts": [{"labels": {"alertname": "DiskFull", "severity": "critical"}}],
+    "groupKey": "g",
+    "commonLabels": {},
+    "status": "firing",
+}
 
 
 async def test_incidents_are_listed_and_shown(database_url: str, tarsy: Tarsy, tmp_path: Path) -> None:
