@@ -32,7 +32,7 @@ def _alert(name: str, severity: str, *, status: str = "firing", **labels: str) -
 
 
 def _send(http: httpx.Client, *alerts: dict[str, Any]) -> dict[str, Any]:
-    body = {
+    body: dict[str, Any] = {
         "version": "4",
         "groupKey": "{}",
         "status": "firing",
