@@ -2,6 +2,7 @@
 
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -30,6 +31,15 @@ _STATS = sa.text("SELECT pg_stat_clear_snapshot(), pg_stat_force_next_flush()")
 def cpu_seconds() -> float:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
+
+
+def interpreter_start_ms(rounds: int = 10) -> float:
+    """CPU milliseconds of `python -c pass`: what makes figures of different machines comparable."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for _ in range(rounds):
+        subprocess.run([sys.executable, "-I", "-c", "pass"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / rounds * 1000
 
 
 async def raw_commits(url: str, seconds: float = 3.0) -> float:
@@ -75,6 +85,10 @@ async def throughput(engine: AsyncEngine, url: str) -> None:
     print(f"sessions/s                        {SESSIONS / elapsed:8.1f}   ({CALLS_PER_SESSION} model calls each, {CONCURRENCY} at once)")
     print(f"iterations/s                      {calls / elapsed:8.1f}")
     print(f"CPU ms per iteration              {cpu / calls * 1000:8.2f}")
+    start = interpreter_start_ms()
+    print(
+        f"CPU ms per session                {cpu / SESSIONS * 1000:8.2f}   = {cpu / SESSIONS * 1000 / start:.1f} starts of an interpreter ({start:.1f} ms here)"
+    )
     print(f"steps (journal) per iteration     {CountingJournal.steps / calls:8.2f}")
     print(f"transactions per iteration        {transactions / calls:8.2f}   (all that PostgreSQL counted, reads included)")
     print(f"PostgreSQL alone, commits/s       {possible:8.0f}   (one row each, same number of connections)")

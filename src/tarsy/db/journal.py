@@ -88,7 +88,8 @@ class PostgresJournal:
 
         # Whole: half of what a step says must never be left to chance by a cancellation.
         self._deliver(await retrying(attempt, whole=True))
-        self._new |= {execution.id for execution in step.executions}
+        if not step.messages:
+            self._new |= {execution.id for execution in step.executions if execution.status is RunStatus.PENDING}
         self._new -= {change.execution_id for change in step.execution_changes}
 
     async def load(self, execution_id: str) -> StoredRun:

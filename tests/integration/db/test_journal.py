@@ -16,15 +16,16 @@ from support.queue_ground import Ground
 from support.queue_scenario import scenario, short
 from support.timeline_entries import streaming, warning
 from tarsy.db.connection import create_engine
+from tarsy.db.driver import borrowed
 from tarsy.db.journal import PostgresJournal
 from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import ConversationMessage, Message, Role
-from tarsy.domain.execution import AgentExecution
+from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
-from tarsy.domain.step import Step
+from tarsy.domain.step import Step, StoredRun
 from tarsy.domain.timeline import TimelineClose
 
 STREAMED = str(uuid4())
@@ -173,3 +174,45 @@ async def test_what_postgresql_cannot_store_is_stored_as_far_as_it_can(database_
     assert set(exchange.values()) == {KEPT}
     (session,) = await ground.fetch("SELECT final_analysis, executive_summary, executive_summary_error, error_message FROM alert_sessions")
     assert set(session.values()) == {KEPT}
+
+
+async def test_an_execution_that_was_just_stored_is_begun_without_reading_and_another_process_reads_it(
+    database_url: str, claim: Claim
+) -> None:
+    engine, statements = create_engine(database_url), list[str]()
+    stage = Stage(
+        id=str(uuid4()),
+        session_id=claim.session_id,
+        stage_name="investigation",
+        stage_index=0,
+        stage_type=StageType.INVESTIGATION,
+        expected_agent_count=1,
+        status=RunStatus.ACTIVE,
+    )
+    execution = AgentExecution(
+        id=str(uuid4()),
+        session_id=claim.session_id,
+        stage_id=stage.id,
+        agent_name="Investigator",
+        agent_index=1,
+        llm_backend="langchain",
+        llm_provider="p",
+        model_name="m",
+        tool_calling="native",
+        status=RunStatus.PENDING,
+    )
+    journal = PostgresJournal(engine, lambda _events: None)
+    await journal.commit(Step(claim=claim, stages=(stage,), executions=(execution,)))
+    async with borrowed(engine) as connection:
+        # The only one there is.
+        connection.add_query_logger(lambda record: statements.append(record.query))
+    assert await journal.load(execution.id) == StoredRun()
+    assert statements == []
+    body = ConversationMessage(Role.USER, "look")
+    said = Message(id=str(uuid4()), execution_id=execution.id, sequence_number=1, body=body, created_at=datetime.now(UTC))
+    begins = ExecutionChange(execution_id=execution.id, at=datetime.now(UTC), status=RunStatus.ACTIVE)
+    await journal.commit(Step(claim=claim, messages=(said,), execution_changes=(begins,)))
+    for reader in (journal, PostgresJournal(engine, lambda _events: None)):
+        stored = await reader.load(execution.id)
+        assert (stored.begun, [message.body.content for message in stored.messages]) == (True, ["look"])
+    await engine.dispose()
