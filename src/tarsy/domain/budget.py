@@ -1,0 +1,193 @@
+"""Pure module: ceilings, what is spent and reserved under them, and whether the next call fits.
+
+A call is estimated and reserved before it is made; its output is capped by what is left. A reservation counts as spent until the call
+has told what it used: an answer that never came is paid for too. Beside every call there is room kept for the conclusion.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from decimal import ROUND_DOWN, Decimal
+from enum import StrEnum
+from operator import add, sub
+from typing import Any, Self
+
+from tarsy.domain.price import Price, dollars
+from tarsy.domain.usage import TokenUsage
+
+_MILLION = Decimal(1_000_000)
+# What a conclusion needs to say what was found and what was not.
+CONCLUSION_TOKENS = 2_000
+# An answer that may not be longer than this is not worth its input.
+SHORTEST_ANSWER = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What was used, of everything that a ceiling can limit."""
+
+    usd: Decimal = Decimal(0)
+    tokens: int = 0
+    seconds: float = 0.0
+    model_calls: int = 0
+    tool_calls: int = 0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return self._with(other, add)
+
+    def __sub__(self, other: "Spent") -> "Spent":
+        return self._with(other, sub)
+
+    def _with(self, other: "Spent", how: Callable[[Any, Any], Any]) -> "Spent":
+        return Spent(**{name: how(getattr(self, name), getattr(other, name)) for name in _NAMES})
+
+
+_NAMES = tuple(field.name for field in fields(Spent))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """How much may be used; None: as much as it takes."""
+
+    usd: Decimal | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    model_calls: int | None = None
+    tool_calls: int | None = None
+
+    def over(self, general: Self) -> "Ceiling":
+        """A more special ceiling over a general one: what it does not say, the general one does."""
+        return Ceiling(**{name: _first(getattr(self, name), getattr(general, name)) for name in _NAMES})
+
+    def lowered(self, wish: "Ceiling") -> "Ceiling":
+        """What a sender asks for may lower a ceiling, never raise it."""
+        return Ceiling(**{name: _lower(getattr(self, name), getattr(wish, name)) for name in _NAMES})
+
+    def exceeded_by(self, spent: Spent) -> "Limit | None":
+        """The first limit that `spent` would pass."""
+        return next((limit for limit in Limit if _passes(getattr(self, limit), getattr(spent, limit))), None)
+
+    def told(self, limit: "Limit") -> str:
+        """The limit in words for people: `its ceiling of $0.50`."""
+        value = getattr(self, limit)
+        match limit:
+            case Limit.USD:
+                return f"its ceiling of {dollars(value)}"
+            case Limit.SECONDS:
+                return f"its ceiling of {value:g} s"
+            case Limit.TOKENS | Limit.MODEL_CALLS | Limit.TOOL_CALLS:
+                return f"its ceiling of {value:,} {limit.replace('_', ' ')}"
+
+
+class Limit(StrEnum):
+    USD = "usd"
+    TOKENS = "tokens"
+    SECONDS = "seconds"
+    MODEL_CALLS = "model_calls"
+    TOOL_CALLS = "tool_calls"
+
+
+def _first(special: Any, general: Any) -> Any:
+    return general if special is None else special
+
+
+def _lower(own: Any, wish: Any) -> Any:
+    known = [value for value in (own, wish) if value is not None]
+    return min(known) if known else None
+
+
+def _passes(ceiling: "Decimal | float | None", amount: "Decimal | float") -> bool:
+    return ceiling is not None and amount > ceiling
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A ceiling and what is used under it: of a session, a stage, an agent, a period. `reserved` is for calls under way."""
+
+    name: str
+    ceiling: Ceiling
+    spent: Spent = Spent()
+    reserved: Spent = Spent()
+
+    @property
+    def used(self) -> Spent:
+        return self.spent + self.reserved
+
+    def reserve(self, wanted: Spent) -> "Account":
+        return Account(self.name, self.ceiling, self.spent, self.reserved + wanted)
+
+    def settle(self, reserved: Spent, actual: Spent) -> "Account":
+        """A call has ended: what was kept for it is given back, and what it used is spent."""
+        return Account(self.name, self.ceiling, self.spent + actual, self.reserved - reserved)
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """The call may be made, with an answer of at most `output_tokens`.
+
+    `wanted` is to be reserved for it until it has ended. `kept` is to be reserved for the conclusion of the same execution, in the place of
+    what was kept for it before: agents that work at the same time each need their own.
+    """
+
+    output_tokens: int
+    wanted: Spent
+    kept: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """The call does not fit: conclude now, with what is kept for that. `told` is for people."""
+
+    account: str
+    limit: Limit
+    told: str
+
+
+def model_call(input_tokens: int, output_tokens: int, price: Price | None) -> Spent:
+    """What a call will use at most. Input that may come from a cache is estimated at its full price; a model without a price costs tokens only."""
+    usd = price.cost(TokenUsage(input_tokens=input_tokens, output_tokens=output_tokens)) if price else Decimal(0)
+    return Spent(usd=usd, tokens=input_tokens + output_tokens, model_calls=1)
+
+
+def used_by(usage: TokenUsage, price: Price | None, seconds: float) -> Spent:
+    """What a call has used."""
+    usd = price.cost(usage) if price else Decimal(0)
+    return Spent(usd=usd, tokens=usage.input_tokens + usage.output_tokens, seconds=seconds, model_calls=1)
+
+
+def conclusion(input_tokens: int, answer_tokens: int, price: Price | None) -> Spent:
+    """What the forced conclusion will use at most after a call that adds `answer_tokens` to the conversation."""
+    return model_call(input_tokens + answer_tokens, CONCLUSION_TOKENS, price)
+
+
+def next_model_call(accounts: Sequence[Account], input_tokens: int, longest: int, price: Price | None) -> Fits | Exhausted:
+    """Whether a call fits under every ceiling, with room for the conclusion after it, and how long its answer may be.
+
+    What is kept for this execution's own conclusion is not part of what `accounts` have reserved.
+    Each token of the answer is paid for twice: as output, and as input of the conclusion.
+    """
+    longest = min([longest, *(_longest_answer(account, input_tokens, price) for account in accounts)])
+    output = max(longest, SHORTEST_ANSWER)
+    return _fitting(accounts, Fits(output, model_call(input_tokens, output, price), conclusion(input_tokens, output, price)))
+
+
+def next_tool_call(accounts: Sequence[Account], conclusion_input: int, price: Price | None) -> Fits | Exhausted:
+    """Whether a tool call fits, with room for the conclusion after it. `conclusion_input` counts the longest result that may come."""
+    return _fitting(accounts, Fits(0, Spent(tool_calls=1), conclusion(conclusion_input, 0, price)))
+
+
+def _fitting(accounts: Sequence[Account], call: Fits) -> Fits | Exhausted:
+    for account in accounts:
+        if limit := account.ceiling.exceeded_by(account.used + call.wanted + call.kept):
+            return Exhausted(account.name, limit, account.ceiling.told(limit))
+    return call
+
+
+def _longest_answer(account: Account, input_tokens: int, price: Price | None) -> int:
+    """How many tokens of answer an account has room for beside the input and the conclusion; may be less than nothing."""
+    fixed = account.used + model_call(input_tokens, 0, price) + conclusion(input_tokens, 0, price)
+    room: list[int] = []
+    if account.ceiling.tokens is not None:
+        room.append((account.ceiling.tokens - fixed.tokens) // 2)
+    if account.ceiling.usd is not None and price and (each := price.output + price.input):
+        room.append(int(((account.ceiling.usd - fixed.usd) * _MILLION / each).to_integral_value(ROUND_DOWN)))
+    return min(room, default=10**9)
