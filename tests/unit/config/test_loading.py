@@ -1,5 +1,6 @@
 """Where the configuration comes from, what is there without it, and how long it takes."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from support.config_directory import ConfigDirectory
 from tarsy.config.load.loader import load_config
 from tarsy.config.problems import ConfigError
 from tarsy.config.schema.registries import UnknownEntryError
+from tarsy.domain.budget import Ceiling
 
 
 def test_without_any_file_and_key_the_built_ins_load(directory: ConfigDirectory) -> None:
@@ -174,6 +176,24 @@ system:
     wrong = "{model: m, end: soon, input_per_million: 1, output_per_million: 1}"
     (unclear,) = directory.problems(f"system: {{cost_estimation: {{promotions: [{wrong}]}}}}")
     assert unclear.cure == "write 2026-03-01 or 2026-03-01T12:00:00Z"
+
+
+def test_budgets_are_checked_at_every_level(directory: ConfigDirectory) -> None:
+    loaded = directory.load(
+        """
+system: {budgets: [{per: day, usd: 20}, {per: month, usd: 300, chain: c}]}
+defaults: {budget: {usd: 0.5, time: 10m}}
+agents: {A: {budget: {tokens: 100000}}}
+agent_chains: {c: {alert_types: [t], budget: {usd: 2}, stages: [{name: s, budget: {tool_calls: 9}, agents: [{name: A, budget: {model_calls: 4}}]}]}}
+"""
+    )
+    assert loaded.config.defaults.budget is not None
+    assert loaded.config.defaults.budget.ceiling == Ceiling(usd=Decimal("0.5"), seconds=600)
+    assert all(warning.message.endswith("is accepted, not acted on yet") for warning in loaded.warnings)
+    (empty,) = directory.problems("defaults: {budget: {}}")
+    assert empty.cure == "set usd, tokens, time, model_calls or tool_calls"
+    (unknown,) = directory.problems("system: {budgets: [{per: week, usd: 1}]}")
+    assert unknown.path == "system.budgets[0].per"
 
 
 def test_what_stands_in_a_key_for_later_is_checked(directory: ConfigDirectory) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from tarsy.config.schema.budget import BudgetKey
 from tarsy.config.schema.providers import FallbackConfig, NativeToolsConfig
 from tarsy.config.schema.values import Backend, Count, Duration, ProviderName, Section, ServerName, Text, later, refuse
 from tarsy.domain.agent import AgentType, ToolCalling
@@ -53,7 +54,7 @@ class FallbackKey(Section):
     )
 
 
-class AgentConfig(BackendKeys, LimitKeys, ServersKey):
+class AgentConfig(BackendKeys, LimitKeys, ServersKey, BudgetKey):
     type: AgentKind = Field(default=AgentType.DEFAULT, description="What the agent does. It cannot be changed by a chain.")
     description: Text = Field(default="", description="For people.")
     custom_instructions: Text = Field(default="", description="What this agent should do; part of its prompt.")

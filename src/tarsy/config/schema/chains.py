@@ -5,11 +5,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey, ServersKey
+from tarsy.config.schema.budget import BudgetKey
 from tarsy.config.schema.values import AgentName, ChatAgentName, Count, Name, ProviderName, Section, StageAgentName, Switch, Text, later
 from tarsy.domain.stage import SuccessPolicy
 
 
-class StageAgentConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey):
+class StageAgentConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, BudgetKey):
     name: StageAgentName = Field(description="Name of an entry of `agents`, or of a built-in agent.")
 
 
@@ -17,7 +18,7 @@ class SynthesisConfig(ProviderKey, BackendKeys):
     agent: AgentName = Field(default="SynthesisAgent", description="Who brings the parallel analyses together.")
 
 
-class StageConfig(LimitKeys, ServersKey, FallbackKey):
+class StageConfig(LimitKeys, ServersKey, FallbackKey, BudgetKey):
     name: Name = Field(description="For people, and for the context of later stages.")
     agents: tuple[StageAgentConfig, ...] = Field(
         min_length=1, description="They run at the same time; their analyses are then synthesised."
@@ -43,7 +44,7 @@ class ScoringConfig(ProviderKey, BackendKeys):
     agent: AgentName | None = Field(default=None, description="Who judges; unset: ScoringAgent.")
 
 
-class ChainConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey):
+class ChainConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, BudgetKey):
     alert_types: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
         description="The alerts this chain answers; a type belongs to one chain only."
     )

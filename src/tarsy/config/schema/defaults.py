@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey
+from tarsy.config.schema.budget import BudgetKey
 from tarsy.config.schema.chains import ScoringConfig
 from tarsy.config.schema.values import AlertTypeName, Backend, PatternGroupName, ProviderName, Section, Switch, Text, later
 from tarsy.domain.stage import SuccessPolicy
@@ -21,7 +22,7 @@ class SummarizationDefaults(Section):
     llm_backend: Backend | None = Field(default=None, description="Unset: as for the provider.")
 
 
-class DefaultsConfig(ProviderKey, BackendKeys, LimitKeys, FallbackKey):
+class DefaultsConfig(ProviderKey, BackendKeys, LimitKeys, FallbackKey, BudgetKey):
     success_policy: SuccessPolicy | None = Field(default=None, description="For parallel stages: `any` (unset) or `all`.")
     alert_type: AlertTypeName = Field(default="kubernetes", description="The type of an alert that names none.")
     runbook: Text = Field(default="", description="Runbook text for alerts that bring none.")

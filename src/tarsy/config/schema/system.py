@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from tarsy.config.schema.budget import PeriodBudgetConfig
 from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.config.schema.values import Count, Duration, Name, Network, Origin, Section, Switch, Text, WebAddress, later
 
@@ -59,4 +60,5 @@ class SystemConfig(Section):
     retention: RetentionConfig = Field(default=RetentionConfig(), description="How long data is kept.")
     slack: SlackConfig | None = later("Notifications to Slack.")
     cost_estimation: CostEstimationConfig = Field(default=CostEstimationConfig(), description="What model calls cost.")
+    budgets: tuple[PeriodBudgetConfig, ...] | None = later("What all investigations together may cost in a time.")
     holidays: tuple[Any, ...] | None = later("Days that count as off-duty.")

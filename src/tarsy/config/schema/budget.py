@@ -1,0 +1,47 @@
+"""Ceilings: what an investigation, a stage or an agent may use, and what all of them together may cost in a time."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from tarsy.config.schema.cost import Dollars
+from tarsy.config.schema.values import Count, Duration, Name, Section, later, refuse
+from tarsy.domain.budget import Ceiling
+
+
+class BudgetConfig(Section):
+    usd: Dollars | None = Field(default=None, description="US dollars for model calls.")
+    tokens: Count | None = Field(default=None, description="Tokens, in and out.")
+    time: Duration | None = Field(default=None, description="How long it may take.")
+    model_calls: Count | None = Field(default=None, description="Calls of models.")
+    tool_calls: Count | None = Field(default=None, description="Calls of tools.")
+
+    @property
+    def ceiling(self) -> Ceiling:
+        return Ceiling(usd=self.usd, tokens=self.tokens, seconds=self.time, model_calls=self.model_calls, tool_calls=self.tool_calls)
+
+
+def _says_something(budget: BudgetConfig) -> BudgetConfig:
+    if budget.ceiling == Ceiling():
+        raise refuse("a budget without a ceiling limits nothing", "set usd, tokens, time, model_calls or tool_calls")
+    return budget
+
+
+Budget = Annotated[BudgetConfig, AfterValidator(_says_something)]
+
+
+class BudgetKey(Section):
+    budget: Budget | None = later("What it may use; it ends in a conclusion, not in an error.")
+
+
+class BudgetPeriod(StrEnum):
+    DAY = "day"
+    MONTH = "month"
+
+
+class PeriodBudgetConfig(Section):
+    per: BudgetPeriod = Field(description="`day` or `month`, by the calendar, in UTC.")
+    usd: Dollars = Field(description="US dollars for model calls in that time.")
+    alert_type: Name | None = Field(default=None, description="Only sessions of this alert type.")
+    chain: Name | None = Field(default=None, description="Only sessions of this chain.")
