@@ -5,7 +5,8 @@ from datetime import timedelta
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.tables import alert_sessions, processes, sql_list, work
+from tarsy.db.tables import alert_sessions, incidents, processes, sql_list, work
+from tarsy.domain.alert import Severity
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.overview import LiveProcess, Overview, QueueLevel, RoleCount
 from tarsy.domain.status import SessionStatus
@@ -33,6 +34,11 @@ _SESSIONS = (
     sa.select(alert_sessions.c.status, sa.func.count())
     .where(sa.text(f"status IN ({sql_list(_OPEN)}) AND deleted_at IS NULL"))
     .group_by(alert_sessions.c.status)
+)
+_INCIDENTS = (
+    sa.select(incidents.c.severity, sa.func.count())
+    .where(incidents.c.resolved_at.is_(None), incidents.c.merged_into.is_(None))
+    .group_by(incidents.c.severity)
 )
 _QUEUE = (
     sa.select(work.c.priority, sa.func.count(), sa.func.extract("epoch", sa.func.now() - sa.func.min(work.c.created_at)))
@@ -78,10 +84,12 @@ class ProcessRepository:
 
 async def _overview(connection: AsyncConnection) -> Overview:
     sessions = {SessionStatus(status): count for status, count in await connection.execute(_SESSIONS)}
+    open_ones = {Severity(severity): count for severity, count in await connection.execute(_INCIDENTS)}
     queue = await connection.execute(_QUEUE)
     roles = await connection.execute(_ROLES)
     return Overview(
         sessions={status: sessions.get(status, 0) for status in _OPEN},
+        incidents={severity: open_ones.get(severity, 0) for severity in Severity},
         queue=tuple(QueueLevel(priority=row[0], depth=row[1], oldest_age_seconds=float(row[2])) for row in queue),
         roles=tuple(RoleCount(role=row[0], processes=row[1], workers=row[2]) for row in roles),
     )

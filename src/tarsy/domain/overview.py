@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from tarsy.domain.alert import Severity
 from tarsy.domain.status import SessionStatus
 
 
@@ -38,6 +39,8 @@ class RoleCount:
 class Overview:
     # Those that have not ended; a status that no session has counts 0.
     sessions: Mapping[SessionStatus, int]
+    # Those that are not resolved, likewise.
+    incidents: Mapping[Severity, int]
     queue: tuple[QueueLevel, ...]
     # Of the processes that gave a sign of life lately.
     roles: tuple[RoleCount, ...]

@@ -15,13 +15,19 @@ class StepReader:
     def __init__(self, metrics: Metrics) -> None:
         self._models = ModelCalls(metrics.models)
         self._tools = ToolCalls(metrics.tools)
+        self._citations = metrics.sessions.citations
 
     def read(self, step: Step) -> None:
         for call in step.llm_interactions:
             self._models.count(call)
             if call.kind is LLMInteractionKind.SUMMARIZATION and call.error_code is None:
-                self._tools.summarised()
+                self._tools.shortened("summarised")
         self._models.count_fallbacks(step.execution_changes)
+        for close in step.closed:
+            if close.metadata.get("folded"):
+                self._tools.shortened("folded")
+        for cited in step.citations:
+            self._citations.labels(cited.checked.status.value).inc()
         for exchange in step.mcp_interactions:
             if exchange.kind is MCPInteractionKind.TOOL_CALL:
                 self._tools.count(exchange)
@@ -72,8 +78,8 @@ class ToolCalls:
         self._metrics.calls.labels(*tool, _outcome(call)).inc()
         self._metrics.seconds.labels(*tool).observe(call.duration_ms / 1000)
 
-    def summarised(self) -> None:
-        self._metrics.shortened.labels("summarised").inc()
+    def shortened(self, how: str) -> None:
+        self._metrics.shortened.labels(how).inc()
 
 
 def _outcome(call: MCPInteraction) -> str:

@@ -55,6 +55,8 @@ class InstallationGauges:
         metrics = self._metrics
         for status, count in overview.sessions.items():
             metrics.sessions.labels(status.value).set(count)
+        for severity, count in overview.incidents.items():
+            metrics.incidents.labels(severity.value).set(count)
         for level in overview.queue:
             metrics.queue_depth.labels(str(level.priority)).set(level.depth)
             metrics.queue_age.labels(str(level.priority)).set(level.oldest_age_seconds)

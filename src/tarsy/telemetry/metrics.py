@@ -23,6 +23,7 @@ class SessionMetrics:
         self.run = Histogram(
             "tarsy_session_run_seconds", "From the first claim to the end.", ["status"], buckets=_SESSION_SECONDS, registry=registry
         )
+        self.citations = Counter("tarsy_citations", "Citations of analyses, by what checking them found.", ["status"], registry=registry)
         self.alert_to_verdict = Histogram(
             "tarsy_alert_to_verdict_seconds", "From submission to a completed analysis.", buckets=_SESSION_SECONDS, registry=registry
         )
@@ -109,6 +110,7 @@ class InstallationMetrics:
             return Gauge(name, told, [label], registry=registry, multiprocess_mode="livemostrecent")
 
         self.sessions = gauge("tarsy_sessions", "Sessions that have not ended, by status.", "status")
+        self.incidents = gauge("tarsy_incidents_open", "Incidents that are not resolved, by severity.", "severity")
         self.queue_depth = gauge("tarsy_queue_depth", "Sessions that wait for a worker, by priority.", "priority")
         self.queue_age = gauge("tarsy_queue_oldest_age_seconds", "Age of the session that has waited longest, by priority.", "priority")
         self.processes = gauge("tarsy_processes", "Processes that gave a sign of life, by role.", "role")
@@ -116,7 +118,7 @@ class InstallationMetrics:
 
     @property
     def gauges(self) -> tuple[Gauge, ...]:
-        return self.sessions, self.queue_depth, self.queue_age, self.processes, self.workers
+        return self.sessions, self.incidents, self.queue_depth, self.queue_age, self.processes, self.workers
 
 
 class Metrics:

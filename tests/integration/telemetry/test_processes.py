@@ -81,5 +81,6 @@ async def test_gauges_of_the_installation_are_gone_where_another_process_tells_t
     gauges.show(await ProcessRepository(engine).beat(YOUNGER))
     assert value(scrape(), "tarsy_workers", role="worker") == 8
     assert value(scrape(), "tarsy_sessions", status="pending") == 0
+    assert value(scrape(), "tarsy_incidents_open", severity="critical") == 0
     gauges.show(None)
     assert value(scrape(), "tarsy_workers", role="worker") is None

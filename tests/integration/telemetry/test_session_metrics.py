@@ -103,3 +103,22 @@ async def test_work_taken_back_from_a_silent_worker_is_counted(database_url: str
         await MeasuredRecovery(Recovery(running.engine), metrics).run(silent_seconds=60, limits={INVESTIGATION: 3})
     told = generate_latest(metrics.registry)
     assert value(told, "tarsy_recoveries_total", kind="session", outcome="continued") == 1
+
+
+async def test_citations_and_folded_results_are_counted(database_url: str) -> None:
+    folded = "\n".join(["the disk is full, cannot write a single block of the log"] * 4000)
+    story = Scenario(
+        chain(stage(agent()), scoring=None),
+        [
+            says(TRACK, 0, calls("a", "k8s.pods")),
+            says(TRACK, 1, 'The disk is full [A1: "the disk is full, cannot write"]. It will burn [A9].'),
+            says(TRACK, 2, 'The disk is full [A1: "the disk is full, cannot write"]. It will burn [A9].'),
+            says(f"1.{SUMMARY}", 0, "Disk."),
+        ],
+        [answers(TRACK, "a", "k8s.pods", folded)],
+    )
+    async with story.running(database_url) as running:
+        told = await work_off(running)
+    assert value(told, "tarsy_tool_results_shortened_total", how="folded") == 1
+    assert value(told, "tarsy_citations_total", status="quote_found") == 1
+    assert value(told, "tarsy_citations_total", status="failed") == 1
