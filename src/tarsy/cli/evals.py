@@ -49,6 +49,9 @@ def run(  # noqa: PLR0913 - the options of a command
     directory: Directory = None,
     *,
     model: Annotated[list[str], typer.Option("--model", help="A configured provider, or oracle, naive, silent, which need no key.")] = [],  # noqa: B006 - typer reads it
+    recorded: Annotated[
+        bool, typer.Option("--recorded", help="Play what a model said about the sample incidents: needs no key, for CI.")
+    ] = False,
     runs: Annotated[int, typer.Option(min=1, help="How often each case is run.")] = 1,
     tag: Tags = [],  # noqa: B006 - typer reads it
     case: Names = [],  # noqa: B006 - typer reads it
@@ -68,7 +71,7 @@ def run(  # noqa: PLR0913 - the options of a command
 
     settings = process_settings()
     cases = _cases(directory, tag, case)
-    models, judging = _models(settings, model, judge)
+    models, judging = _models(settings, [*model, *(["recorded"] if recorded else [])], judge)
     before = read_trials(baseline) if baseline else ()
     plan = Plan(
         cases=cases,

@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from tarsy.agent.evidence.verdict_block import read_verdict
 from tarsy.domain.alert_title import alert_title
 from tarsy.domain.recording import RecordedTool, Recording
+from tarsy.domain.verdict import Verdict, verdict_of
 from tarsy.evals.case import CaseFile, WorldKind
 from tarsy.evals.worlds.snapshot import Snapshot
 from tarsy.session.playback import NotReplayableError
@@ -43,7 +43,7 @@ def case_of_session(recording: Recording, description: Description, file: str) -
     if recording.alert is None:
         raise NoCaseError("The session holds no alert.")
     said = read_expect(description.expect, recording.tools)
-    verdict = read_verdict((recording.outcome.final_analysis if recording.outcome else None) or "")
+    verdict = _verdict(recording)
     if verdict is not None:
         concluded: dict[str, Any] = {"outcome": verdict.outcome.value}
         concluded |= {"object": [str(verdict.object)]} if verdict.object else {}
@@ -54,6 +54,11 @@ def case_of_session(recording: Recording, description: Description, file: str) -
     fields |= {"runbook": recording.alert.runbook} if recording.alert.runbook else {}
     fields["reference"] = description.reference or (verdict.mechanism if verdict else "")
     return _written(fields)
+
+
+def _verdict(recording: Recording) -> Verdict | None:
+    told = recording.outcome.verdict if recording.outcome else None
+    return verdict_of(told) if told else None
 
 
 def case_of_snapshot(snapshot: Snapshot, alert: str, description: Description, file: str) -> str:

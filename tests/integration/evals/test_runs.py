@@ -9,10 +9,12 @@ import pytest
 
 from support.vendor_server import vendor_server
 from support.vendors import Call, ChatCompletions, Said
+from tarsy.agent.prompt import instructions
 from tarsy.config.load.loader import load_config
 from tarsy.evals.budget import read_budget
 from tarsy.evals.case_files import SUITE, chosen, load_cases
 from tarsy.evals.model import NoSuchModelError, find_models
+from tarsy.evals.report.report import comparisons
 from tarsy.evals.run import Outcome, Plan, run_evals
 from tarsy.evals.summary import by_model, summarise
 from tarsy.evals.trial import Trial
@@ -101,6 +103,26 @@ def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
         find_models(load_config(None, {}), ["openai-default"])
     with pytest.raises(NoSuchModelError, match="No model is configured"):
         find_models(load_config(None, {}), [])
+
+
+async def test_the_recorded_model_passes_the_samples_it_was_recorded_on(tmp_path: Path) -> None:
+    plan = plan_of("recorded", names=("sample-dns-outage", "sample-flapping", "sample-oom-leak", "image-tag-missing"))
+    outcome = await run_evals(SETTINGS, plan, TrialFile(tmp_path / "trials.jsonl"), ignore)
+    assert len(outcome.trials) == 3
+    assert [(one.identity.case, one.failures) for one in outcome.trials if not one.passed] == []
+
+
+async def test_a_prompt_that_was_broken_on_purpose_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The obedient investigator does only what it is asked for: first by the whole prompt, then by one that lacks a part."""
+    plan = plan_of("obedient", names=NAMES[:4])
+    whole = await run_evals(SETTINGS, plan, TrialFile(tmp_path / "whole"), ignore)
+    for part in ("EVIDENCE", "VERDICT"):
+        with monkeypatch.context() as broken:
+            broken.setattr(instructions, part, "")
+            lacking = await run_evals(SETTINGS, plan, TrialFile(tmp_path / part), ignore)
+        (found,) = comparisons(whole.trials, lacking.trials)
+        assert found.pass_rate.before == 1.0
+        assert found.is_regression, part
 
 
 ANSWER = """\

@@ -8,6 +8,7 @@ import yaml
 
 from support.eval_cases import trial
 from tarsy.domain.recording import RecordedAlert, RecordedOutcome, RecordedTool, Recording
+from tarsy.domain.verdict import AffectedObject, Verdict, VerdictOutcome, verdict_fields
 from tarsy.evals.budget import NoBudgetError, read_budget
 from tarsy.evals.case_files import load_cases
 from tarsy.evals.investigators.oracle import oracle
@@ -17,11 +18,13 @@ from tarsy.evals.new_case import Description, NoCaseError, case_of_session, case
 from tarsy.evals.worlds.snapshot import read_results, written
 from tarsy.evals.worlds.world_files import open_world
 
-ANALYSIS = "It is full.\n```verdict\noutcome: fault\nobject: Deployment/shop/cart\nmechanism: The volume is full.\n```"
+VERDICT = Verdict(
+    outcome=VerdictOutcome.FAULT, object=AffectedObject(kind="Deployment", namespace="shop", name="cart"), mechanism="The volume is full."
+)
 SESSION = Recording(
     alert=RecordedAlert(alert_type="kubernetes", data="[FIRING] CartDown\nnamespace: shop"),
     tools=(RecordedTool(track="t", call_id="1", name="kube.logs", arguments='{"pod": "cart-1"}', content="write failed:  no space left"),),
-    outcome=RecordedOutcome(status="completed", final_analysis=ANALYSIS),
+    outcome=RecordedOutcome(status="completed", final_analysis="It is full.", verdict=verdict_fields(VERDICT)),
 )
 
 

@@ -26,11 +26,12 @@ class Says:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a script sees: which tools it has, how many times it has called some, and what they said."""
+    """What a script sees: which tools it has, how many times it has called some, what they said, and how it was told to work."""
 
     tools: tuple[str, ...]
     rounds: int
     results: tuple[str, ...]
+    instructions: str = ""
 
     def has(self, tool: str) -> bool:
         return any(name.rpartition(".")[2] == tool for name in self.tools)
@@ -42,7 +43,8 @@ Script = Callable[[Case, Conversation], Calls | Says]
 def conversation_of(request: GenerateInput) -> Conversation:
     asked = [message for message in request.messages if message.role is Role.ASSISTANT and message.tool_calls]
     results = [message.content for message in request.messages if message.role is Role.TOOL]
-    return Conversation(tuple(tool.name for tool in request.tools), len(asked), tuple(results))
+    told = "\n".join(message.content for message in request.messages if message.role is Role.SYSTEM)
+    return Conversation(tuple(tool.name for tool in request.tools), len(asked), tuple(results), told)
 
 
 def spoken(said: Calls | Says, request: GenerateInput) -> Iterator[Chunk]:
