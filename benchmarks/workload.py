@@ -25,6 +25,7 @@ from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.retry import is_transient
 from tarsy.db.sessions import SessionRepository
+from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
@@ -212,6 +213,7 @@ async def load(
         results=StoredResults(engine),
         prices=PriceList(CostEstimationConfig(), {}),
         changes=ChangeRepository(engine),
+        skills=SkillTextRepository(engine),
         live=unwatched,
         progress=unwatched,
         runbooks=RunbookSource(),

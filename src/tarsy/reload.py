@@ -1,6 +1,6 @@
 """Reading the configuration anew while the program runs. A broken one changes nothing. Used by the wiring alone."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,6 +15,7 @@ from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.kit.clock import Clock
 from tarsy.settings import API_TOKENS, Settings
+from tarsy.skills.sync import bring_accepted
 
 log = structlog.get_logger(__name__)
 
@@ -37,12 +38,16 @@ class Reload:
         self._lock = anyio.Lock()
         self._asked = anyio.Event()
         self._apply: Callable[[LoadedConfig, Settings], None] = _nowhere
+        self._prepare: Callable[[LoadedConfig], Awaitable[None]] = _needs_nothing
         # The last attempt, if it failed.
         self.refusal: Refusal | None = None
 
-    def into(self, apply: Callable[[LoadedConfig, Settings], None]) -> None:
-        """Say what puts a configuration in force."""
+    def into(
+        self, apply: Callable[[LoadedConfig, Settings], None], *, prepare: Callable[[LoadedConfig], Awaitable[None]] | None = None
+    ) -> None:
+        """Say what puts a configuration in force, and what has to be done before; that raises ConfigError if it cannot be."""
         self._apply = apply
+        self._prepare = prepare or _needs_nothing
 
     def ask(self) -> None:
         """Have it done by `run`, from a place that cannot wait: a signal, a notification."""
@@ -68,6 +73,7 @@ class Reload:
         async with self._lock:
             try:
                 settings, loaded = await to_thread.run_sync(self._read)
+                await self._prepare(loaded)
             except ConfigError as error:
                 self.refusal = Refusal(error, self._clock.now())
                 log.error("config.refused", problems=[str(problem) for problem in error.problems])  # noqa: TRY400 - the operator's mistake, not ours
@@ -79,6 +85,7 @@ class Reload:
         return found
 
     def _read(self) -> tuple[Settings, LoadedConfig]:
+        bring_accepted(self._settings.config_dir, self._settings.env)
         loaded = load_config(self._settings.config_dir, self._settings.env)
         settings = self._settings
         if loaded.env.get(API_TOKENS) != self._loaded.env.get(API_TOKENS):
@@ -100,6 +107,10 @@ def _check_login(settings: Settings, loaded: LoadedConfig) -> None:
     refusal = check_bind(settings.host, tokens, loaded.config.system.trusted_proxies, insecure=settings.insecure)
     if refusal:
         raise ConfigError([Problem(loaded.place, 0, "", refusal)])
+
+
+async def _needs_nothing(loaded: LoadedConfig) -> None:
+    del loaded
 
 
 def _nowhere(loaded: LoadedConfig, settings: Settings) -> None:

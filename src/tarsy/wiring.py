@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,6 +13,7 @@ import anyio
 import structlog
 from anyio import to_thread
 from fastapi import FastAPI
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy import __version__
@@ -22,6 +23,7 @@ from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.services import Services
 from tarsy.api.tokens import read_tokens
 from tarsy.config.load.loader import LoadedConfig, load_config
+from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.resolve.resolved_entries import resolved_server
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.queue import QueueConfig
@@ -48,6 +50,7 @@ from tarsy.db.retry import is_transient
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.signals import CANCEL, PAUSE, RELOAD, WORK
+from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.vital_signs import VitalSignsReader
@@ -79,6 +82,7 @@ from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
 from tarsy.session.runbook import RunbookSource
 from tarsy.settings import Role, Settings
+from tarsy.skills.sync import bring_accepted
 from tarsy.telemetry.counted_intake import CountedIntake
 from tarsy.telemetry.event_lag import EventLag
 from tarsy.telemetry.exposition import Exposition
@@ -127,6 +131,8 @@ async def application(
         ConfigError: the configuration has problems (all of them are in it).
         DatabaseUnavailableError: there is no database to work with.
     """
+    if loaded is None:
+        await to_thread.run_sync(bring_accepted, settings.config_dir, settings.env)
     loaded = loaded or load_config(settings.config_dir, settings.env)
     # Looked into at each use, so that a reload reaches those who have it.
     env = dict(loaded.env)
@@ -135,6 +141,7 @@ async def application(
         engine = create_engine(url, connections=settings.share(POOL_SIZE, LEAST_POOL_SIZE))
         stack.push_async_callback(engine.dispose)
         await upgrade(engine)
+        await SkillTextRepository(engine).keep(_skill_texts(loaded))
         model = llm or llm_client(settings, env)
         stack.push_async_callback(model.aclose)
         await stack.enter_async_context(kept_supervisor())
@@ -292,9 +299,26 @@ def _assemble(parts: _Parts, listener: NotificationListener) -> Application:
     api = create_app(services)
     api.add_middleware(MeasuredHttp, metrics=parts.metrics.process)
     built = Application(api=api, services=services, pool=pool, engine=parts.engine, live=parts.live, reload=parts.reload)
-    parts.reload.into(partial(_put_in_force, parts, built))
+    parts.reload.into(partial(_put_in_force, parts, built), prepare=partial(_prepare, parts.engine))
     listener.subscribe(RELOAD, partial(_follow_others, parts))
     return built
+
+
+def _skill_texts(loaded: LoadedConfig) -> Iterator[str]:
+    return (text for skill in loaded.config.skills.values() for text in skill.files.values())
+
+
+async def _prepare(engine: AsyncEngine, loaded: LoadedConfig) -> None:
+    """Store what sessions of the new configuration will refer to.
+
+    Raises:
+        ConfigError: the database does not take it.
+    """
+    try:
+        await SkillTextRepository(engine).keep(_skill_texts(loaded))
+    except (SQLAlchemyError, OSError) as error:
+        problem = Problem(loaded.place, 0, "skills", "their texts cannot be stored: the database does not answer", "try again")
+        raise ConfigError([problem]) from error
 
 
 def _put_in_force(parts: _Parts, running: Application, loaded: LoadedConfig, settings: Settings) -> None:
@@ -353,6 +377,7 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         results=StoredResults(engine),
         prices=PriceList(parts.config.system.cost_estimation, parts.loaded.env),
         changes=ChangeRepository(engine),
+        skills=SkillTextRepository(engine),
         live=live.publisher,
         progress=live.publisher,
         runbooks=parts.runbooks,

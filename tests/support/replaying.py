@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from tarsy.agent.ports import ToolServers
 from tarsy.db.recordings import RecordingSource
+from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.recording import Recording
 from tarsy.domain.replay import Difference, differences
@@ -26,6 +27,7 @@ async def replay_recording(database_url: str, recording: Recording) -> Recording
     """Play a recorded session again, with its questions, and read it back."""
     session = session_from(recording, chain_of(recording, played_from("the recording")), now=datetime(2026, 1, 1, tzinfo=UTC))
     async with playing(database_url, recording, RecordedToolServers(recording)) as running:
+        await SkillTextRepository(running.engine).keep(recording.skills.values())
         await running.services.sessions.insert(session)
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)

@@ -80,3 +80,18 @@ async def test_an_address_is_never_opened_to_those_whom_a_start_would_keep_out(t
     with pytest.raises(ConfigError, match="trusted_proxies"):
         await running.reload()
     assert [settings.api_tokens for _, settings in running.applied] == ["alice=wonderland"]
+
+
+async def test_skills_are_read_anew_and_what_they_need_is_stored_before_they_are_in_force(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    stored: list[str] = []
+
+    async def store(loaded: LoadedConfig) -> None:
+        assert running.applied == []
+        stored.append(loaded.config.skills["disks"].text)
+
+    running.reload.into(lambda loaded, settings: running.applied.append((loaded, settings)), prepare=store)
+    (tmp_path / "skills" / "disks").mkdir(parents=True)
+    (tmp_path / "skills" / "disks" / "SKILL.md").write_text("---\nname: disks\ndescription: d\n---\nLook first.\n")
+    assert (await running.reload()).added == ("skills.disks",)
+    assert (stored, len(running.applied)) == (["Look first."], 1)

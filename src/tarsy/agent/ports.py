@@ -111,6 +111,14 @@ class ChangeLog(Protocol):
         ...
 
 
+class SkillTexts(Protocol):
+    """The texts of skills as they were when a session began."""
+
+    async def read(self, hashes: Collection[str]) -> Mapping[str, str]:
+        """Text by hash; what is not stored is left out."""
+        ...
+
+
 class ResultStore(Protocol):
     """Keeps whole tool results within reach when the conversation holds only a part of them."""
 

@@ -13,10 +13,10 @@ from tarsy.cli.db import opened_engine
 from tarsy.cli.finding import Finding, fail, ok, warn
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
-from tarsy.db.embedded.server import default_data_dir
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.vital_signs import VitalSignsReader
 from tarsy.domain.diagnosis import diagnose
+from tarsy.kit.data_directory import default_data_dir
 from tarsy.settings import Settings
 
 OLDEST_PYTHON = (3, 11)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tarsy import __version__
-from tarsy.cli import config, db, evals, incidents, routes, samples, sessions, tools
+from tarsy.cli import config, db, evals, incidents, routes, samples, sessions, skills, tools
 from tarsy.cli.doctor import doctor
 from tarsy.cli.init import init
 from tarsy.cli.investigate import investigate, watch
@@ -31,6 +31,7 @@ app.add_typer(incidents.app, name="incidents")
 app.add_typer(routes.app, name="routes")
 app.add_typer(samples.app, name="samples")
 app.add_typer(sessions.app, name="sessions")
+app.add_typer(skills.app, name="skills")
 app.add_typer(tools.app, name="tools")
 app.command()(serve)
 app.command()(investigate)

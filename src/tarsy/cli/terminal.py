@@ -41,8 +41,9 @@ def _explanation(error: BaseException) -> str | None:
     from tarsy.llm.providers.replay import RecordingUnreadableError
     from tarsy.session.playback import NotReplayableError
     from tarsy.settings import CannotServeError
+    from tarsy.skills.git import GitError
 
-    settings = ConfigError | TokenSettingError | CannotServeError
+    settings = ConfigError | TokenSettingError | CannotServeError | GitError
     if isinstance(error, settings | DatabaseUnavailableError | ServerRefusedError | NotReplayableError | RecordingUnreadableError):
         return str(error)
     if isinstance(error, OSError) and error.filename:

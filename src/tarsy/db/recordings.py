@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.rows import placed_input_of
 from tarsy.db.session_rows import session_of
+from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.tables import (
     agent_executions,
     alert_sessions,
@@ -68,9 +69,14 @@ class RecordingSource:
                 catalogs=_catalogs(tool_rows, tracks, await _warnings(connection, session_id)),
                 tools=tuple(_tool(call, tracks[call["execution_id"]]) for call in tool_rows if call["kind"] == "tool_call"),
                 inputs=await _inputs(connection, session_id),
+                skills=await SkillTextRepository(self._engine).read(_skill_hashes(session.chain_snapshot)),
                 questions=tuple(question["content"] for question in questions),
                 outcome=await _outcome(connection, session, tracks),
             )
+
+
+def _skill_hashes(snapshot: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(hashed for skill in snapshot.get("skills", {}).values() for hashed in skill["files"].values())
 
 
 async def _rows(connection: AsyncConnection, table: sa.Table, session_id: str, order: sa.ColumnElement[Any]) -> Sequence[Row]:

@@ -661,6 +661,14 @@ upkeep = sa.Table(
     sa.Column("done_at", Timestamp, nullable=False, server_default=sa.func.now()),
 )
 
+skill_texts = sa.Table(
+    "skill_texts",
+    metadata,
+    # SHA-256 of the content; snapshots of chains refer to it.
+    sa.Column("hash", sa.Text, primary_key=True),
+    sa.Column("content", sa.Text, nullable=False),
+)
+
 audit_log = sa.Table(
     "audit_log",
     metadata,

@@ -8,6 +8,7 @@ from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.tool import BUILT_IN_SERVER
 
 # Under this name the timeline entry of a conclusion says what it lacks; `FORCED` has had a name of its own for longer.
 SHORTCOMING = "shortcoming"
@@ -123,5 +124,5 @@ def _has_evidence(stages: Sequence[StageRecord]) -> bool:
 
 def _is_evidence(event: TimelineEvent) -> bool:
     # Reading the alert again with a tool of ours tells nothing new.
-    own = event.metadata.get("server_name") == "tarsy"
+    own = event.metadata.get("server_name") == BUILT_IN_SERVER
     return event.event_type in _EVIDENCE and event.status is TimelineStatus.COMPLETED and not own

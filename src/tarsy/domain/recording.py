@@ -165,6 +165,8 @@ class Recording(Recorded):
     tools: tuple[RecordedTool, ...] = ()
     # None in version 1.
     inputs: tuple[RecordedInput, ...] = ()
+    # Texts of the skills that the chain names, by hash.
+    skills: Mapping[str, str] = {}
     # Questions asked afterwards, in order.
     questions: tuple[str, ...] = ()
     outcome: RecordedOutcome | None = None

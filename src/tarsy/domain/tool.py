@@ -9,6 +9,10 @@ from tarsy.domain.conversation import ToolCall
 
 # Servers that annotate nothing still name their tools: `list_pods`, `pods_list`, `getLogs`.
 _READING = re.compile("get|list|describe|read|search|find|show|view|fetch|query|logs?|top|status|count|watch", re.IGNORECASE)
+# The server's part in the names of built-in tools.
+BUILT_IN_SERVER = "tarsy"
+# The built-in tool whose results are the operator's own words.
+LOAD_SKILL_TOOL = "tarsy.load_skill"
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
@@ -88,6 +92,11 @@ class ToolResult:
     is_timeout: bool = False
     # The call never reached a server: unknown tool, arguments against the schema, refused by configuration.
     refused: bool = False
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the content is the operator's, and no data from outside: instructions in it may be followed."""
+        return self.call.name == LOAD_SKILL_TOOL and not self.is_error
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.resolve.resolved_entries import resolved_provider
 from tarsy.db.embedded.server import embedded_postgres
 from tarsy.db.recordings import RecordingSource
+from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
 from tarsy.domain.recording import RecordedOutcome, Recording
 from tarsy.domain.replay import Difference, differences
@@ -124,6 +125,7 @@ async def _run(running: Application, recording: Recording, source: str) -> Recor
     """Submit the recorded alert, ask the recorded questions, and read back what came of it."""
     services, pool = running.services, running.pool
     session = session_from(recording, chain_of(recording, played_from(source)), now=SystemClock().now())
+    await SkillTextRepository(running.engine).keep(recording.skills.values())
     await services.sessions.insert(session)
     if pool:
         await pool.work_off(INVESTIGATION)

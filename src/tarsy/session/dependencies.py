@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from tarsy.agent.ports import ChangeLog, Journal, LiveText, LLMClient, Mask, Prices, ResultStore, ToolServers
+from tarsy.agent.ports import ChangeLog, Journal, LiveText, LLMClient, Mask, Prices, ResultStore, SkillTexts, ToolServers
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.work import Parking
@@ -28,6 +28,7 @@ class Dependencies:
     results: ResultStore
     prices: Prices
     changes: ChangeLog
+    skills: SkillTexts
     live: LiveText
     progress: Progress
     runbooks: RunbookSource

@@ -1,7 +1,7 @@
 """One stage: a task per agent, isolated from each other, begun or continued where they were."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -13,8 +13,10 @@ from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL, PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
+from tarsy.agent.skills import AgentSkills
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.agent.toolbox.built_in import BuiltInTool
+from tarsy.agent.toolbox.load_skill import LoadSkill
 from tarsy.agent.toolbox.read_result import ReadResult, shown_document
 from tarsy.agent.toolbox.recent_changes import RecentChanges
 from tarsy.agent.toolbox.toolbox import toolbox
@@ -128,6 +130,7 @@ class StageRunner:
     ) -> ExecutionResult:
         dependencies = self._dependencies
         servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
+        skills = AgentSkills(job.chain.skills, config, dependencies.skills)
         track = track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
         documents = _documents(job)
         built_in = await self._built_in_tools(job, execution, config)
@@ -139,11 +142,11 @@ class StageRunner:
                 track=track,
                 config=config,
                 servers=servers,
-                prompts=PromptBuilder(_prompt_context(job, config)),
+                prompts=PromptBuilder(replace(_prompt_context(job, config), skills=await skills.section())),
                 llm=dependencies.llm,
                 tools=toolbox(
                     tools,
-                    built_in,
+                    (*built_in, LoadSkill(skills)),
                     tool_calling=config.tool_calling,
                     absent=tuple(config.absent_servers.values()),
                     mask=dependencies.mask,

@@ -281,6 +281,7 @@ def investigations(engine: AsyncEngine) -> SessionExecutor:
             results=unused,
             prices=PriceList(CostEstimationConfig(), {}),
             changes=unused,
+            skills=unused,
             live=unused,
             progress=unused,
             runbooks=unused,

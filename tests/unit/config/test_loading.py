@@ -141,7 +141,7 @@ def test_keys_for_later_are_accepted_with_a_warning_each(directory: ConfigDirect
         """
 system: {slack: {enabled: true, channel: C1}, holidays: [2026-12-25], runbooks: {repo_url: "https://h/r"}}
 defaults: {memory: {enabled: true}, orchestrator: {x: 1}}
-agents: {A: {skills: [s], required_skills: [r], orchestrator: {}, sub_agents: [B]}}
+agents: {A: {orchestrator: {}, sub_agents: [B]}}
 agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents: [{name: A}]}]}}
 """
     )
@@ -152,8 +152,6 @@ agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents:
         "defaults.memory",
         "defaults.orchestrator",
         "agents.A.orchestrator",
-        "agents.A.required_skills",
-        "agents.A.skills",
         "agents.A.sub_agents",
         "agent_chains.c.sub_agents",
     ]
@@ -298,3 +296,8 @@ def test_a_configuration_is_frozen(directory: ConfigDirectory) -> None:
     config = directory.load("").config
     with pytest.raises(ValueError, match="frozen"):
         config.queue.worker_count = 3  # pyright: ignore[reportAttributeAccessIssue] - the attempt is the test
+
+
+def test_no_tool_server_may_take_the_name_of_the_built_in_tools(directory: ConfigDirectory) -> None:
+    (problem,) = directory.problems("mcp_servers: {tarsy: {transport: {type: http, url: 'https://h/'}}}")
+    assert (problem.path, problem.message) == ("mcp_servers.tarsy", '"tarsy" is the name of the built-in tools')

@@ -93,7 +93,7 @@ class PromptBuilder:
         line = result_line(seen.evidence_id, result.call.name, result.call.arguments, None if result.refused else seen.read_at)
         if result.refused:
             return f"{line} has no result.\nError: {shown}"
-        fenced = self.fence.wrap("TOOL RESULT", shown, scope=seen.evidence_id)
+        fenced = shown if result.is_trusted else self.fence.wrap("TOOL RESULT", shown, scope=seen.evidence_id)
         return "\n".join((f"{line} failed:" if result.is_error else line, fenced, *((f"[{note}]",) if note else ())))
 
     def build_compaction_pointer(self, call_id: str, tool: str, content: str) -> str:
@@ -155,6 +155,7 @@ class PromptBuilder:
         return _blocks(
             *general,
             "# Tool servers\n" + "\n\n".join(servers) if servers else "",
+            self.context.skills,
             f"# Instructions for {self.context.agent_name}\n{own}" if own else "",
         )
 

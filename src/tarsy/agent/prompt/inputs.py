@@ -21,6 +21,8 @@ class PromptContext:
     custom_instructions: str = ""
     # (server name, the operator's instructions for it), in the order in which the agent names its servers.
     server_instructions: tuple[tuple[str, str], ...] = ()
+    # The section about skills, as `skill_section` writes it.
+    skills: str = ""
     # One line per tool server that should be there and is not.
     tool_warnings: tuple[str, ...] = ()
     # The tool that reads shortened results again, as the agent may call it; empty where it has none.

@@ -6,11 +6,11 @@ from typing import Protocol
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolResult
+from tarsy.domain.tool import BUILT_IN_SERVER, ToolCatalog, ToolDefinition, ToolListing, ToolResult
 from tarsy.kit.clock import Clock, milliseconds_since
 
 # Stands before the names of built-in tools, where others have their server's name.
-SERVER = "tarsy"
+SERVER = BUILT_IN_SERVER
 
 
 class CallRefusedError(Exception):

@@ -1,6 +1,6 @@
-"""Rules about the chains as they are written: whose an alert type is, and what may be repeated. Pure module.
+"""Rules about the chains and servers as they are written: whose an alert type or a name is, and what may be repeated. Pure module.
 
-They look at the parsed data, not at the models, so that a mistake elsewhere in a chain does not hide one of these.
+They look at the parsed data, not at the models, so that a mistake elsewhere in an entry does not hide one of these.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from tarsy.config.parsed_data import listing_at, mapping, mapping_at
 from tarsy.config.problems import Problem
 from tarsy.config.schema import builtins
 from tarsy.config.schema.values import as_text
+from tarsy.domain.tool import BUILT_IN_SERVER
 
 
 def duplicate_alert_types(data: dict[str, Any], source: Source) -> Iterator[Problem]:
@@ -33,6 +34,13 @@ def misused_replicas(data: dict[str, Any], source: Source) -> Iterator[Problem]:
                 path = ("agent_chains", chain_id, "stages", index, "replicas")
                 cure = "keep one agent, or list each one as often as it should run"
                 yield source.problem(path, f"replicas repeat one agent, but this stage has {len(agents)}", cure)
+
+
+def reserved_servers(data: dict[str, Any], source: Source) -> Iterator[Problem]:
+    """A tool server with the name under which TARSy's own tools stand: its answers would be taken for ours."""
+    if BUILT_IN_SERVER in mapping_at(data, "mcp_servers"):
+        path = ("mcp_servers", BUILT_IN_SERVER)
+        yield source.problem(path, f'"{BUILT_IN_SERVER}" is the name of the built-in tools', "give the server another name")
 
 
 def yield_alert_types(data: dict[str, Any], source: Source) -> None:

@@ -1,17 +1,18 @@
 """Loading: all files over the built-ins, every check, one report."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
 
 from tarsy.config.load import checks
-from tarsy.config.load.chain_rules import duplicate_alert_types, misused_replicas, yield_alert_types
+from tarsy.config.load.chain_rules import duplicate_alert_types, misused_replicas, reserved_servers, yield_alert_types
 from tarsy.config.load.checks import Files
 from tarsy.config.load.environment import find_directory, overlooked_files, piece_files, with_dotenv
 from tarsy.config.load.mistakes import validate
 from tarsy.config.load.pieces import put_together
 from tarsy.config.load.sender_checks import unproven_senders
+from tarsy.config.load.skills.catalog import read_catalog
 from tarsy.config.load.source import Source, read_source
 from tarsy.config.load.substitution import Filled, fill_in
 from tarsy.config.load.transport_remarks import transport_remarks
@@ -23,6 +24,7 @@ from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersD
 from tarsy.config.schema.masking import GROUPS, PATTERNS
 from tarsy.config.schema.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
 from tarsy.config.schema.values import KnownNames, as_text
+from tarsy.domain.skill import Skill
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,15 @@ def load_config(directory: FilePath | None, env: Mapping[str, str]) -> LoadedCon
     """
     found = find_directory(directory, with_dotenv(env, None))
     full_env = with_dotenv(env, found)
-    pieces = piece_files(found)
-    tarsy = put_together(_file_of(found, TARSY_FILE), (_source(piece) for piece in pieces))
-    checked = _check(Files(tarsy, _file_of(found, PROVIDERS_FILE)), full_env)
+    checked = _check(Files(tarsy_source(found), _file_of(found, PROVIDERS_FILE)), found, full_env)
     if checked.problems or checked.config is None:
         raise ConfigError(checked.problems)
-    return LoadedConfig(checked.config, in_order((*checked.warnings, *overlooked_files(found))), full_env, found, pieces)
+    return LoadedConfig(checked.config, in_order((*checked.warnings, *overlooked_files(found))), full_env, found, piece_files(found))
+
+
+def tarsy_source(directory: FilePath | None) -> Source:
+    """`tarsy.yaml` and its pieces, put together."""
+    return put_together(_file_of(directory, TARSY_FILE), (_source(piece) for piece in piece_files(directory)))
 
 
 @dataclass(slots=True)
@@ -81,13 +86,20 @@ def _source(path: FilePath) -> Source:
     return source
 
 
-def _check(files: Files, env: Mapping[str, str]) -> _Checked:
+def _check(files: Files, directory: FilePath | None, env: Mapping[str, str]) -> _Checked:
     checked = _Checked(problems=[*files.tarsy.problems, *files.providers.problems])
     tarsy = fill_in(_over_builtins(files.tarsy.data), env)
     providers = fill_in(_merged(files.providers.data, "llm_providers", builtins.LLM_PROVIDERS), env)
     yield_alert_types(tarsy.data, files.tarsy)
-    checked.problems += [*duplicate_alert_types(tarsy.data, files.tarsy), *misused_replicas(tarsy.data, files.tarsy)]
-    names = _names(tarsy.data, providers.data)
+    checked.problems += [
+        *duplicate_alert_types(tarsy.data, files.tarsy),
+        *misused_replicas(tarsy.data, files.tarsy),
+        *reserved_servers(tarsy.data, files.tarsy),
+    ]
+    catalog = read_catalog(directory, files.tarsy, tarsy.data, env)
+    checked.problems += catalog.problems
+    checked.warnings += catalog.remarks
+    names = _names(tarsy.data, providers.data, catalog.names)
     document, mistakes = validate(TarsyDocument, files.tarsy, tarsy.data, names)
     models, model_mistakes = validate(ProvidersDocument, files.providers, providers.data, names)
     checked.problems += [
@@ -97,7 +109,7 @@ def _check(files: Files, env: Mapping[str, str]) -> _Checked:
         *_misplaced_session_ids(files.providers, providers),
     ]
     if document is not None and models is not None:
-        checked.config = _config(document, models, env)
+        checked.config = _config(document, models, catalog.skills, env)
         _check_together(checked, checked.config, files, (tarsy, providers), env)
         checked.warnings += [*checks.later_keys(document, files.tarsy), *transport_remarks(document.mcp_servers, files.tarsy)]
     return checked
@@ -147,7 +159,7 @@ def _merged(data: dict[str, Any], key: str, below: Mapping[str, Any]) -> dict[st
     return {**data, key: {**below, **{name: builtins.over_builtin(below.get(name), entry) for name, entry in own.items()}}}
 
 
-def _names(tarsy: dict[str, Any], providers: dict[str, Any]) -> KnownNames:
+def _names(tarsy: dict[str, Any], providers: dict[str, Any], skills: Collection[str] | None) -> KnownNames:
     # Built-ins again: a section that is no mapping could not be laid over them.
     chains = {**builtins.CHAINS, **mapping_at(tarsy, "agent_chains")}
     return KnownNames(
@@ -157,6 +169,7 @@ def _names(tarsy: dict[str, Any], providers: dict[str, Any]) -> KnownNames:
         alert_types={as_text(name) for chain in chains.values() for name in listing_at(chain, "alert_types")},
         patterns=PATTERNS,
         pattern_groups=GROUPS,
+        skills=skills,
     )
 
 
@@ -164,7 +177,7 @@ def _types(entries: Mapping[str, Any]) -> Mapping[str, str]:
     return {name: str((mapping(entry) or {}).get("type", "default")) for name, entry in entries.items()}
 
 
-def _config(document: TarsyDocument, models: ProvidersDocument, env: Mapping[str, str]) -> Config:
+def _config(document: TarsyDocument, models: ProvidersDocument, skills: Mapping[str, Skill], env: Mapping[str, str]) -> Config:
     return Config(
         system=document.system,
         defaults=document.defaults,
@@ -173,6 +186,7 @@ def _config(document: TarsyDocument, models: ProvidersDocument, env: Mapping[str
         agents=AgentRegistry(document.agents),
         chains=ChainRegistry(document.agent_chains),
         llm_providers=LLMProviderRegistry(models.llm_providers),
+        skills=skills,
         default_provider=choose_default_provider(models.llm_providers, env),
         routes=document.routes,
         senders=document.senders,

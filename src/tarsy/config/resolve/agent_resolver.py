@@ -5,15 +5,18 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from tarsy.config.problems import Path
+from tarsy.config.resolve.agent_skills import loadable_skills, required_skills
 from tarsy.config.resolve.hierarchy import BUILT_IN, Layer, Level, highest
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedFallback
 from tarsy.config.resolve.resolved_entries import fitting_backend, reaches, resolved_provider
+from tarsy.config.schema.agents import SkillsKeys
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
 from tarsy.config.schema.providers import FallbackConfig
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.agent import AgentType, LLMBackend
 
 Value = TypeVar("Value")
+ADDS_NOTHING = SkillsKeys()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +29,8 @@ class AgentPlace:
     layers: tuple[Layer, ...]
     # A block for synthesis, summary or scoring makes its agent one of that type.
     kind: AgentType | None = None
+    # What the place adds to the agent's own skills.
+    adds: SkillsKeys = ADDS_NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,9 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
         choice.levels["llm_backend"] = choice.levels["provider"]
     resolved = resolved_provider(provider_name, provider, native_tools)
     servers = choice.take("mcp_servers", lambda layer: layer.mcp_servers)
+    required = required_skills((definition, place.adds))
+    loadable = loadable_skills(config.skills, (definition, place.adds), has_servers=bool(servers)) if kind is AgentType.DEFAULT else ()
+    choice.levels |= {name: _level_of_skills(name, definition, place.adds) for name in SkillsKeys.model_fields}
     agent = ResolvedAgentConfig(
         agent_name=place.name,
         type=kind,
@@ -88,6 +96,8 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
         native_tools=resolved.native_tools,
         custom_instructions=definition.custom_instructions,
         description=definition.description,
+        skills=tuple(name for name in loadable if name not in required),
+        required_skills=required,
     )
     return ExplainedAgent(place.title, place.path, agent, choice.levels)
 
@@ -105,6 +115,12 @@ def _layers(config: Config, place: AgentPlace, selection: McpSelection | None, *
     if selection:
         layers = (*layers, Layer(level=Level.ALERT, mcp_servers=tuple(server.name for server in selection.servers)))
     return layers
+
+
+def _level_of_skills(key: str, definition: SkillsKeys, adds: SkillsKeys) -> Level:
+    if getattr(adds, key) is not None:
+        return Level.STAGE_AGENT
+    return Level.AGENT if getattr(definition, key) is not None else Level.BUILT_IN
 
 
 def _fallbacks(

@@ -23,7 +23,7 @@ def resolved_from(section: Section, kind: type[Model], /, **resolved: object) ->
     return kind.model_validate({**written, **resolved})
 
 
-def _is_empty(entries: Mapping[str, str]) -> bool:
+def _is_empty(entries: Mapping[str, object] | tuple[object, ...]) -> bool:
     return not entries
 
 
@@ -80,6 +80,18 @@ class ResolvedMcpServer(Resolved):
     summarization: ResolvedSummarization = ResolvedSummarization()
 
 
+class ResolvedSkill(Resolved):
+    """A skill as a session refers to it. The texts are stored once for all sessions, under the hash of each."""
+
+    name: str
+    description: str
+    origin: str
+    # The commit, for a skill from Git.
+    commit: str = ""
+    # Path within the skill → hash of the text.
+    files: Mapping[str, str]
+
+
 class ResolvedAgentConfig(Resolved):
     """One agent in one place of a chain. Times in seconds."""
 
@@ -101,6 +113,9 @@ class ResolvedAgentConfig(Resolved):
     description: str = ""
     # Tool servers that the agent would have, and why it has not. Left out of snapshots where there are none: replicas of an older version read them.
     absent_servers: Mapping[str, str] = Field(default={}, exclude_if=_is_empty)
+    # Names of the chain's skills: those the agent may load, and those its prompt holds. Left out likewise.
+    skills: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    required_skills: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
 
 
 class ResolvedStage(Resolved):
@@ -123,5 +138,7 @@ class ResolvedChain(Resolved):
     chat: ResolvedAgentConfig | None = None
     scoring: ResolvedAgentConfig | None = None
     mcp_servers: Mapping[str, ResolvedMcpServer] = {}
+    # Those that some agent of the chain has.
+    skills: Mapping[str, ResolvedSkill] = Field(default={}, exclude_if=_is_empty)
     default_runbook: str = ""
     session_timeout: float = 900.0

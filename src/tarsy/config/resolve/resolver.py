@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tarsy.config.problems import Path
-from tarsy.config.resolve.agent_resolver import AgentPlace, ExplainedAgent, resolve_agent
+from tarsy.config.resolve.agent_resolver import ADDS_NOTHING, AgentPlace, ExplainedAgent, resolve_agent
+from tarsy.config.resolve.agent_skills import resolved_skill
 from tarsy.config.resolve.hierarchy import Layer, Level
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedStage
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedSkill, ResolvedStage
 from tarsy.config.resolve.resolved_entries import resolved_server
+from tarsy.config.schema.agents import SkillsKeys
 from tarsy.config.schema.chains import ChainConfig, StageConfig
 from tarsy.config.schema.configuration import Config, with_any_model
 from tarsy.config.schema.providers import NativeToolsConfig
@@ -89,15 +91,23 @@ class _ChainResolver:
             chat=chat,
             scoring=scoring,
             mcp_servers={name: resolved_server(self.config, name) for name in servers},
+            skills=self._skills(),
             default_runbook=self.config.defaults.runbook,
             session_timeout=self.config.queue.session_timeout,
         )
         return ExplainedChain(resolved, tuple(self.explained))
 
-    def _agent(self, title: str, path: Path, name: str, *layers: Layer, kind: AgentType | None = None) -> ResolvedAgentConfig:
+    def _skills(self) -> dict[str, ResolvedSkill]:
+        used = {name for explained in self.explained for name in (*explained.agent.skills, *explained.agent.required_skills)}
+        # A name that is not there has been reported; the rest of the chain is followed all the same.
+        return {name: resolved_skill(self.config.skills[name]) for name in sorted(used & self.config.skills.keys())}
+
+    def _agent(
+        self, title: str, path: Path, name: str, *layers: Layer, kind: AgentType | None = None, adds: SkillsKeys = ADDS_NOTHING
+    ) -> ResolvedAgentConfig:
         chain_path: Path = ("agent_chains", self.chain_id)
         above = (Layer.of(Level.CHAIN, self.chain), *layers)
-        place = AgentPlace(title=title, path=(*chain_path, *path), name=name, layers=above, kind=kind)
+        place = AgentPlace(title=title, path=(*chain_path, *path), name=name, layers=above, kind=kind, adds=adds)
         explained = resolve_agent(self.config, place, self.selection)
         self.explained.append(explained)
         return explained.agent
@@ -106,7 +116,9 @@ class _ChainResolver:
         path: Path = ("stages", index)
         own = Layer.of(Level.STAGE, stage)
         agents = tuple(
-            self._agent(f"{stage.name} / {entry.name}", (*path, "agents", number), entry.name, own, Layer.of(Level.STAGE_AGENT, entry))
+            self._agent(
+                f"{stage.name} / {entry.name}", (*path, "agents", number), entry.name, own, Layer.of(Level.STAGE_AGENT, entry), adds=entry
+            )
             for number, entry in enumerate(stage.agents)
         )
         parallel = _parallel_type(stage)

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from tarsy.config.schema.budget import BudgetKey
 from tarsy.config.schema.providers import FallbackConfig, NativeToolsConfig
-from tarsy.config.schema.values import Backend, Count, Duration, ProviderName, Section, ServerName, Text, later, refuse
+from tarsy.config.schema.values import Backend, Count, Duration, ProviderName, Section, ServerName, SkillName, Text, later, refuse
 from tarsy.domain.agent import AgentType, ToolCalling
 
 
@@ -54,14 +54,23 @@ class FallbackKey(Section):
     )
 
 
-class AgentConfig(BackendKeys, LimitKeys, ServersKey, BudgetKey):
+class SkillsKeys(Section):
+    skills: tuple[SkillName, ...] | None = Field(
+        default=None,
+        description="The only skills that may be loaded; `[]`: none; unset: all, for an agent that has tool servers. "
+        "A stage agent adds to its agent's.",
+    )
+    required_skills: tuple[SkillName, ...] | None = Field(
+        default=None, description="Skills whose text is part of the prompt. A stage agent adds to its agent's."
+    )
+
+
+class AgentConfig(BackendKeys, LimitKeys, ServersKey, SkillsKeys, BudgetKey):
     type: AgentKind = Field(default=AgentType.DEFAULT, description="What the agent does. It cannot be changed by a chain.")
     description: Text = Field(default="", description="For people.")
     custom_instructions: Text = Field(default="", description="What this agent should do; part of its prompt.")
     native_tools: NativeToolsConfig = Field(
         default=NativeToolsConfig(), description="Tools that the model's vendor runs; over the provider's."
     )
-    skills: tuple[Any, ...] | None = later("Skills the agent may load.")
-    required_skills: tuple[Any, ...] | None = later("Skills the agent always has.")
     orchestrator: Mapping[str, Any] | None = later("Settings of an orchestrating agent.")
     sub_agents: tuple[Any, ...] | None = later("Agents that this one may call.")

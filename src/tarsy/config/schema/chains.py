@@ -4,13 +4,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey, ServersKey
+from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey, ServersKey, SkillsKeys
 from tarsy.config.schema.budget import BudgetKey
 from tarsy.config.schema.values import AgentName, ChatAgentName, Count, Name, ProviderName, Section, StageAgentName, Switch, Text, later
 from tarsy.domain.stage import SuccessPolicy
 
 
-class StageAgentConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, BudgetKey):
+class StageAgentConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, SkillsKeys, BudgetKey):
     name: StageAgentName = Field(description="Name of an entry of `agents`, or of a built-in agent.")
 
 

@@ -11,6 +11,7 @@ from tarsy.config.schema.registries import AgentRegistry, ChainRegistry, LLMProv
 from tarsy.config.schema.routes import MuteConfig, RouteConfig
 from tarsy.config.schema.senders import SenderConfig
 from tarsy.config.schema.system import SystemConfig
+from tarsy.domain.skill import Skill
 
 _LOCAL_MODEL = (
     "for a model on your own machine or network (Ollama, llama.cpp, vLLM) run `tarsy init local-model --url ADDRESS --model NAME`, which writes an entry "
@@ -29,6 +30,8 @@ class Config:
     agents: AgentRegistry
     chains: ChainRegistry
     llm_providers: LLMProviderRegistry
+    # By name, checked, with their text.
+    skills: Mapping[str, Skill] = field(default_factory=dict[str, Skill])
     # The provider where no level names one; None when no key was in the environment at start.
     default_provider: str | None = None
     routes: tuple[RouteConfig, ...] = ()

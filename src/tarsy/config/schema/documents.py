@@ -12,6 +12,7 @@ from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.config.schema.queue import QueueConfig
 from tarsy.config.schema.routes import MuteConfig, RouteConfig
 from tarsy.config.schema.senders import SenderConfig
+from tarsy.config.schema.skills import SkillSourceConfig
 from tarsy.config.schema.system import SystemConfig
 from tarsy.config.schema.values import Section
 
@@ -28,6 +29,9 @@ class TarsyDocument(Section):
     defaults: DefaultsConfig = Field(default=DefaultsConfig(), description="What holds where nothing more specific is said.")
     queue: QueueConfig = Field(default=QueueConfig(), description="How many sessions run, and when one counts as abandoned.")
     mcp_servers: Mapping[str, MCPServerConfig] = Field(default={}, description="Tool servers by name.")
+    skills: tuple[SkillSourceConfig, ...] = Field(
+        default=(), description="Where skills come from besides the directory `skills` beside this file, and those that TARSy brings along."
+    )
     agents: Mapping[str, AgentConfig] = Field(default={}, description="Agents by name.")
     agent_chains: Mapping[str, ChainConfig] = Field(default={}, description="Chains by id.")
     routes: tuple[RouteConfig, ...] = Field(

@@ -43,6 +43,8 @@ class KnownNames:
     alert_types: Collection[str] = ()
     patterns: Collection[str] = ()
     pattern_groups: Collection[str] = ()
+    # None: not all of them are here, so a name may be right that is not known.
+    skills: Collection[str] | None = ()
 
 
 class Section(BaseModel):
@@ -153,6 +155,13 @@ def _existing(kind: str, options: Callable[[KnownNames], Collection[str]]) -> Af
     return AfterValidator(check)
 
 
+def _skill(value: str, info: ValidationInfo) -> str:
+    names = known_names(info)
+    if names is None or names.skills is None or value in names.skills:
+        return value
+    raise refuse(f'there is no skill "{value}"', did_you_mean(value, names.skills))
+
+
 def _usable_in_a_stage(value: str, info: ValidationInfo) -> str:
     names = known_names(info)
     kind = names.agents.get(value) if names else None
@@ -196,6 +205,7 @@ ServerName = Annotated[Name, _existing("MCP server", lambda known: known.servers
 AlertTypeName = Annotated[Name, _existing("chain for alert type", lambda known: known.alert_types)]
 PatternName = Annotated[Name, _existing("masking pattern", lambda known: known.patterns)]
 PatternGroupName = Annotated[Name, _existing("masking pattern group", lambda known: known.pattern_groups)]
+SkillName = Annotated[Name, AfterValidator(_skill)]
 
 
 def later(description: str) -> Any:

@@ -29,6 +29,7 @@ from tarsy.db.embedded.account import NoServerAccountError, ServerAccount, accou
 from tarsy.db.embedded.file_lock import POLL_SECONDS, FileLock
 from tarsy.db.embedded.postmaster import Postmaster, forget_dead_server, running_postmaster
 from tarsy.db.embedded.programs import VERSION, EmbeddedPostgresError, cure_for, program, program_environment, run
+from tarsy.kit.data_directory import default_data_dir
 
 log = structlog.get_logger(__name__)
 
@@ -88,12 +89,6 @@ async def open_database(url: str | None, data_dir: Path | None) -> AsyncGenerato
         return
     async with embedded_postgres(data_dir or default_data_dir()) as embedded_url:
         yield embedded_url
-
-
-def default_data_dir() -> Path:
-    import platformdirs  # noqa: PLC0415 - needed only where no directory is configured
-
-    return platformdirs.user_data_path("tarsy", appauthor=False)
 
 
 class EmbeddedServer:

@@ -1,0 +1,84 @@
+"""`tarsy skills`: see, check, fetch and accept the procedures that agents may load."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tarsy.cli.terminal import harmless
+
+if TYPE_CHECKING:
+    from tarsy.skills.sync import Synced
+
+app = typer.Typer(name="skills", help="See, check, fetch and accept the procedures that agents may load.", no_args_is_help=True)
+
+Directory = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="DIR", help="Directory of tarsy.yaml. [default: TARSY_CONFIG_DIR, then ./config]"),
+]
+
+
+@app.command("list")
+def list_skills(config: Directory = None) -> None:
+    """List the skills with where they come from, and for those from Git the commit."""
+    from tarsy.config.load.loader import load_config
+    from tarsy.config.load.skills.listing import listed
+
+    typer.echo(harmless(listed(load_config(config, os.environ).config.skills.values())))
+
+
+@app.command()
+def check(config: Directory = None) -> None:
+    """Report everything that is wrong with the skills; exit status 1 if anything is."""
+    from tarsy.config.load.skills.listing import check_skills
+
+    usable, verdict, remarks = check_skills(config, os.environ)
+    if remarks:
+        typer.echo(harmless(remarks), err=True)
+    typer.echo(verdict, err=not usable)
+    if not usable:
+        raise typer.Exit(1)
+
+
+@app.command()
+def sync(config: Directory = None) -> None:
+    """Fetch the skills from Git, and show what is new on branches and tags; nothing of that is used before `tarsy skills accept`."""
+    from tarsy.skills.git import GitError
+    from tarsy.skills.sync import repositories
+    from tarsy.skills.sync import sync as look
+
+    found = repositories(config, os.environ)
+    failed = False
+    for each in look(found) if found else ():
+        if isinstance(each, GitError):
+            failed = True
+            typer.echo(harmless(str(each)), err=True)
+        else:
+            typer.echo(harmless(_told(each)))
+    if found is None:
+        typer.echo("The configuration names no Git repository of skills.")
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def accept(config: Directory = None) -> None:
+    """Use what `tarsy skills sync` has shown last: write its commits to skills.lock in the configuration directory."""
+    from tarsy.skills.sync import accept as take
+    from tarsy.skills.sync import repositories
+
+    found = repositories(config, os.environ)
+    _, taken = take(found) if found else (None, [])
+    for each in taken:
+        typer.echo(harmless(f"{each.source.git} ({each.source.ref or 'default branch'}): {each.waiting} is accepted"))
+    typer.echo("Restart TARSy to use it." if taken else "There is nothing to accept: `tarsy skills sync` looks for something new.")
+
+
+def _told(each: "Synced") -> str:
+    title = f"{each.source.git} ({each.source.ref or 'default branch'})"
+    if each.waiting is None:
+        return f"{title}: {each.used}, nothing new"
+    parts = [f"{title}: {each.waiting} is new, {f'{each.used} is used' if each.used else 'nothing is accepted yet'}", each.changes.rstrip()]
+    wait = "These cannot be accepted:" if each.problems else "To use it: tarsy skills accept"
+    return "\n".join([*(part for part in parts if part), wait, *map(str, each.problems)])

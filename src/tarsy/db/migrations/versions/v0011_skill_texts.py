@@ -1,0 +1,25 @@
+"""The texts of skills, each once.
+
+Revision ID: 0011
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0011"
+down_revision = "0010"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.create_table(
+        "skill_texts",
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("content", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("hash", name=op.f("pk_skill_texts")),
+    )
+
+
+def downgrade() -> None:
+    op.drop_table("skill_texts")

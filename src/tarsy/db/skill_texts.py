@@ -1,0 +1,38 @@
+"""The texts of skills, each stored once under its hash: sessions refer to them, so that they read the same text for their whole life."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.db.retry import retrying
+from tarsy.db.tables import skill_texts
+from tarsy.domain.skill import text_hash
+
+
+class SkillTextRepository:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def keep(self, texts: Iterable[str]) -> None:
+        """Store what is not stored yet. Nothing is ever removed: a text is small, and the next session may need it again."""
+        # In one order for all replicas that start together: two that insert the same rows crosswise would wait for each other.
+        rows = [{"hash": hashed, "content": text} for hashed, text in sorted((text_hash(text), text) for text in set(texts))]
+        if not rows:
+            return
+
+        async def attempt() -> None:
+            async with self._engine.begin() as connection:
+                await connection.execute(insert(skill_texts).values(rows).on_conflict_do_nothing())
+
+        await retrying(attempt)
+
+    async def read(self, hashes: Collection[str]) -> Mapping[str, str]:
+        query = sa.select(skill_texts.c.hash, skill_texts.c.content).where(skill_texts.c.hash.in_(hashes))
+
+        async def attempt() -> Mapping[str, str]:
+            async with self._engine.connect() as connection:
+                return {row.hash: row.content for row in await connection.execute(query)}
+
+        return await retrying(attempt) if hashes else {}
