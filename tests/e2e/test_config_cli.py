@@ -53,7 +53,7 @@ def test_the_server_refuses_to_start_with_the_same_list(tmp_path: Path) -> None:
 def test_check_of_a_good_configuration_says_so(tmp_path: Path) -> None:
     (tmp_path / "tarsy.yaml").write_text("defaults: {memory: {}}\n")
     run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
-    assert (run.returncode, run.stdout) == (0, f"{tmp_path}: ok (1 chain, 5 agents, 1 MCP server)\n")
+    assert (run.returncode, run.stdout) == (0, f"{tmp_path}: ok (1 chain, 8 agents, 1 MCP server)\n")
     assert run.stderr == f"{tmp_path}/tarsy.yaml:1: defaults.memory: memory is accepted, not acted on yet\n"
 
 

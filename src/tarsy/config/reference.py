@@ -12,7 +12,7 @@ from tarsy.config.schema import builtins
 from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
 from tarsy.config.schema.masking import GROUPS, PATTERNS
 from tarsy.config.schema.providers import LLMProviderConfig
-from tarsy.config.schema.values import Section
+from tarsy.config.schema.values import NO_EFFECT, Section
 
 _KINDS = {
     "duration": "duration",
@@ -50,6 +50,7 @@ This page is made from the program (`python -m tarsy.config.reference`). `tarsy 
 - A user's chain takes over the alert types of a built-in chain.
 - An unknown key, a wrong type, a name that does not exist, a missing key of a model that some chain uses: all are reported in one go, with file and line.
 - Durations: `90s`, `15m`, `1h30m`, `500ms`, or a number of seconds.
+- Keys that other TARSys know and this one does not are refused with the lines to write instead, or marked *no effect* and accepted with a warning.
 - Keys marked *later* are read and checked; each one that is set gives the warning "accepted, not acted on yet".
 
 ## Which level wins
@@ -64,7 +65,10 @@ From low to high: built-in, `defaults`, agent definition, chain, stage, stage ag
 | `mcp_servers` | agent, chain, stage, stage agent; the `chat` block; the alert |
 | `fallback_providers` | defaults, chain, stage, stage agent; `[]` clears |
 | `success_policy` | defaults, stage |
-| `type` | agent definition only |
+| `skills`, `required_skills` | agent; a stage agent and an entry of `sub_agents` add to them |
+| `sub_agents` | agent, chain, stage, stage agent; the `chat` block |
+| `orchestrator`, each of its keys by itself | defaults, agent, chain, stage, stage agent; the `chat` block |
+| `type` | agent definition only; a stage agent may repeat it |
 
 A block stands above the chain (and stage) it belongs to; `defaults.scoring` stands above the chain's plain keys and below the chain's own `scoring`.
 Chat has the tool servers of all stages unless it, or the definition of its agent, names others.
@@ -153,8 +157,11 @@ class _Page:
     def _followed(self, prop: dict[str, Any]) -> dict[str, Any]:
         """What stands behind a reference or an optional value."""
         if "$ref" in prop:
-            return self.definitions[str(prop["$ref"]).rsplit("/", maxsplit=1)[-1]]
+            return self._followed(self.definitions[str(prop["$ref"]).rsplit("/", maxsplit=1)[-1]])
         options = [option for option in listing_at(prop, "anyOf") if option != {"type": "null"}]
+        # A name may stand in place of a mapping: what is to be told is the mapping.
+        sections = [option for option in options if "$ref" in option or "properties" in option]
+        options = sections or options
         return self._followed(options[0]) if len(options) == 1 else prop
 
     def _kind(self, prop: dict[str, Any]) -> str:
@@ -191,6 +198,8 @@ def _as_duration(seconds: float) -> str:
 
 def _description(prop: dict[str, Any]) -> str:
     text = str(prop.get("description", "")).replace("|", "\\|")
+    if reason := prop.get(NO_EFFECT):
+        return f"*No effect*: {reason}. {text}"
     return f"*Later.* {text}" if prop.get("x-later") else text
 
 

@@ -14,7 +14,8 @@ from tarsy.domain.budget import Ceiling
 
 def test_without_any_file_and_key_the_built_ins_load(directory: ConfigDirectory) -> None:
     loaded = load_config(None, {})
-    assert set(loaded.config.agents) == {"KubernetesAgent", "ChatAgent", "SynthesisAgent", "ExecSummaryAgent", "ScoringAgent"}
+    investigating = {"KubernetesAgent", "GeneralWorker", "WebResearcher", "CodeExecutor"}
+    assert set(loaded.config.agents) == investigating | {"ChatAgent", "SynthesisAgent", "ExecSummaryAgent", "ScoringAgent"}
     assert loaded.config.chains.alert_types == ("kubernetes",)
     assert loaded.config.default_provider is None
     assert loaded.directory is None
@@ -140,8 +141,8 @@ def test_keys_for_later_are_accepted_with_a_warning_each(directory: ConfigDirect
     loaded = directory.load(
         """
 system: {slack: {enabled: true, channel: C1}, holidays: [2026-12-25], runbooks: {repo_url: "https://h/r"}}
-defaults: {memory: {enabled: true}, orchestrator: {x: 1}}
-agents: {A: {orchestrator: {}, sub_agents: [B]}}
+defaults: {memory: {enabled: true}, orchestrator: {max_budget: 600s}}
+agents: {A: {description: d, orchestrator: {}, sub_agents: [KubernetesAgent]}}
 agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents: [{name: A}]}]}}
 """
     )

@@ -18,7 +18,7 @@ from tarsy.config.schema import builtins
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
 from tarsy.config.schema.providers import NativeToolsConfig
 from tarsy.config.schema.registries import UnknownEntryError
-from tarsy.config.schema.values import LATER
+from tarsy.config.schema.values import LATER, NO_EFFECT
 from tarsy.config.templates import variables
 from tarsy.domain.agent import AgentType, LLMBackend
 
@@ -156,7 +156,7 @@ def unfit_backends(config: Config, reach: Reach, files: Files) -> Iterator[Probl
                 f'llm_backend {agent.llm_backend} (from {origins[0]}) cannot reach provider "{agent.provider.name}" '
                 f"of type {agent.provider.type} (from {origins[1]})"
             )
-            yield files.tarsy.problem(_place_of_both(explained), message, "write llm_backend: langchain beside the provider")
+            yield files.tarsy.problem(_place_of_both(explained), *_unfit(config, explained, message))
     for name in reach.servers:
         summary = resolved_server(config, name).summarization
         if summary.provider and summary.backend and not reaches(summary.backend, summary.provider.type, summary.provider.model):
@@ -164,6 +164,17 @@ def unfit_backends(config: Config, reach: Reach, files: Files) -> Iterator[Probl
             in_server: Path = ("mcp_servers", name, "summarization")
             place = in_server if files.tarsy.holds(in_server) else ("defaults", "summarization")
             yield files.tarsy.problem(place, message, "write llm_backend: langchain beside the provider")
+
+
+def _unfit(config: Config, explained: ExplainedAgent, message: str) -> tuple[str, str]:
+    """What to say; an agent made for the tools of one vendor needs a model of that vendor, not another SDK."""
+    name = explained.agent.agent_name
+    tools = _switched_on(config.agents[name].native_tools)
+    if explained.levels["llm_backend"] is Level.AGENT and tools:
+        whose = f"agent {name} works with {', '.join(sorted(tools))}, which only Gemini models have, and its provider is"
+        given = f'"{explained.agent.provider.name}" of type {explained.agent.provider.type} (from {explained.levels["provider"]})'
+        return f"{whose} {given}", "give it one where it is named: llm_provider: google-default"
+    return message, "write llm_backend: langchain beside the provider"
 
 
 def _place_of_both(explained: ExplainedAgent) -> Path:
@@ -203,7 +214,7 @@ def no_model(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:
 def pointless_tools(config: Config, files: Files) -> Iterator[Problem]:
     """The remark that tool servers were given to an agent which calls no tools."""
     for name, agent in config.agents.items():
-        if agent.mcp_servers and agent.type is not AgentType.DEFAULT:
+        if agent.mcp_servers and agent.type.runs_as is not AgentType.DEFAULT:
             message = f"an agent of type {agent.type} calls no tools"
             yield files.tarsy.problem(("agents", name, "mcp_servers"), message, "remove mcp_servers, or type")
 
@@ -240,16 +251,23 @@ def _switched_on(tools: NativeToolsConfig) -> frozenset[str]:
 
 
 def later_keys(section: BaseModel, source: Source, path: Path = ()) -> Iterator[Problem]:
-    """One remark for each key that is set and that nothing acts on yet."""
+    """One remark for each key that is set and that nothing acts on: not yet, or not here."""
     for name, info in type(section).model_fields.items():
         value: Any = getattr(section, name)
-        if info.json_schema_extra == LATER and value is not None:
+        marks = mapping(info.json_schema_extra) or {}  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
+        if marks == LATER and value is not None:
             yield source.problem((*path, name), f"{name} is accepted, not acted on yet")
+        elif NO_EFFECT in marks and value is not None:
+            yield source.problem((*path, name), f"{name} has no effect: {marks[NO_EFFECT]}", "remove it")
         elif isinstance(value, BaseModel):
             yield from later_keys(value, source, (*path, name))
-        for key, entry in (mapping(value) or {}).items():
-            if isinstance(entry, BaseModel):
-                yield from later_keys(entry, source, (*path, name, key))
+        for key, entry in _entries(value):
+            yield from later_keys(entry, source, (*path, name, key))
+
+
+def _entries(value: Any) -> Iterator[tuple[str | int, BaseModel]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType, reportUnknownMemberType] - a model's field may be anything
+    yield from ((key, entry) for key, entry in items if isinstance(entry, BaseModel))  # pyright: ignore[reportUnknownVariableType] - same
 
 
 def _places_naming(data: Any, name: str, path: Path) -> Iterator[Path]:

@@ -76,6 +76,7 @@ def _fields(explained: ExplainedAgent) -> Iterator[tuple[str, dict[str, Any]]]:
     values = explained.agent.model_dump(mode="json")
     values["provider"] = explained.agent.provider.name
     values["fallback_providers"] = [fallback.provider.name for fallback in explained.agent.fallback_providers]
+    values["sub_agents"] = [sub.agent_name for sub in explained.agent.sub_agents]
     for name, level in sorted(explained.levels.items()):
         yield name, {"value": values[name], "from": level.value}
 

@@ -165,6 +165,7 @@ def _names(tarsy: dict[str, Any], providers: dict[str, Any], skills: Collection[
     return KnownNames(
         providers=_types({**builtins.LLM_PROVIDERS, **mapping_at(providers, "llm_providers")}),
         agents=_types({**builtins.AGENTS, **mapping_at(tarsy, "agents")}),
+        described_agents=_described({**builtins.AGENTS, **mapping_at(tarsy, "agents")}),
         servers={*builtins.MCP_SERVERS, *mapping_at(tarsy, "mcp_servers")},
         alert_types={as_text(name) for chain in chains.values() for name in listing_at(chain, "alert_types")},
         patterns=PATTERNS,
@@ -173,8 +174,12 @@ def _names(tarsy: dict[str, Any], providers: dict[str, Any], skills: Collection[
     )
 
 
+def _described(entries: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(name for name, entry in entries.items() if str((mapping(entry) or {}).get("description") or "").strip())
+
+
 def _types(entries: Mapping[str, Any]) -> Mapping[str, str]:
-    return {name: str((mapping(entry) or {}).get("type", "default")) for name, entry in entries.items()}
+    return {name: str((mapping(entry) or {}).get("type") or "default") for name, entry in entries.items()}
 
 
 def _config(document: TarsyDocument, models: ProvidersDocument, skills: Mapping[str, Skill], env: Mapping[str, str]) -> Config:

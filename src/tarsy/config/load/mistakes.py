@@ -7,9 +7,11 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from tarsy.config.load import retired
+from tarsy.config.load import foreign_keys, retired
 from tarsy.config.load.source import Source
+from tarsy.config.parsed_data import listing, mapping
 from tarsy.config.problems import Path, Problem, did_you_mean
+from tarsy.config.schema.key_places import key_places
 from tarsy.config.schema.values import KnownNames, Section
 
 Document = TypeVar("Document", bound=Section)
@@ -78,18 +80,18 @@ def _take_out(data: Any, path: Path) -> None:
 
 def _problem(model: type[Section], source: Source, details: ErrorDetails) -> Problem:
     path = details["loc"]
-    message, cure = _words(model, path, details)
+    message, cure = _words(model, path, details, source.data)
     return source.problem(path, message, cure)
 
 
-def _words(model: type[Section], path: Path, details: ErrorDetails) -> tuple[str, str]:
+def _words(model: type[Section], path: Path, details: ErrorDetails, document: Any) -> tuple[str, str]:
     context, value = details.get("ctx", {}), details["input"]
     message, cure = details["msg"], ""
     match details["type"]:
         case "refused":
             message, cure = context["message"], context["cure"]
         case "extra_forbidden":
-            message, cure = _unknown_key(model, path, value)
+            message, cure = _unknown_key(model, path, value, document)
         case "missing":
             message = f"{path[-1]} is missing"
         case "enum":
@@ -107,13 +109,40 @@ def _words(model: type[Section], path: Path, details: ErrorDetails) -> tuple[str
     return message, cure
 
 
-def _unknown_key(model: type[Section], path: Path, value: object) -> tuple[str, str]:
+def _unknown_key(model: type[Section], path: Path, value: object, document: Any) -> tuple[str, str]:
     key = str(path[-1])
     section = section_at(model, path[:-1])
     known = section.model_fields if section else {}
     if key == retired.ITERATION_STRATEGY:
-        return f"iteration_strategy: {value} is no longer a key", retired.cure(value, known)
-    return f'unknown key "{key}"', did_you_mean(key, known)
+        # Where an agent is only named, its type can be repeated but not chosen.
+        choosable = known.keys() - {"type"} if "name" in known else known.keys()
+        return f"iteration_strategy: {value} is no longer a key", retired.cure(value, choosable)
+    if cure := foreign_keys.replacement(foreign_keys.Found(path, value, known, document)):
+        return f'"{key}" is not a key of this TARSy', cure
+    if key in key_places(model):
+        return f'"{key}" is not a key here', f"it can stand in {_places(key_places(model)[key])}"
+    return f'unknown key "{key}"', did_you_mean(key, known.keys() - _keys_at(document, path[:-1]))
+
+
+def _places(places: Sequence[str]) -> str:
+    # Four lead to the right one; all of them would hide the message.
+    shown = ", ".join(place or "the file itself, at the top" for place in places[:4])
+    return f"{shown}, …" if len(places) > 4 else shown
+
+
+def _keys_at(document: Any, path: Path) -> frozenset[str]:
+    """The keys that stand beside the unknown one: none of them can be what was meant."""
+    here: Any = document
+    for part in path:
+        here = _part_of(here, part)
+    return frozenset(mapping(here) or {})
+
+
+def _part_of(value: Any, part: str | int) -> Any:
+    if isinstance(part, str):
+        return (mapping(value) or {}).get(part)
+    items = listing(value) or []
+    return items[part] if part < len(items) else None
 
 
 def _near(value: object, expected: str) -> str:

@@ -8,6 +8,8 @@ ITERATION_STRATEGY = "iteration_strategy"
 
 REPLACEMENTS: Mapping[str, tuple[str, ...]] = {
     "react": ("tool_calling: react",),
+    "react-stage": ("tool_calling: react",),
+    "react-final-analysis": ("tool_calling: react",),
     "native-thinking": ("llm_backend: native-gemini",),
     "langchain": ("llm_backend: langchain",),
     "synthesis": ("type: synthesis", "llm_backend: langchain"),

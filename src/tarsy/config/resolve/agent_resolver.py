@@ -7,9 +7,9 @@ from typing import TypeVar
 from tarsy.config.problems import Path
 from tarsy.config.resolve.agent_skills import loadable_skills, required_skills
 from tarsy.config.resolve.hierarchy import BUILT_IN, Layer, Level, highest
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedFallback
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedFallback, ResolvedOrchestrator
 from tarsy.config.resolve.resolved_entries import fitting_backend, reaches, resolved_provider
-from tarsy.config.schema.agents import SkillsKeys
+from tarsy.config.schema.agents import AgentConfig, AgentKind, SkillsKeys, SubAgentConfig
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
 from tarsy.config.schema.providers import FallbackConfig
 from tarsy.config.schema.selection import McpSelection
@@ -17,6 +17,8 @@ from tarsy.domain.agent import AgentType, LLMBackend
 
 Value = TypeVar("Value")
 ADDS_NOTHING = SkillsKeys()
+# It answers people, after an investigation.
+_CHAT_AGENT = "ChatAgent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,8 @@ class AgentPlace:
     kind: AgentType | None = None
     # What the place adds to the agent's own skills.
     adds: SkillsKeys = ADDS_NOTHING
+    # Whether it is sent by another agent, and sends none itself.
+    is_sub_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class ExplainedAgent:
     path: Path
     agent: ResolvedAgentConfig
     levels: Mapping[str, Level]
+    sub_agents: tuple["ExplainedAgent", ...] = ()
 
 
 @dataclass(slots=True)
@@ -61,13 +66,13 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
     NoProviderError: no level names a provider and no vendor's key was in the environment.
     """
     definition = config.agents[place.name]
-    kind = place.kind or definition.type
+    kind = place.kind or definition.type.runs_as
     choice = _Choice(_layers(config, place, selection, has_tools=kind is AgentType.DEFAULT))
     if not any(layer.llm_provider for layer in choice.layers):
         raise NoProviderError(vendor_variables())
     provider_name = choice.take("provider", lambda layer: layer.llm_provider)
     provider = config.llm_providers[provider_name]
-    native_tools = {**definition.native_tools.as_switches(), **_selected_native_tools(selection)}
+    native_tools = {**definition.native_tools.as_switches(), **_selected_native_tools(selection, place)}
     backend = choice.take("llm_backend", lambda layer: layer.llm_backend)
     if kind is AgentType.EXEC_SUMMARY and not reaches(backend, provider.type, provider.model):
         # The summary's provider has no key for a backend beside it: a mismatch could not be put right in the file.
@@ -98,8 +103,52 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
         description=definition.description,
         skills=tuple(name for name in loadable if name not in required),
         required_skills=required,
+        orchestrator=_orchestrator(choice.layers),
     )
-    return ExplainedAgent(place.title, place.path, agent, choice.levels)
+    subs = _sub_agents(config, place, choice, selection) if kind is AgentType.DEFAULT and not place.is_sub_agent else ()
+    agent = agent.model_copy(update={"sub_agents": tuple(sub.agent for sub in subs)})
+    return ExplainedAgent(place.title, place.path, agent, choice.levels, subs)
+
+
+def _sub_agents(config: Config, place: AgentPlace, choice: _Choice, selection: McpSelection | None) -> tuple[ExplainedAgent, ...]:
+    """The agents that the one in this place may send. An orchestrator that names none may send all that say what they are for."""
+    found = highest(choice.layers, lambda layer: layer.sub_agents)
+    if found:
+        choice.levels["sub_agents"] = found[1]
+        return tuple(_sub_agent(config, place, entry, selection) for entry in found[0] if entry.name != place.name)
+    if config.agents[place.name].type is not AgentKind.ORCHESTRATOR:
+        return ()
+    entries = [SubAgentConfig(name=name) for name, agent in config.agents.items() if name != place.name and _can_be_sent(name, agent)]
+    explained = (_sub_agent(config, place, entry, selection) for entry in entries)
+    # One whose model has not what it needs is not offered; named by the operator, it is a mistake.
+    return tuple(sub for sub in explained if reaches(sub.agent.llm_backend, sub.agent.provider.type, sub.agent.provider.model))
+
+
+def _can_be_sent(name: str, agent: AgentConfig) -> bool:
+    return agent.type is AgentKind.DEFAULT and bool(agent.description.strip()) and name != _CHAT_AGENT
+
+
+def _sub_agent(config: Config, place: AgentPlace, entry: SubAgentConfig, selection: McpSelection | None) -> ExplainedAgent:
+    """An agent as another one sends it. Tool servers are those of its definition or of the reference: no chain or stage adds to them."""
+    above = tuple(
+        replace(layer, mcp_servers=None, sub_agents=None)
+        for layer in place.layers
+        if layer.level not in {Level.STAGE_AGENT, Level.CHAT, Level.STAGES}
+    )
+    own = replace(Layer.of(Level.SUB_AGENT, entry), max_iterations=entry.max_iterations)
+    sent = AgentPlace(
+        title=f"{place.title} → {entry.name}", path=place.path, name=entry.name, layers=(*above, own), adds=entry, is_sub_agent=True
+    )
+    return resolve_agent(config, sent, selection)
+
+
+def _orchestrator(layers: tuple[Layer, ...]) -> ResolvedOrchestrator:
+    """Each of the settings from the highest level that says it."""
+    said: dict[str, float | int] = {}
+    for layer in layers:
+        if layer.orchestrator:
+            said |= layer.orchestrator.model_dump(exclude_none=True)
+    return ResolvedOrchestrator.model_validate(said)
 
 
 def _layers(config: Config, place: AgentPlace, selection: McpSelection | None, *, has_tools: bool) -> tuple[Layer, ...]:
@@ -113,8 +162,15 @@ def _layers(config: Config, place: AgentPlace, selection: McpSelection | None, *
     if not has_tools:
         return tuple(replace(layer, mcp_servers=None if layer.level is not Level.BUILT_IN else ()) for layer in layers)
     if selection:
-        layers = (*layers, Layer(level=Level.ALERT, mcp_servers=tuple(server.name for server in selection.servers)))
+        chosen = tuple(server.name for server in selection.servers)
+        layers = (*layers, Layer(level=Level.ALERT, mcp_servers=_narrowed(layers, chosen) if place.is_sub_agent else chosen))
     return layers
+
+
+def _narrowed(layers: tuple[Layer, ...], chosen: tuple[str, ...]) -> tuple[str, ...]:
+    """The alert's choice takes tools from a sub-agent, and gives it none."""
+    own = highest(layers, lambda layer: layer.mcp_servers)
+    return tuple(name for name in own[0] if name in chosen) if own else ()
 
 
 def _level_of_skills(key: str, definition: SkillsKeys, adds: SkillsKeys) -> Level:
@@ -135,10 +191,11 @@ def _fallbacks(
     )
 
 
-def _selected_native_tools(selection: McpSelection | None) -> Mapping[str, bool]:
+def _selected_native_tools(selection: McpSelection | None, place: AgentPlace) -> Mapping[str, bool]:
     if selection is None or selection.native_tools is None:
         return {}
-    return {name: value for name, value in selection.native_tools.model_dump().items() if value is not None}
+    chosen = {name: value for name, value in selection.native_tools.model_dump().items() if value is not None}
+    return {name: value for name, value in chosen.items() if not (value and place.is_sub_agent)}
 
 
 def _tool_filters(selection: McpSelection | None, servers: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:

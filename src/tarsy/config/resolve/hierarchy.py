@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self, TypeVar
 
-from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey, ServersKey
+from tarsy.config.schema.agents import (
+    BackendKeys,
+    FallbackKey,
+    LimitKeys,
+    OrchestratorConfig,
+    OrchestratorKey,
+    ProviderKey,
+    ServersKey,
+    SubAgentConfig,
+    SubAgentKeys,
+)
 from tarsy.config.schema.providers import FallbackConfig
 from tarsy.config.schema.values import Section
 from tarsy.domain.agent import LLMBackend, ToolCalling
@@ -29,6 +39,7 @@ class Level(StrEnum):
     SCORING = "chain scoring"
     CHAT = "chain chat"
     SYNTHESIS = "stage synthesis"
+    SUB_AGENT = "sub_agents"
     EXECUTIVE_SUMMARY = "chain executive_summary_provider"
     ALERT = "alert"
 
@@ -47,6 +58,8 @@ class Layer:
     tool_call_timeout: float | None = None
     mcp_servers: tuple[str, ...] | None = None
     fallback_providers: tuple[FallbackConfig, ...] | None = None
+    sub_agents: tuple[SubAgentConfig, ...] | None = None
+    orchestrator: OrchestratorConfig | None = None
 
     @classmethod
     def of(cls, level: Level, section: Section) -> Self:
@@ -64,6 +77,8 @@ class Layer:
             tool_call_timeout=limits.tool_call_timeout,
             mcp_servers=section.mcp_servers if isinstance(section, ServersKey) else None,
             fallback_providers=section.fallback_providers if isinstance(section, FallbackKey) else None,
+            sub_agents=section.sub_agents if isinstance(section, SubAgentKeys) else None,
+            orchestrator=section.orchestrator if isinstance(section, OrchestratorKey) else None,
         )
 
 

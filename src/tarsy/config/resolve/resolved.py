@@ -92,6 +92,14 @@ class ResolvedSkill(Resolved):
     files: Mapping[str, str]
 
 
+class ResolvedOrchestrator(Resolved):
+    """How an agent may send others. Times in seconds; None: what is left of the session's."""
+
+    max_concurrent_agents: int = 5
+    agent_timeout: float | None = None
+    max_budget: float | None = None
+
+
 class ResolvedAgentConfig(Resolved):
     """One agent in one place of a chain. Times in seconds."""
 
@@ -116,6 +124,9 @@ class ResolvedAgentConfig(Resolved):
     # Names of the chain's skills: those the agent may load, and those its prompt holds. Left out likewise.
     skills: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
     required_skills: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    # Those this one may send, each complete; they send none themselves.
+    sub_agents: tuple["ResolvedAgentConfig", ...] = Field(default=(), exclude_if=_is_empty)
+    orchestrator: ResolvedOrchestrator = Field(default=ResolvedOrchestrator(), exclude_if=lambda said: said == ResolvedOrchestrator())
 
 
 class ResolvedStage(Resolved):

@@ -109,7 +109,7 @@ class _ChainResolver:
         above = (Layer.of(Level.CHAIN, self.chain), *layers)
         place = AgentPlace(title=title, path=(*chain_path, *path), name=name, layers=above, kind=kind, adds=adds)
         explained = resolve_agent(self.config, place, self.selection)
-        self.explained.append(explained)
+        self.explained += (explained, *explained.sub_agents)
         return explained.agent
 
     def _stage(self, index: int, stage: StageConfig) -> ResolvedStage:

@@ -1,24 +1,54 @@
 """The `agents` entries, and the keys that more than one level of the hierarchy may set."""
 
-from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from tarsy.config.schema.budget import BudgetKey
 from tarsy.config.schema.providers import FallbackConfig, NativeToolsConfig
-from tarsy.config.schema.values import Backend, Count, Duration, ProviderName, Section, ServerName, SkillName, Text, later, refuse
+from tarsy.config.schema.values import (
+    Backend,
+    Count,
+    Duration,
+    ProviderName,
+    Section,
+    ServerName,
+    SkillName,
+    SubAgentName,
+    Text,
+    later,
+    refuse,
+)
 from tarsy.domain.agent import AgentType, ToolCalling
 
 
+class AgentKind(StrEnum):
+    """What an entry may say it is. An orchestrator investigates like any other, and has other agents to send."""
+
+    DEFAULT = "default"
+    ORCHESTRATOR = "orchestrator"
+    SYNTHESIS = "synthesis"
+    EXEC_SUMMARY = "exec_summary"
+    SCORING = "scoring"
+
+    @property
+    def runs_as(self) -> AgentType:
+        return AgentType.DEFAULT if self is AgentKind.ORCHESTRATOR else AgentType(self.value)
+
+
 def _supported_type(value: object) -> object:
-    if value in ("action", "orchestrator"):
-        raise refuse(f"type {value} is not supported yet", "leave type out for an agent that investigates")
-    return value
+    if value == "action":
+        reason = "type action is not supported yet: what it does cannot wait for a person's approval"
+        raise refuse(reason, "leave type out for an agent that only investigates")
+    # An empty text is how some configurations write the default.
+    return AgentKind.DEFAULT.value if value == "" else value
 
 
-AgentKind = Annotated[
-    AgentType, BeforeValidator(_supported_type), WithJsonSchema({"type": "string", "enum": [item.value for item in AgentType]})
+AgentKindName = Annotated[
+    AgentKind, BeforeValidator(_supported_type), WithJsonSchema({"type": "string", "enum": [item.value for item in AgentKind]})
 ]
 
 
@@ -65,12 +95,42 @@ class SkillsKeys(Section):
     )
 
 
-class AgentConfig(BackendKeys, LimitKeys, ServersKey, SkillsKeys, BudgetKey):
-    type: AgentKind = Field(default=AgentType.DEFAULT, description="What the agent does. It cannot be changed by a chain.")
-    description: Text = Field(default="", description="For people.")
+class SubAgentConfig(ProviderKey, BackendKeys, ServersKey, SkillsKeys):
+    """An agent that another one may send, and what is different when it does; a bare name is enough."""
+
+    name: SubAgentName = Field(description="Name of an entry of `agents`, or of a built-in agent; it needs a description.")
+    max_iterations: Count | None = Field(default=None, description="Model calls before a conclusion is forced.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name(cls, data: Any) -> Any:
+        return {"name": data} if isinstance(data, str) else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "string"}, handler(core_schema)]}
+
+
+class OrchestratorConfig(Section):
+    max_concurrent_agents: Count | None = Field(default=None, description="Agents that are sent at the same time; unset: 5.")
+    agent_timeout: Duration | None = Field(default=None, description="Longest time for one of them; unset: what is left of the session's.")
+    max_budget: Duration | None = Field(default=None, description="Longest time for all of them together; unset: what is left.")
+
+
+class OrchestratorKey(Section):
+    orchestrator: OrchestratorConfig | None = later("How other agents are sent.")
+
+
+class SubAgentKeys(OrchestratorKey):
+    sub_agents: tuple[SubAgentConfig, ...] | None = later(
+        "Agents that this one may send: names, or mappings; the highest level that says so wins."
+    )
+
+
+class AgentConfig(SubAgentKeys, BackendKeys, LimitKeys, ServersKey, SkillsKeys, BudgetKey):
+    type: AgentKindName = Field(default=AgentKind.DEFAULT, description="What the agent does. It cannot be changed by a chain.")
+    description: Text = Field(default="", description="For people, and for agents that may send this one.")
     custom_instructions: Text = Field(default="", description="What this agent should do; part of its prompt.")
     native_tools: NativeToolsConfig = Field(
         default=NativeToolsConfig(), description="Tools that the model's vendor runs; over the provider's."
     )
-    orchestrator: Mapping[str, Any] | None = later("Settings of an orchestrating agent.")
-    sub_agents: tuple[Any, ...] | None = later("Agents that this one may call.")

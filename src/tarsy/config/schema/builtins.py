@@ -15,6 +15,34 @@ AGENTS: Mapping[str, Any] = {
             "logs, then follow owners and dependencies (nodes, config maps, services, volumes) as far as the evidence leads."
         ),
     },
+    "GeneralWorker": {
+        "type": "default",
+        "description": "Thinks a given question through without tools: compares, weighs and sums up what it is told",
+        "custom_instructions": "You have no tools. Work on what the task gives you, and say plainly what is missing from it.",
+        "skills": [],
+    },
+    "WebResearcher": {
+        "type": "default",
+        "description": "Searches the web and reads pages: error messages, known bugs, release notes, status pages (needs a Gemini model)",
+        "llm_backend": "native-gemini",
+        "native_tools": {"google_search": True, "url_context": True, "code_execution": False},
+        "skills": [],
+        "custom_instructions": (
+            "You research on the web. Prefer the vendor's own documentation, issue trackers and release notes; give the address of every page "
+            "that you rely on, and the version that it speaks about. Never put names of hosts, people or customers, or any secret, into a search."
+        ),
+    },
+    "CodeExecutor": {
+        "type": "default",
+        "description": "Runs small programs at the model's vendor: calculations, parsing, statistics over given data (needs a Gemini model)",
+        "llm_backend": "native-gemini",
+        "native_tools": {"google_search": False, "url_context": False, "code_execution": True},
+        "skills": [],
+        "custom_instructions": (
+            "You compute with code, which runs apart from every system under investigation and reaches none of them. Work only on the data that the "
+            "task gives you; show the numbers and how you got them."
+        ),
+    },
     "ChatAgent": {"type": "default", "description": "Answers questions about a finished investigation, with the same tools"},
     "SynthesisAgent": {"type": "synthesis", "description": "Brings the analyses of a parallel stage together"},
     "ExecSummaryAgent": {"type": "exec_summary", "description": "Says in a few sentences what was found"},

@@ -1,24 +1,62 @@
 """The `agent_chains` entries: which agents look at an alert, in which order."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
-from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey, ServersKey, SkillsKeys
+from tarsy.config.schema.agents import (
+    AgentKind,
+    AgentKindName,
+    BackendKeys,
+    FallbackKey,
+    LimitKeys,
+    ProviderKey,
+    ServersKey,
+    SkillsKeys,
+    SubAgentKeys,
+)
 from tarsy.config.schema.budget import BudgetKey
-from tarsy.config.schema.values import AgentName, ChatAgentName, Count, Name, ProviderName, Section, StageAgentName, Switch, Text, later
+from tarsy.config.schema.values import (
+    AgentName,
+    ChatAgentName,
+    Count,
+    Name,
+    ProviderName,
+    Section,
+    ServerName,
+    StageAgentName,
+    Switch,
+    Text,
+    known_names,
+    refuse,
+    without_effect,
+)
 from tarsy.domain.stage import SuccessPolicy
 
 
-class StageAgentConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, SkillsKeys, BudgetKey):
+class StageAgentConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, SkillsKeys, BudgetKey):
     name: StageAgentName = Field(description="Name of an entry of `agents`, or of a built-in agent.")
+    type: AgentKindName | None = Field(
+        default=None, description="The type that the agent's definition has; `orchestrator` for one that has `sub_agents` here."
+    )
+
+    @field_validator("type")
+    @classmethod
+    def _is_the_agents_own(cls, kind: AgentKind | None, info: ValidationInfo) -> AgentKind | None:
+        names, name = known_names(info), info.data.get("name")
+        own = names.agents.get(name) if names and isinstance(name, str) else None
+        same = own is None or kind is None or kind == own or {kind, own} == {AgentKind.DEFAULT, AgentKind.ORCHESTRATOR}
+        if not same:
+            lines = f"define another agent and name it here:\nagents:\n  {name}-{kind}: {{type: {kind}}}"
+            raise refuse(f'agent "{name}" has type {own}, and a stage cannot change it', lines)
+        return kind
 
 
 class SynthesisConfig(ProviderKey, BackendKeys):
     agent: AgentName = Field(default="SynthesisAgent", description="Who brings the parallel analyses together.")
 
 
-class StageConfig(LimitKeys, ServersKey, FallbackKey, BudgetKey):
+class StageConfig(SubAgentKeys, LimitKeys, ServersKey, FallbackKey, BudgetKey):
     name: Name = Field(description="For people, and for the context of later stages.")
     agents: tuple[StageAgentConfig, ...] = Field(
         min_length=1, description="They run at the same time; their analyses are then synthesised."
@@ -30,7 +68,7 @@ class StageConfig(LimitKeys, ServersKey, FallbackKey, BudgetKey):
     synthesis: SynthesisConfig = Field(default=SynthesisConfig(), description="How several analyses become one.")
 
 
-class ChatConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey):
+class ChatConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, ServersKey):
     enabled: Switch = Field(default=True, description="Allow questions after the investigation.")
     agent: ChatAgentName = Field(default="ChatAgent", description="Who answers.")
 
@@ -39,12 +77,17 @@ class ExecutiveSummaryConfig(Section):
     enabled: Switch = Field(default=True, description="Sum a finished analysis up; off: the session ends with its last stage.")
 
 
+_JUDGES = "an investigation is judged by its record, in one call without tools"
+
+
 class ScoringConfig(ProviderKey, BackendKeys):
     enabled: Switch | None = Field(default=None, description="Judge finished sessions; unset: no.")
     agent: AgentName | None = Field(default=None, description="Who judges; unset: ScoringAgent.")
+    mcp_servers: tuple[ServerName, ...] | None = without_effect("Tool servers of the judge.", _JUDGES)
+    max_iterations: Count | None = without_effect("Model calls of the judge.", _JUDGES)
 
 
-class ChainConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, BudgetKey):
+class ChainConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, BudgetKey):
     alert_types: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
         description="The alerts this chain answers; a type belongs to one chain only."
     )
@@ -56,4 +99,3 @@ class ChainConfig(ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, 
     executive_summary_provider: ProviderName | None = Field(default=None, description="Unset: the chain's provider.")
     chat: ChatConfig = Field(default=ChatConfig(), description="Questions after the investigation.")
     scoring: ScoringConfig = Field(default=ScoringConfig(), description="Judging the finished investigation.")
-    sub_agents: tuple[Any, ...] | None = later("Agents that an orchestrator may call.")

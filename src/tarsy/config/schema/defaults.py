@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, ProviderKey
+from tarsy.config.schema.agents import BackendKeys, FallbackKey, LimitKeys, OrchestratorKey, ProviderKey
 from tarsy.config.schema.budget import BudgetKey
 from tarsy.config.schema.chains import ScoringConfig
 from tarsy.config.schema.values import AlertTypeName, Backend, PatternGroupName, ProviderName, Section, Switch, Text, later
@@ -22,7 +22,7 @@ class SummarizationDefaults(Section):
     llm_backend: Backend | None = Field(default=None, description="Unset: as for the provider.")
 
 
-class DefaultsConfig(ProviderKey, BackendKeys, LimitKeys, FallbackKey, BudgetKey):
+class DefaultsConfig(OrchestratorKey, ProviderKey, BackendKeys, LimitKeys, FallbackKey, BudgetKey):
     success_policy: SuccessPolicy | None = Field(default=None, description="For parallel stages: `any` (unset) or `all`.")
     alert_type: AlertTypeName = Field(default="kubernetes", description="The type of an alert that names none.")
     runbook: Text = Field(default="", description="Runbook text for alerts that bring none.")
@@ -30,4 +30,3 @@ class DefaultsConfig(ProviderKey, BackendKeys, LimitKeys, FallbackKey, BudgetKey
     scoring: ScoringConfig = Field(default=ScoringConfig(), description="Judging finished investigations, for every chain.")
     summarization: SummarizationDefaults = Field(default=SummarizationDefaults(), description="Shortening large tool results.")
     memory: Mapping[str, Any] | None = later("What agents remember between sessions.")
-    orchestrator: Mapping[str, Any] | None = later("Settings of orchestrating agents.")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from tarsy.config.schema.values import Count, Duration, DurationOrZero, Section, refuse
+from tarsy.config.schema.values import Count, Duration, DurationOrZero, Section, refuse, without_effect
 
 
 class QueueConfig(Section):
@@ -16,6 +16,10 @@ class QueueConfig(Section):
     )
     session_timeout: Duration = Field(default=900.0, description="A session that runs longer is ended as timed out.")
     graceful_shutdown_timeout: Duration = Field(default=900.0, description="How long a stopping process lets its sessions finish.")
+    scoring_shutdown_timeout: DurationOrZero | None = without_effect(
+        "How long a stopping process lets scorings finish.",
+        "a scoring that is stopped is continued by another process, or after the restart",
+    )
     heartbeat_interval: Duration = Field(default=10.0, description="How often a worker says that it is alive.")
     orphan_detection_interval: Duration = Field(default=30.0, description="How often abandoned sessions are looked for.")
     orphan_threshold: Duration = Field(

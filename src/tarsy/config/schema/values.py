@@ -29,6 +29,7 @@ _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 LATER: dict[str, JsonValue] = {"x-later": True}
+NO_EFFECT = "x-no-effect"
 _ON = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -39,6 +40,8 @@ class KnownNames:
     # With their types.
     providers: Mapping[str, str] = field(default_factory=dict[str, str])
     agents: Mapping[str, str] = field(default_factory=dict[str, str])
+    # Agents that say what they are for.
+    described_agents: Collection[str] = ()
     servers: Collection[str] = ()
     alert_types: Collection[str] = ()
     patterns: Collection[str] = ()
@@ -170,10 +173,21 @@ def _usable_in_a_stage(value: str, info: ValidationInfo) -> str:
     return value
 
 
-def _able_to_chat(value: str, info: ValidationInfo) -> str:
+def _able_to_be_sent(value: str, info: ValidationInfo) -> str:
     names = known_names(info)
     kind = names.agents.get(value, "default") if names else "default"
     if kind != "default":
+        raise refuse(f'agent "{value}" has type {kind} and cannot be sent by another', "name an agent of type default")
+    if names and value in names.agents and value not in names.described_agents:
+        message = f'agent "{value}" has no description, by which another agent could know what to send it for'
+        raise refuse(message, f"write agents.{value}.description")
+    return value
+
+
+def _able_to_chat(value: str, info: ValidationInfo) -> str:
+    names = known_names(info)
+    kind = names.agents.get(value, "default") if names else "default"
+    if kind not in {"default", "orchestrator"}:
         raise refuse(f'agent "{value}" has type {kind} and cannot hold a conversation', "name an agent of type default")
     return value
 
@@ -201,11 +215,17 @@ ProviderName = Annotated[Name, _existing("LLM provider", lambda known: known.pro
 AgentName = Annotated[Name, _existing("agent", lambda known: known.agents)]
 StageAgentName = Annotated[AgentName, AfterValidator(_usable_in_a_stage)]
 ChatAgentName = Annotated[AgentName, AfterValidator(_able_to_chat)]
+SubAgentName = Annotated[AgentName, AfterValidator(_able_to_be_sent)]
 ServerName = Annotated[Name, _existing("MCP server", lambda known: known.servers)]
 AlertTypeName = Annotated[Name, _existing("chain for alert type", lambda known: known.alert_types)]
 PatternName = Annotated[Name, _existing("masking pattern", lambda known: known.patterns)]
 PatternGroupName = Annotated[Name, _existing("masking pattern group", lambda known: known.pattern_groups)]
 SkillName = Annotated[Name, AfterValidator(_skill)]
+
+
+def without_effect(description: str, reason: str) -> Any:
+    """A key of other TARSy configurations that means nothing here, and why; one that is set gives a warning."""
+    return Field(default=None, description=description, json_schema_extra={NO_EFFECT: reason})
 
 
 def later(description: str) -> Any:

@@ -1,0 +1,108 @@
+"""Keys that configurations of TARSy have elsewhere and that are not known here: the exact lines to write instead. Pure module."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tarsy.config.parsed_data import listing, mapping, mapping_at
+from tarsy.config.problems import Path, dotted
+
+FALLBACK_LISTS = "fallback_lists"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A key that is not known where it stands: its place and value, what may stand there, and the whole document."""
+
+    path: Path
+    value: Any
+    known: Collection[str]
+    document: Any
+
+
+def replacement(found: Found) -> str | None:
+    """What to write instead of the key; None: it is no key of ours, nor of any other TARSy."""
+    key = str(found.path[-1])
+    cure = _CURES.get(key)
+    return cure(found) if cure and _fits(key, found.path) else None
+
+
+def _fits(key: str, path: Path) -> bool:
+    """Whether the key stands where other TARSys have it: `agents` is a section of `defaults` there, and a typing error elsewhere."""
+    places = _PLACES.get(key)
+    return places is None or (str(path[-2]) if len(path) > 1 else "") in places
+
+
+def _fallback_lists(found: Found) -> str:
+    del found
+    return "write the entries where a list is used, as fallback_providers, and remove this"
+
+
+def _fallback_list(found: Found) -> str:
+    if "fallback_providers" not in found.known:
+        return "remove it: the fallback_providers of the stage, the chain or defaults hold here too"
+    entries = listing(mapping_at(found.document, FALLBACK_LISTS).get(str(found.value))) or []
+    lines = [f"  - {_fallback(mapping(entry) or {})}" for entry in entries]
+    return "\n".join(["write instead:", "fallback_providers:", *lines]) if lines else "write fallback_providers: [{provider: NAME}]"
+
+
+def _fallback(entry: Mapping[str, Any]) -> str:
+    backend = f", backend: {entry['llm_backend']}" if entry.get("llm_backend") else ""
+    return f"{{provider: {entry.get('llm_provider', 'NAME')}{backend}}}"
+
+
+def _summary_provider(found: Found) -> str:
+    """The model of the executive summary, said for all chains or in a block of its own."""
+    value = found.value if isinstance(found.value, str) else mapping_at({"block": found.value}, "block").get("llm_provider") or "NAME"
+    where = f"at {dotted(found.path[:2])}" if found.path[0] == "agent_chains" else "at every chain"
+    return f"write {where}:\nexecutive_summary_provider: {value}"
+
+
+def _agent_pairs(found: Found) -> str:
+    lines = ["write it where the agent is named in a stage:"]
+    for name, pair in (mapping(found.value) or {}).items():
+        keys = {key: value for key, value in (mapping(pair) or {}).items() if key in {"llm_provider", "llm_backend"}}
+        lines.append("- {" + ", ".join(f"{key}: {value}" for key, value in {"name": name, **keys}.items()) + "}")
+    return "\n".join(lines)
+
+
+def _removed(reason: str) -> Callable[[Found], str]:
+    def cure(found: Found) -> str:
+        del found
+        return f"remove it: {reason}"
+
+    return cure
+
+
+_NO_ACTIONS = _removed("there are no actions yet, so there is no report after one")
+_BACKEND_FOLLOWS = _removed("how the summary's model is reached follows from its provider")
+_NO_LABELS = _removed("sessions have no labels here")
+_CURES: Mapping[str, Callable[[Found], str]] = {
+    FALLBACK_LISTS: _fallback_lists,
+    "fallback_list": _fallback_list,
+    "executive_summary_provider": _summary_provider,
+    "executive_summary": _summary_provider,
+    "llm_provider": _summary_provider,
+    "llm_backend": _BACKEND_FOLLOWS,
+    "executive_summary_backend": _BACKEND_FOLLOWS,
+    "executive_summary_fallback_list": _removed("the fallback_providers of the chain hold for its summary too"),
+    "compose": _NO_ACTIONS,
+    "compose_provider": _NO_ACTIONS,
+    "compose_backend": _NO_ACTIONS,
+    "compose_fallback_list": _NO_ACTIONS,
+    "label_maps": _NO_LABELS,
+    "label_map": _NO_LABELS,
+    "prompt_caching": _removed("there is nothing to switch, the vendors decide"),
+    "reasoning_effort": _removed("the model's own default holds"),
+    "agents": _agent_pairs,
+}
+_PLACES: Mapping[str, frozenset[str]] = {
+    "agents": frozenset({"defaults"}),
+    "executive_summary": frozenset({"defaults"}),
+    "executive_summary_provider": frozenset({"defaults"}),
+    "llm_provider": frozenset({"executive_summary"}),
+    "llm_backend": frozenset({"executive_summary"}),
+    "prompt_caching": frozenset({"system"}),
+    FALLBACK_LISTS: frozenset({""}),
+    "label_maps": frozenset({""}),
+}

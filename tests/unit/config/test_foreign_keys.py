@@ -1,0 +1,181 @@
+"""A configuration written for another TARSy loads, or every line that cannot is answered with what to write instead."""
+
+import re
+from typing import Any
+
+import pytest
+
+from support.config_directory import ConfigDirectory
+from tarsy.config.problems import Problem
+from tarsy.config.schema.documents import TarsyDocument
+from tarsy.config.schema.key_places import key_places
+
+# Every key that the other implementation's example has and that means something here, at every level that has it.
+ELSEWHERE: dict[str, Any] = {
+    "queue": {
+        "worker_count": 5,
+        "max_concurrent_sessions": 5,
+        "poll_interval": "1s",
+        "poll_interval_jitter": "500ms",
+        "session_timeout": "40m",
+        "graceful_shutdown_timeout": "40m",
+        "scoring_shutdown_timeout": "5m",
+        "orphan_detection_interval": "5m",
+        "orphan_threshold": "5m",
+        "heartbeat_interval": "30s",
+    },
+    "system": {
+        "dashboard_url": "https://tarsy.example.com",
+        "allowed_ws_origins": ["https://tarsy.example.com"],
+        "github": {"token_env": "GITHUB_TOKEN"},
+        "runbooks": {"repo_url": "https://github.com/org/runbooks", "cache_ttl": "1m", "allowed_domains": ["github.com"]},
+        "slack": {"enabled": True, "token_env": "SLACK_BOT_TOKEN", "channel": "C1"},
+        "retention": {"session_retention_days": 365, "event_ttl": "1h", "cleanup_interval": "12h"},
+        "cost_estimation": {"enabled": True, "model_rates": {"m": {"input_per_million": 1, "output_per_million": 2}}, "promotions": []},
+    },
+    "defaults": {
+        "llm_provider": "google-default",
+        "llm_backend": "google-native",
+        "max_iterations": 20,
+        "success_policy": "any",
+        "alert_type": "outage",
+        "alert_masking": {"enabled": True, "pattern_group": "security"},
+        "fallback_providers": [{"provider": "gemini-2.5-pro", "backend": "google-native"}],
+        "scoring": {
+            "enabled": True, "agent": "ScoringAgent", "llm_provider": "google-default", "llm_backend": "langchain",
+            "mcp_servers": ["kubernetes-server"], "max_iterations": 3,
+        },
+        "summarization": {"llm_provider": "google-default", "llm_backend": "google-native"},
+        "orchestrator": {"max_concurrent_agents": 5, "agent_timeout": "300s", "max_budget": "600s"},
+        "memory": {"enabled": True, "max_inject": 5, "embedding": {"provider": "google", "dimensions": 768}},
+        "runbook": "# Look around\n",
+    },
+    "agents": {
+        "Lead": {
+            "type": "orchestrator",
+            "description": "Plans and sends others",
+            "mcp_servers": ["kubernetes-server"],
+            "orchestrator": {"max_concurrent_agents": 3},
+            "skills": ["kubernetes-dns"],
+            "required_skills": ["kubernetes-rollouts"],
+            "custom_instructions": "Plan first.",
+        },
+        "Logs": {"type": "", "description": "Reads logs", "mcp_servers": ["kubernetes-server"], "native_tools": {"google_search": False}},
+    },
+    "agent_chains": {
+        "outage": {
+            "alert_types": ["outage"],
+            "executive_summary_provider": "google-default",
+            "sub_agents": ["KubernetesAgent", "WebResearcher", "CodeExecutor", "GeneralWorker"],
+            "stages": [
+                {
+                    "name": "look",
+                    "sub_agents": [{"name": "Logs", "max_iterations": 5}],
+                    "agents": [
+                        {"name": "Lead", "type": "orchestrator", "sub_agents": ["Logs", {"name": "KubernetesAgent", "skills": []}]},
+                        {"name": "KubernetesAgent", "type": "orchestrator", "required_skills": ["kubernetes-dns"]},
+                    ],
+                    "synthesis": {"agent": "SynthesisAgent", "llm_backend": "google-native", "llm_provider": "google-default"},
+                }
+            ],
+            "chat": {"enabled": True, "agent": "ChatAgent", "sub_agents": ["Logs"], "max_iterations": 20},
+            "scoring": {"enabled": True, "mcp_servers": ["kubernetes-server"], "max_iterations": 5},
+        }
+    },
+}  # fmt: skip
+
+
+def test_what_the_other_example_uses_loads_and_what_has_no_effect_is_said(directory: ConfigDirectory) -> None:
+    warnings = directory.load(ELSEWHERE).warnings
+    without = {problem.path for problem in warnings if "has no effect" in problem.message}
+    assert without == {
+        "queue.scoring_shutdown_timeout",
+        "defaults.scoring.mcp_servers",
+        "defaults.scoring.max_iterations",
+        "agent_chains.outage.scoring.mcp_servers",
+        "agent_chains.outage.scoring.max_iterations",
+    }
+    later = {problem.path for problem in warnings if problem.message.endswith("is accepted, not acted on yet")}
+    chain = "agent_chains.outage"
+    assert {"defaults.orchestrator", "agents.Lead.orchestrator", f"{chain}.sub_agents", f"{chain}.chat.sub_agents"} <= later
+    assert {f"{chain}.stages[0].sub_agents", f"{chain}.stages[0].agents[0].sub_agents"} <= later
+
+
+def one(directory: ConfigDirectory, tarsy: str, providers: str | None = None) -> Problem:
+    (problem,) = directory.problems(tarsy, providers)
+    return problem
+
+
+LISTS = "fallback_lists: {mid: [{llm_provider: gemini-2.5-pro, llm_backend: google-native}, {llm_provider: openai-default}]}"
+CHAIN = "agent_chains: {{c: {{alert_types: [t], stages: [{{name: s, agents: [{{name: KubernetesAgent{agent}}}]}}]{chain}}}}}"
+
+
+@pytest.mark.parametrize(
+    ("tarsy", "path", "cure"),
+    [
+        (LISTS, "fallback_lists", "write the entries where a list is used, as fallback_providers, and remove this"),
+        ("label_maps: {m: {labels: []}}", "label_maps", "remove it: sessions have no labels here"),
+        ("defaults: {label_map: m}", "defaults.label_map", "remove it: sessions have no labels here"),
+        ("system: {prompt_caching: {enabled: true}}", "system.prompt_caching", "remove it: there is nothing to switch, the vendors decide"),
+        ("defaults: {compose: {llm_provider: x}}", "defaults.compose", "remove it: there are no actions yet, so there is no report after one"),
+        ("defaults: {executive_summary_provider: google-default}", "defaults.executive_summary_provider", "write at every chain:\nexecutive_summary_provider: google-default"),
+        ("defaults: {executive_summary: {llm_provider: google-default}}", "defaults.executive_summary", "write at every chain:\nexecutive_summary_provider: google-default"),
+        (CHAIN.format(agent="", chain=", executive_summary: {llm_provider: google-default}"), "agent_chains.c.executive_summary.llm_provider", "write at agent_chains.c:\nexecutive_summary_provider: google-default"),
+        ("defaults: {agents: {WebResearcher: {llm_provider: google-default, fallback_list: mid}}}", "defaults.agents", "write it where the agent is named in a stage:\n- {name: WebResearcher, llm_provider: google-default}"),
+        ("defaults: {summarization: {fallback_list: mid}}", "defaults.summarization.fallback_list", "remove it: the fallback_providers of the stage, the chain or defaults hold here too"),
+        ("agents: {A: {type: action}}", "agents.A.type", "leave type out for an agent that only investigates"),
+        (CHAIN.format(agent=", type: scoring", chain=""), "agent_chains.c.stages[0].agents[0].type", "define another agent and name it here:\nagents:\n  KubernetesAgent-scoring: {type: scoring}"),
+    ],
+)  # fmt: skip
+def test_a_key_that_is_known_elsewhere_is_answered_with_what_to_write(directory: ConfigDirectory, tarsy: str, path: str, cure: str) -> None:
+    problem = one(directory, tarsy)
+    assert (problem.path, problem.cure) == (path, cure)
+
+
+def test_a_named_list_of_fallbacks_is_answered_with_its_entries_and_those_load(directory: ConfigDirectory) -> None:
+    problems = directory.problems(f"{LISTS}\ndefaults: {{fallback_list: mid}}")
+    cure = next(problem.cure for problem in problems if problem.path == "defaults.fallback_list")
+    head, *lines = cure.splitlines()
+    assert head == "write instead:"
+    assert lines == ["fallback_providers:", "  - {provider: gemini-2.5-pro, backend: google-native}", "  - {provider: openai-default}"]
+    indented = "\n".join(f"  {line}" for line in lines)
+    assert [entry.provider for entry in directory.load(f"defaults:\n{indented}").config.defaults.fallback_providers or ()] == [
+        "gemini-2.5-pro",
+        "openai-default",
+    ]
+
+
+def test_the_reason_why_actions_are_refused_is_told(directory: ConfigDirectory) -> None:
+    problem = one(directory, "agents: {A: {type: action}}")
+    assert problem.message == "type action is not supported yet: what it does cannot wait for a person's approval"
+
+
+def test_a_providers_key_that_is_known_elsewhere_is_answered_too(directory: ConfigDirectory) -> None:
+    problem = one(directory, "", "llm_providers: {m: {type: openai, model: m, reasoning_effort: high}}")
+    assert problem.cure == "remove it: the model's own default holds"
+
+
+def test_a_key_in_the_wrong_place_is_sent_to_the_right_one_and_not_to_another_key(directory: ConfigDirectory) -> None:
+    # `llm_backend` looks alike, and would be wrong.
+    problem = one(directory, "agents: {A: {llm_provider: google-default}}")
+    assert problem.message == '"llm_provider" is not a key here'
+    assert "llm_backend" not in problem.cure
+    assert problem.cure.startswith("it can stand in defaults, ")
+
+
+def test_a_key_that_is_there_already_is_not_what_was_meant(directory: ConfigDirectory) -> None:
+    problem = one(directory, "queue: {worker_count: 3, worker_counts: 4}")
+    assert '"worker_count"?' not in problem.cure
+
+
+PLACES = key_places(TarsyDocument)
+
+
+@pytest.mark.parametrize("key", sorted(PLACES))
+def test_no_key_is_ever_mistaken_for_another_that_would_be_wrong_there(directory: ConfigDirectory, key: str) -> None:
+    for section in ("system", "queue", "defaults"):
+        if section in PLACES[key]:
+            continue
+        (found, *_) = directory.problems(f"{section}: {{{key}: 1}}")
+        suggested = re.search(r'did you mean "(\w+)"', found.cure)
+        assert suggested is None, f"{section}.{key}: {found.cure}"
