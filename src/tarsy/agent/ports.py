@@ -127,5 +127,5 @@ class ResultStore(Protocol):
         ...
 
     async def cited(self, execution_id: str, ids: Collection[str]) -> Sequence[Evidence]:
-        """What an execution may cite of these: its own results, and those of the stages before its own, whoever read them."""
+        """What an execution may cite of these: its own results, and those of the stages before its own, of whichever agent."""
         ...

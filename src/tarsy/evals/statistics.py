@@ -9,7 +9,7 @@ from math import comb, fsum
 CHANCE = 0.05
 # Enough that a second decimal of the interval does not move; a tenth of a second for a hundred cases.
 RESAMPLES = 3_000
-# The same numbers give the same interval, whoever computes it.
+# The same numbers give the same interval on every machine.
 _SEED = 20_260_310
 
 
