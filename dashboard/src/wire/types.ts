@@ -56,3 +56,7 @@ export type UsedItem = Schemas["UsedItem"];
 export type ToolUseItem = Schemas["ToolUseItem"];
 export type DearSessionItem = Schemas["DearSessionItem"];
 export type Problem = Schemas["Problem"];
+export type Verdict = Schemas["VerdictView"];
+export type VerdictOutcome = Schemas["VerdictOutcome"];
+export type Confidence = Schemas["Confidence"];
+export type CitationSums = Schemas["CitationSums"];

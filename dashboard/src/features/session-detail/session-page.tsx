@@ -21,6 +21,7 @@ import { stageGraph } from "./stage-graph";
 import { StageGraphView } from "./stage-graph-view";
 import { Timeline } from "./timeline";
 import { useLiveSession } from "./use-live-session";
+import { VerdictCard } from "./verdict-card";
 
 interface SessionPageProps {
   sessionId: string;
@@ -87,6 +88,7 @@ function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
       <StageGraphView nodes={nodes} ended={ended} onStage={showStage} />
       <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 400px" }, gap: 2, alignItems: "start" }}>
         <Stack spacing={2} sx={{ minWidth: 0 }}>
+          {ended && <VerdictCard session={session} />}
           {ended && <Analysis session={session} />}
           <Section title="Timeline" flush>
             <TimelineBody {...{ feed, stages, ended, now, target, stageTarget, repeated, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} />

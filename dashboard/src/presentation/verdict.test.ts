@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import type { CitationSums, Verdict } from "@/wire/types";
+import { citationsLine, factsOf, objectOf } from "./verdict";
+
+const verdict: Verdict = {
+  outcome: "fault",
+  object: { kind: "Pod", namespace: "shop", name: "cart-1" },
+  mechanism: "The cart runs out of memory.",
+  confidence_object: "high",
+  confidence_mechanism: "medium",
+  confidence: "medium",
+  confidence_reason: "one link is inferred",
+  since: "2026-01-01T10:00:00Z",
+  still_happening: "unknown",
+  evidence: ["A1", "A3"],
+  ruled_out: [],
+  category: "",
+};
+const sums: CitationSums = { cited: 15, verified: 14, id_only: 0, failed: 1, uncited: 0 };
+
+test("an object is named with its kind and place, and only with what is known", () => {
+  expect(objectOf(verdict)).toBe("Pod shop/cart-1");
+  expect(objectOf({ object: { kind: "Node", namespace: "", name: "node-2" } })).toBe("Node node-2");
+  expect(objectOf({ object: null })).toBeNull();
+});
+
+test("facts that a verdict does not have are not shown", () => {
+  expect(factsOf(verdict).map(([name]) => name)).toEqual(["Affected", "Since", "Still happening", "Rests on"]);
+  expect(factsOf(verdict)).toContainEqual(["Still happening", "not known"]);
+});
+
+test("what checking found is one honest sentence", () => {
+  expect(citationsLine(sums)).toBe("14 of 15 citations verified; 1 failed.");
+  expect(citationsLine({ ...sums, verified: 1, cited: 1, failed: 0 })).toBe("1 of 1 citation verified.");
+  expect(citationsLine({ cited: 0, verified: 0, id_only: 0, failed: 0, uncited: 2 })).toContain("nothing could be verified: 2 statements");
+});
