@@ -80,6 +80,11 @@ export function cancelSession(id: string) {
   return expectData(api.POST("/api/v1/sessions/{session_id}/cancel", { params: { path: { session_id: id } } }));
 }
 
+/** Stop everything that fits and has not ended. */
+export function cancelSessions(filter: SessionFilter) {
+  return expectData(api.POST("/api/v1/cancellations", { params: { query: filter } }));
+}
+
 export function cancelExecution(id: string, executionId: string) {
   return expectData(
     api.POST("/api/v1/sessions/{session_id}/executions/{execution_id}/cancel", {

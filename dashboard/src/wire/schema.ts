@@ -1891,6 +1891,16 @@ export interface components {
              */
             url_context: boolean | null;
         };
+        /** NextSessionItem */
+        NextSessionItem: {
+            /**
+             * Session Id
+             * Format: uuid
+             */
+            session_id: string;
+            /** Title */
+            title: string;
+        };
         /**
          * Outcome
          * @description What became of an alert, as its sender is told.
@@ -1979,6 +1989,8 @@ export interface components {
             running_by_pod: {
                 [key: string]: number;
             };
+            /** Next Sessions */
+            next_sessions: components["schemas"]["NextSessionItem"][];
             /** Max Concurrent Sessions */
             max_concurrent_sessions: number;
             /** Max Queue Size */

@@ -51,6 +51,22 @@ def test_what_is_being_worked_on_stands_above_a_queue_of_any_length(browser: Bro
         active = page.get_by_role("region", name="Active sessions")
         expect(active.get_by_role("listitem").first).to_contain_text("The one that runs.")
         expect(active.get_by_text("the newest 100 are shown")).to_be_visible()
+        expect(page.get_by_text("1 running, 105 in the queue. Next: In line 0., In line 1., In line 2.")).to_be_visible()
+
+
+def test_a_storm_is_ended_by_a_filter(browser: Browser, configured: Served, silent: Silent) -> None:
+    silent("The one that runs.")
+    for number in range(12):
+        silent(f"In line {number}.")
+    with open_page(browser, configured.url) as page:
+        page.goto("/sessions?text=line")
+        page.get_by_role("button", name="Cancel matching").click()
+        expect(page.get_by_text("In all 1 run, 12 are in the queue and 0 wait.")).to_be_visible()
+        page.get_by_role("button", name="Cancel them").click()
+        expect(page.get_by_role("region", name="Ended sessions").get_by_role("listitem")).to_have_count(12, timeout=PATIENCE_MS)
+        expect(page.get_by_role("dialog")).to_be_hidden()
+        page.get_by_role("button", name="Clear").click()
+        expect(page.get_by_role("region", name="Active sessions").get_by_role("listitem")).to_have_count(1)
 
 
 @pytest.mark.parametrize("address", ["/sessions/{session}", "/"])

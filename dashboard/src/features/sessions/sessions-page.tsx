@@ -5,6 +5,7 @@ import Paper from "@mui/material/Paper";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { useRef } from "react";
 import { ACTIVE, activeSessions, ENDED, sessionPages } from "@/api/sessions";
 import { useShortcuts } from "@/components/keyboard";
@@ -15,7 +16,9 @@ import { isFiltered } from "@/components/search-words";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { useTitle } from "@/components/title";
 import type { SessionListItem, SessionStatus } from "@/wire/types";
+import { CancelMatching } from "./cancel-matching";
 import { Filters } from "./filters";
+import { NextUp } from "./next-up";
 import { inOrderOfWork } from "./live-list";
 import type { SessionSearch } from "./search";
 import { filterOf, statusesOf } from "./search";
@@ -66,7 +69,8 @@ function Lists({ search }: { search: SessionSearch }) {
   if (running.length + past.length === 0) return <Emptiness filtered={isFiltered(search)} />;
   return (
     <Stack spacing={2.5}>
-      {running.length > 0 && <List title="Active" sessions={running} note={active.data?.next_cursor ? `Of the sessions that wait, the newest ${running.filter((session) => session.status === "pending").length} are shown.` : undefined} />}
+      {active.data?.next_cursor && <NextUp />}
+      {running.length > 0 && <List title="Active" sessions={running} actions={<CancelMatching filter={filter} filtered={isFiltered(search)} statuses={pick(ACTIVE)} />} note={active.data?.next_cursor ? `Of the sessions that wait, the newest ${running.filter((session) => session.status === "pending").length} are shown.` : undefined} />}
       {past.length > 0 && <List title="Ended" sessions={past} />}
       {pages.isFetchNextPageError && <Failure what="Older sessions could not be loaded." error={pages.error} />}
       {pages.hasNextPage && ended.length > 0 && (
@@ -78,7 +82,7 @@ function Lists({ search }: { search: SessionSearch }) {
   );
 }
 
-function List({ title, sessions, note }: { title: string; sessions: SessionListItem[]; note?: string | undefined }) {
+function List({ title, sessions, note, actions }: { title: string; sessions: SessionListItem[]; note?: string | undefined; actions?: ReactNode }) {
   return (
     <Paper component="section" aria-label={`${title} sessions`} variant="outlined" sx={{ overflow: "hidden" }}>
       <Box sx={{ display: "grid", gridTemplateColumns: COLUMNS, columnGap: 2, px: 2, py: 0.9, alignItems: "baseline" }}>
@@ -99,10 +103,13 @@ function List({ title, sessions, note }: { title: string; sessions: SessionListI
           <SessionRow key={session.id} session={session} />
         ))}
       </Box>
-      {note && (
-        <Typography variant="body2" color="textSecondary" sx={{ px: 2, py: 1, borderTop: 1, borderColor: "divider" }}>
-          {note}
-        </Typography>
+      {(note ?? actions) && (
+        <Stack direction="row" sx={{ px: 2, py: 0.75, gap: 1, alignItems: "center", flexWrap: "wrap", borderTop: 1, borderColor: "divider" }}>
+          <Typography variant="body2" color="textSecondary" sx={{ flex: 1 }}>
+            {note}
+          </Typography>
+          {actions}
+        </Stack>
       )}
     </Paper>
   );

@@ -131,6 +131,11 @@ class PauseRequest(BaseModel):
     now: bool = Field(default=False, strict=True, description="Also park what runs.")
 
 
+class NextSessionItem(View):
+    session_id: UUID
+    title: str
+
+
 class QueueReport(View):
     pending: int
     running: int
@@ -139,6 +144,8 @@ class QueueReport(View):
     oldest_pending_at: datetime | None
     # Process → sessions it works on, over the whole installation.
     running_by_pod: dict[str, int]
+    # The first in line, in the order in which they are begun.
+    next_sessions: list[NextSessionItem]
     max_concurrent_sessions: int
     max_queue_size: int | None
     pauses: list[PauseItem]

@@ -8,7 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.driver import RawConnection, Row, Statement
-from tarsy.db.tables import sql_list, work
+from tarsy.db.tables import alert_sessions, sql_list, work
+from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.pause import Pause
 from tarsy.domain.work import WorkState
@@ -29,6 +30,14 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
+class NextSession:
+    """A session that is about to be begun."""
+
+    session_id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class QueueState:
     """The queue as the database sees it."""
 
@@ -38,6 +47,8 @@ class QueueState:
     oldest_pending_at: datetime | None
     # Process → sessions it works on.
     running_by_pod: dict[str, int]
+    # The first in line, in the order in which they are claimed.
+    next_sessions: tuple[NextSession, ...]
 
 
 # One walk over the ready sessions, if any of these is among them, answers for the whole page.
@@ -69,6 +80,17 @@ _CLAIMED = (
     .where(_OF_KIND, work.c.state == sa.literal_column(f"'{WorkState.CLAIMED}'"))
     .group_by(sa.text("1"))
 )
+# As many as are read at a glance.
+_SHOWN_NEXT = 3
+_NEXT = (
+    sa.select(
+        alert_sessions.c.id, alert_sessions.c.alert_type, sa.func.left(alert_sessions.c.alert_data, LOOKED_AT_CHARACTERS).label("head")
+    )
+    .join(work, work.c.subject_id == alert_sessions.c.id)
+    .where(_OF_KIND, work.c.state == sa.literal_column(f"'{WorkState.READY}'"))
+    .order_by(work.c.rank, work.c.id)
+    .limit(_SHOWN_NEXT)
+)
 _PARKED = sa.select(sa.func.count()).where(_OF_KIND, work.c.state == sa.literal_column(f"'{WorkState.PARKED}'"))
 
 
@@ -90,4 +112,5 @@ async def queue_state(connection: AsyncConnection) -> QueueState:
     ready = (await connection.execute(_READY)).one()
     parked = (await connection.execute(_PARKED)).scalar_one()
     pods = {row.pod: row.sessions for row in await connection.execute(_CLAIMED)}
-    return QueueState(ready.pending, sum(pods.values()), parked, ready.oldest, pods)
+    first = tuple(NextSession(str(row.id), alert_title(row.head, row.alert_type)) for row in await connection.execute(_NEXT))
+    return QueueState(ready.pending, sum(pods.values()), parked, ready.oldest, pods, first)
