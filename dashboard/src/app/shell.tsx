@@ -47,18 +47,21 @@ export function Shell() {
               TARSy
             </Box>
           </BareLink>
-          <BareLink to="/incidents" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
-            Incidents
-          </BareLink>
-          <BareLink to="/sessions" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
-            Sessions
-          </BareLink>
-          <BareLink to="/usage" sx={NAV}>
-            Usage
-          </BareLink>
-          <BareLink to="/system" sx={NAV}>
-            System
-          </BareLink>
+          {/* On a phone there is no room for all of them: they are moved aside. */}
+          <Box sx={{ display: "flex", gap: { xs: 0.5, sm: 1 }, minWidth: 0, overflowX: "auto", scrollbarWidth: "none" }}>
+            <BareLink to="/incidents" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
+              Incidents
+            </BareLink>
+            <BareLink to="/sessions" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
+              Sessions
+            </BareLink>
+            <BareLink to="/usage" sx={NAV}>
+              Usage
+            </BareLink>
+            <BareLink to="/system" sx={NAV}>
+              System
+            </BareLink>
+          </Box>
           <Box sx={{ flex: 1 }} />
           <LinkButton to="/alerts/new" variant="contained" size="small" aria-label="New alert" sx={{ whiteSpace: "nowrap", flexShrink: 0, minWidth: 0, gap: 1 }}>
             <Plus size={16} aria-hidden />
