@@ -77,6 +77,8 @@ def _fields(explained: ExplainedAgent) -> Iterator[tuple[str, dict[str, Any]]]:
     values["provider"] = explained.agent.provider.name
     values["fallback_providers"] = [fallback.provider.name for fallback in explained.agent.fallback_providers]
     values["sub_agents"] = [sub.agent_name for sub in explained.agent.sub_agents]
+    # The dump leaves them out where they are empty.
+    values |= {"skills": [*explained.agent.skills], "required_skills": [*explained.agent.required_skills]}
     for name, level in sorted(explained.levels.items()):
         yield name, {"value": values[name], "from": level.value}
 
