@@ -38,7 +38,7 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
         picture(page, "connection-lost-light")
         with served(tmp_path, "--port", port, env=env | {"TARSY_REPLAY_SPEED": "0"}):
             expect(page.get_by_text(lost)).to_have_count(0, timeout=PATIENCE_MS)
-            expect(page.get_by_role("heading", name="Root cause").first).to_be_visible(timeout=PATIENCE_MS)
+            expect(page.get_by_role("heading", name="Do now").first).to_be_visible(timeout=PATIENCE_MS)
             expect_status(page, "Completed")
 
 

@@ -38,7 +38,8 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         # What was said so far comes with the first message of the new connection.
         page.wait_for_function("before => document.querySelector('[role=feed]').innerText.length >= before", arg=before)
 
-        expect(page.get_by_role("heading", name="Root cause").first).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.get_by_role("heading", name="Do now").first).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.get_by_role("region", name="Verdict")).to_contain_text("citations verified.")
         expect_status(page, "Completed")
         expect(page.get_by_role("list", name="Stages").get_by_role("button", name="investigation Completed")).to_be_visible()
         assert_accessible(page)
@@ -49,7 +50,7 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         assert "# Analysis" in copied
         with page.expect_download() as download:
             page.get_by_role("button", name="Download .md").click()
-        assert "## Root cause" in download.value.path().read_text()
+        assert "## Do now" in download.value.path().read_text()
 
         page.get_by_role("button", name="Are customers affected right now?").click()
         exchange = page.get_by_role("article", name="Question: Are customers affected right now?")
@@ -109,7 +110,7 @@ def test_one_of_two_agents_is_stopped_and_the_other_brings_the_session_to_its_en
         expect(
             stages.get_by_role("button", name=re.compile("^triage Completed.* ApplicationAgent Completed NetworkAgent Cancelled"))
         ).to_be_visible()
-        expect(page.get_by_role("heading", name="Root cause").first).to_be_visible()
+        expect(page.get_by_role("heading", name="Do now").first).to_be_visible()
 
 
 def test_parallel_agents_stand_in_tabs_or_side_by_side_and_an_event_has_an_address(

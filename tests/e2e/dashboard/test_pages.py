@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 # What a page shows when it is there.
 PAGES = {
     "sessions": ("/", "Ended"),
-    "session": ("/sessions/{crashloop}", "Root cause"),
+    "session": ("/sessions/{crashloop}", "Do now"),
     "parallel": ("/sessions/{dns-outage}", "NetworkAgent"),
     "trace": ("/sessions/{dns-outage}/trace", "Where the time went"),
     "new-alert": ("/alerts/new", "Try a sample incident"),

@@ -150,7 +150,8 @@ def test_no_line_of_a_result_can_pass_for_a_step_of_the_record() -> None:
 
 def test_a_verdict_is_told_with_the_analysis_it_was_cut_out_of() -> None:
     verdict = verdict_fields(Verdict(outcome=VerdictOutcome.FAULT, object=AffectedObject(kind="Pod", name="web-1"), mechanism="no disk"))
-    text = INVESTIGATOR.format_execution(execution(event(T.FINAL_ANALYSIS, "It is DNS.", {"verdict": verdict})))
+    shown = {"shown": "medium", "reason": "one citation failed"}
+    text = INVESTIGATOR.format_execution(execution(event(T.FINAL_ANALYSIS, "It is DNS.", {"verdict": verdict, "confidence": shown})))
     assert "It is DNS.\n\nVerdict:\n- outcome: fault\n- object: Pod/web-1\n- mechanism: no disk\n" in text
 
 
