@@ -57,9 +57,9 @@ def test_what_is_being_worked_on_stands_above_a_queue_of_any_length(browser: Bro
 def test_a_storm_is_ended_by_a_filter(browser: Browser, configured: Served, silent: Silent) -> None:
     silent("The one that runs.")
     for number in range(12):
-        silent(f"In line {number}.")
+        silent(f"Storm {number}.")
     with open_page(browser, configured.url) as page:
-        page.goto("/sessions?text=line")
+        page.goto("/sessions?text=storm")
         page.get_by_role("button", name="Cancel matching").click()
         expect(page.get_by_text("In all 1 run, 12 are in the queue and 0 wait.")).to_be_visible()
         page.get_by_role("button", name="Cancel them").click()
