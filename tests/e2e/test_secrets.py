@@ -7,7 +7,6 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle
 from pathlib import Path
@@ -21,20 +20,16 @@ from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, 
 from support.api_world import serving
 from support.overheard import overheard
 from support.paths import FAULT_SERVER
+from support.replaying import replayed
 from support.secret_kinds import DRESSES, KINDS, SecretKind
 from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
-from tarsy.db.recordings import RecordingSource
 from tarsy.db.tables import metadata
 from tarsy.domain.agent import ToolCalling
-from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
+from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.recording import RecordedCall
-from tarsy.domain.replay import differences
-from tarsy.llm.in_process import in_process_client
 from tarsy.session.intake import Submission
-from tarsy.session.playback import chain_of, played_from, session_from
 from tarsy.settings import Settings
 from tarsy.tools.masking import Masker
-from tarsy.tools.recorded import RecordedToolServers
 from tarsy.wiring import Application, application
 
 TRACK = "0.look/1.Investigator"
@@ -259,18 +254,7 @@ async def test_what_a_model_said_in_secrets_replays_to_the_letter(database_url: 
     async with overheard(story, database_url) as session:
         await session.work_off()
         recording = await read_back(session.running)
-    again = session_from(recording, chain_of(recording, played_from("the recording")), now=datetime(2026, 1, 1, tzinfo=UTC))
-    llm = in_process_client(env={}, recordings=lambda _: recording)
-    playing = application(Settings(env={}, database_url=database_url), tools=RecordedToolServers(recording), llm=llm)
-    async with playing as running:
-        await running.services.sessions.insert(again)
-        assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
-        replayed = await RecordingSource(running.engine).read(again.id)
-    assert replayed is not None
-    assert recording.outcome is not None
-    assert replayed.outcome is not None
-    assert differences(recording.outcome, replayed.outcome) == []
+    assert await replayed(database_url, recording) == []
 
 
 async def test_a_runbook_whose_address_holds_a_token_is_fetched_and_stored_without_it(database_url: str, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The tool calls of one answer: made in order where the order matters, each stored the moment it is done, in the places reserved for them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from uuid import uuid4
 
@@ -77,7 +77,7 @@ class ToolTurn:
         stored: list[Message] = []
 
         async def one(pending: PendingCall) -> None:
-            result = await self._result(pending.call, deadline)
+            result = self._masked(await self._result(pending.call, deadline))
             stored.append(await self._store(pending, result))
             results.append(result)
 
@@ -99,6 +99,13 @@ class ToolTurn:
         if self._resumed and not self._can_repeat(call):
             return ToolResult(call=call, content=unknown_outcome_note(call.name), is_error=True, refused=True, started_at=now)
         return await self._execute(call, deadline)
+
+    def _masked(self, result: ToolResult) -> ToolResult:
+        """The result as it may be stored and told: a call that was refused or cut short comes back with the arguments as the model made them.
+
+        What a server's masker has been over does not change.
+        """
+        return replace(result, call=replace(result.call, arguments=self._run.context.mask(result.call.arguments)))
 
     def _can_repeat(self, call: ToolCall) -> bool:
         """Whether a call whose outcome is unknown may be made again; of a tool that does not exist the toolbox says so again."""
@@ -185,8 +192,7 @@ class ToolTurn:
             tool=name.tool if name else result.call.name,
             call_id=result.call.id,
             evidence_id=seen.evidence_id,
-            # A call that was cut short comes back as the model made it; what a server's masker has been over does not change.
-            arguments=context.mask(result.call.arguments),
+            arguments=result.call.arguments,
             result={"content": result.content, "is_timeout": result.is_timeout},
             is_error=result.is_error,
             error_message=result.content if result.is_error else None,
