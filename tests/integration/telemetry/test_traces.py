@@ -99,7 +99,7 @@ async def test_durations_and_tokens_are_metrics_too(database_url: str, collector
         "gen_ai.workflow.duration",
     }
     assert sum(point.sum for point in collector.metrics["gen_ai.client.token.usage"]) == 45
-    assert sum(point.count for point in collector.metrics["gen_ai.client.operation.duration"]) == 3
+    assert sum(point.count for point in collector.metrics["gen_ai.client.operation.duration"]) == 4
 
 
 async def test_nothing_that_was_said_leaves_with_the_trace(database_url: str, collector: Collector) -> None:
@@ -159,7 +159,7 @@ async def test_a_session_that_another_process_continues_is_still_one_trace(datab
     agent_span = collector.named("invoke_agent Investigator")
     below = sorted(span.name for span in collector.spans if span.parent_span_id == agent_span.span_id)
     # The call that was under way when the first process stopped, and the one that the second made instead.
-    assert below == ["chat model-1", "chat model-1", "chat model-1", "execute_tool k8s.pods"]
+    assert below == ["chat model-1", "chat model-1", "chat model-1", "chat model-1", "execute_tool k8s.pods"]
 
 
 async def test_a_tool_server_is_told_the_trace_in_meta(database_url: str, collector: Collector) -> None:
@@ -186,7 +186,7 @@ async def test_the_llm_service_continues_the_trace_of_its_caller(database_url: s
         await service.stop(0)
     served = [span for span in collector.spans if span.name == "chat model-1" and span.kind == span.SPAN_KIND_SERVER]
     asked = {span.span_id for span in collector.spans if span.name == "chat model-1" and span.kind == span.SPAN_KIND_CLIENT}
-    assert len(served) == 3
+    assert len(served) == 4
     assert {span.parent_span_id for span in served} == asked
 
 
