@@ -22,14 +22,14 @@ def test_cases_are_found_by_name_and_chosen_by_what_they_are_about(tmp_path: Pat
 def test_every_mistake_of_every_case_is_told_with_its_line(tmp_path: Path) -> None:
     write_case(tmp_path / "one", difficulty="eesy")
     write_case(tmp_path / "two", world={"kind": "cluster", "file": "wrold.yaml"})
-    write_case(tmp_path / "three", expect={**CASE["expect"], "outcomes": "fault"})
+    write_case(tmp_path / "three", expect={**CASE["expect"], "ceilngs": {}})
     with pytest.raises(CaseError) as raised:
         load_cases(tmp_path)
     told = str(raised.value)
     assert 'one/case.yaml:3: difficulty: "eesy" is not one of' in told
     assert "two/case.yaml" in told
     assert 'there is no file "wrold.yaml" beside it' in told
-    assert 'unknown key "outcomes"; did you mean "outcome"?' in told
+    assert 'unknown key "ceilngs"; did you mean "ceilings"?' in told
 
 
 def test_a_directory_without_cases_is_no_suite_that_passes(tmp_path: Path) -> None:
