@@ -76,7 +76,8 @@ def check_events(story: Story) -> None:
         event["event"]["id"] for event in own if event["type"] == "timeline_event.created" and event["event"]["status"] == "streaming"
     }
     closed = Counter(event["event_id"] for event in own if event["type"] == "timeline_event.completed")
-    assert closed == Counter(born_open), "every streaming event is closed once"
+    opened = Counter(born_open)
+    assert closed == opened, f"not closed: {_named(story, opened - closed)}; closed too often: {_named(story, closed - opened)}"
     assert all(row["status"] != "streaming" for row in story.timeline)
     places = {event["event"]["id"]: event["id"] for event in own if event["type"] == "timeline_event.created"}
     assert all(event["id"] > places[event["event_id"]] for event in own if event["type"] == "timeline_event.completed")
@@ -88,6 +89,15 @@ def check_events(story: Story) -> None:
     ends = [event for event in own if event["type"] == "session.completed"]
     assert [event["status"] for event in ends] == [story.session["status"]]
     assert ends[0] is own[-1]
+
+
+def _named(story: Story, ids: Counter[str]) -> list[tuple[str, ...]]:
+    """What the events with these ids are, for a person who must find out what went wrong."""
+    rows = {str(row["id"]): row for row in story.timeline}
+    return [
+        (id_, *(str(rows[id_][name]) for name in ("event_type", "status", "content"))) if id_ in rows else (id_, "not stored")
+        for id_ in ids
+    ]
 
 
 def check_ended(story: Story) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, cast
 
 import asyncpg
 import sqlalchemy as sa
+from sqlalchemy import PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
@@ -68,7 +69,7 @@ def columns_of(table: sa.Table, alias: str, *, without: frozenset[str] = frozens
 @asynccontextmanager
 async def borrowed(engine: AsyncEngine) -> AsyncGenerator[RawConnection]:
     """A connection of the pool. Each statement is a transaction of its own: nothing to begin and nothing to commit."""
-    pooled = await engine.raw_connection()
+    pooled = await _pooled(engine)
     try:
         yield cast("RawConnection", pooled.driver_connection)
     except Exception:
@@ -80,6 +81,16 @@ async def borrowed(engine: AsyncEngine) -> AsyncGenerator[RawConnection]:
         raise
     else:
         pooled.close()
+
+
+async def _pooled(engine: AsyncEngine) -> PoolProxiedConnection:
+    try:
+        return await engine.raw_connection()
+    except Exception as error:
+        # The adapter under SQLAlchemy has a third name for what the driver raised while it was connecting.
+        if isinstance(error.__cause__, _REFUSALS):
+            raise DBAPIError(None, None, error) from error
+        raise
 
 
 @asynccontextmanager

@@ -3,13 +3,14 @@
 import traceback
 
 import anyio
+import asyncpg
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from tarsy.db.connection import POOL_SIZE, create_engine
 from tarsy.db.driver import Statement, borrowed, transaction
-from tarsy.db.retry import is_transient
+from tarsy.db.retry import cause_of, is_transient
 
 _PID = Statement("SELECT pg_backend_pid() AS pid")
 _TOLD = Statement("INSERT INTO told (words) VALUES (:words)")
@@ -88,4 +89,13 @@ async def test_a_connection_that_the_server_closes_in_the_middle_is_worth_anothe
     assert is_transient(lost.value)
     async with borrowed(engine) as connection:
         assert await _PID.rows(connection)
+    await engine.dispose()
+
+
+async def test_a_server_that_refuses_the_connection_itself_is_told_by_the_same_name(empty_database_url: str) -> None:
+    engine = create_engine(make_url(empty_database_url).set(database="missing").render_as_string(hide_password=False))
+    with pytest.raises(DBAPIError) as refused:
+        async with borrowed(engine):
+            pass
+    assert isinstance(cause_of(refused.value), asyncpg.InvalidCatalogNameError)
     await engine.dispose()
