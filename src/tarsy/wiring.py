@@ -28,7 +28,7 @@ from tarsy.config.resolve.resolved_entries import resolved_server
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.queue import QueueConfig
 from tarsy.db.audit import AuditLog
-from tarsy.db.changes import ChangeRepository
+from tarsy.db.changes import ChangeRepository, StoredChanges
 from tarsy.db.chats import ChatRepository
 from tarsy.db.citations import CitationRepository
 from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, create_engine, pool_use
@@ -376,7 +376,7 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         tools=observer.tools(parts.tools),
         results=StoredResults(engine),
         prices=PriceList(parts.config.system.cost_estimation, parts.loaded.env),
-        changes=ChangeRepository(engine),
+        changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
         live=live.publisher,
         progress=live.publisher,

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tarsy.db.retry import retrying
 from tarsy.db.storable import storable_json
 from tarsy.db.tables import changes
 from tarsy.domain.alert import Change, ChangeOutcome
@@ -48,11 +49,6 @@ class ChangeRepository:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def exist_since(self, since: datetime) -> bool:
-        query = sa.select(sa.exists().where(changes.c.at >= since))
-        async with self._engine.connect() as connection:
-            return bool((await connection.execute(query)).scalar())
-
     async def between(
         self, since: datetime, until: datetime, *, labels: Mapping[str, str] | None = None, search: str = "", limit: int = 100
     ) -> list[StoredChange]:
@@ -66,6 +62,26 @@ class ChangeRepository:
         query = sa.select(changes).where(*conditions).order_by(changes.c.at.desc(), changes.c.id).limit(limit)
         async with self._engine.connect() as connection:
             return [_change(row) for row in (await connection.execute(query)).mappings()]
+
+
+class StoredChanges:
+    """The changes as agents read them, who wait for a database that is away where a client would be told."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def exist_since(self, since: datetime) -> bool:
+        async def attempt() -> bool:
+            async with self._engine.connect() as connection:
+                return bool((await connection.execute(sa.select(sa.exists().where(changes.c.at >= since)))).scalar())
+
+        return await retrying(attempt)
+
+    async def between(
+        self, since: datetime, until: datetime, *, labels: Mapping[str, str] | None, search: str, limit: int
+    ) -> list[StoredChange]:
+        """See `ChangeRepository.between`."""
+        return await retrying(lambda: ChangeRepository(self._engine).between(since, until, labels=labels, search=search, limit=limit))
 
 
 def _change(row: sa.RowMapping) -> StoredChange:

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.claims import take
 from tarsy.config.schema.cost import CostEstimationConfig
-from tarsy.db.changes import ChangeRepository
+from tarsy.db.changes import StoredChanges
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.history import SessionHistory, StoredResults
@@ -69,7 +69,7 @@ async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
             tools=McpToolServers(env={}, clock=clock),
             results=StoredResults(engine),
             prices=PriceList(CostEstimationConfig(), {}),
-            changes=ChangeRepository(engine),
+            changes=StoredChanges(engine),
             skills=SkillTextRepository(engine),
             live=unwatched,
             progress=unwatched,
