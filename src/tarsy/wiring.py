@@ -77,6 +77,7 @@ from tarsy.queue.retention import Retention
 from tarsy.reload import Reload
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import Dependencies
+from tarsy.session.elsewhere import Elsewhere
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
@@ -124,6 +125,7 @@ async def application(
     auth: AuthSettings | None = None,
     loaded: LoadedConfig | None = None,
     recorded_inputs: Sequence[AnyInput] = (),
+    elsewhere: Mapping[str, Elsewhere] | None = None,
 ) -> AsyncGenerator[Application]:
     """Build the application on its database and keep its connections alive; what is given takes the place of what the settings say.
 
@@ -167,6 +169,7 @@ async def application(
             given_mask=mask,
             given_auth=auth,
             recorded_inputs=recorded_inputs,
+            elsewhere=elsewhere or {},
             metrics=metrics,
             observer=observer,
             times=SessionTimes(metrics.sessions),
@@ -232,6 +235,7 @@ class _Parts:
     given_mask: Mask | None
     given_auth: AuthSettings | None
     recorded_inputs: Sequence[AnyInput]
+    elsewhere: Mapping[str, Elsewhere]
     metrics: Metrics
     observer: Observer
     times: SessionTimes
@@ -384,6 +388,7 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         mask=parts.mask,
         clock=SystemClock(),
         recorded_inputs=parts.recorded_inputs,
+        elsewhere=parts.elsewhere,
         cancellations=parts.cancellations,
     )
     return SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies)

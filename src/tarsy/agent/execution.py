@@ -36,6 +36,8 @@ class ExecutionContext:
     evidence_prefix: str
     # What its agent was given, by the ids under which it may be cited, whole.
     documents: Mapping[str, str] = field(default_factory=dict[str, str])
+    # What its agent is told the time by, where that is not the time at which its steps are stored.
+    told_clock: Clock | None = None
     # Inputs that it had when it was recorded.
     recorded_inputs: Sequence[AnyInput] = ()
     previous: str = ""

@@ -51,7 +51,7 @@ class Run:
         self._sent = 0
         self.catalog = ToolCatalog()
         self.call_ids = {call.id for message in stored.messages for call in message.body.tool_calls}
-        self.inputs = Inputs(context.track, (*context.recorded_inputs, *stored.inputs), context.clock)
+        self.inputs = Inputs(context.track, (*context.recorded_inputs, *stored.inputs), context.told_clock or context.clock)
         # The id under which the result of each tool call may be cited.
         self.evidence: dict[str, str] = {}
         self._turn = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)

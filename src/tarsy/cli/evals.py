@@ -1,6 +1,7 @@
 """`tarsy eval`: cases with a known answer, run and compared."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -185,7 +186,8 @@ def import_snapshot(
         raise typer.BadParameter(f"no *.json in {directory}")
     snapshot = merged(read_snapshot(path) for path in files)
     description = Description(title=title, family=family, reference=reference, expect=tuple(expect))
-    text = case_of_snapshot(snapshot, alert.read_text(encoding="utf-8"), description, "snapshot.json")
+    newest = datetime.fromtimestamp(max(path.stat().st_mtime for path in files), UTC)
+    text = case_of_snapshot(snapshot, alert.read_text(encoding="utf-8"), description, "snapshot.json", recorded_at=newest)
     _write(to / (name or directory.resolve().name), text, "snapshot.json", written(snapshot))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from tarsy.config.schema.values import Name, Section, Text
 from tarsy.evals.expectation import Expectation, Names
@@ -32,6 +32,7 @@ class WorldFile(Section):
 
     kind: WorldKind = Field(description="A simulated cluster, a snapshot of tool results, a recording of a session, or a sample incident.")
     file: Name = Field(description="The file beside `case.yaml`; for `kind: sample` the name of the sample.")
+    now: AwareDatetime | None = Field(default=None, description="What time it is there, where the file does not say.")
     without_tools: Names = Field(default=(), description="Tools that are not there.")
     tool_descriptions: Mapping[str, Text] = Field(default={}, description="Other descriptions of tools, by the tools' names.")
 

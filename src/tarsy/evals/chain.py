@@ -53,7 +53,7 @@ def spoken_natively(chain: ResolvedChain) -> ResolvedChain:
 def _servers(case: Case, world: World, configured: Mapping[str, ResolvedMcpServer]) -> Mapping[str, ResolvedMcpServer]:
     names = dict.fromkeys(name.server for tool in world.tools if (name := ToolName.parse(tool.name)))
     like = {SERVER: cluster_server(case.name), **configured}
-    return {name: world_server(name, case.name, like.get(name), world.remark) for name in names}
+    return {name: world_server(name, case.name, like.get(name)) for name in names}
 
 
 def _stage(stage: ResolvedStage, provider: ResolvedProvider, servers: tuple[str, ...]) -> ResolvedStage:

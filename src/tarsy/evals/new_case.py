@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import yaml
@@ -61,8 +62,8 @@ def _verdict(recording: Recording) -> Verdict | None:
     return verdict_of(told) if told else None
 
 
-def case_of_snapshot(snapshot: Snapshot, alert: str, description: Description, file: str) -> str:
-    """The text of `case.yaml` for recorded tool results.
+def case_of_snapshot(snapshot: Snapshot, alert: str, description: Description, file: str, *, recorded_at: datetime) -> str:
+    """The text of `case.yaml` for recorded tool results; to its investigators it is the time at which they were recorded.
 
     Raises:
         NoCaseError: no outcome is expected.
@@ -72,7 +73,8 @@ def case_of_snapshot(snapshot: Snapshot, alert: str, description: Description, f
         for one in snapshot.results
     ]
     fields = _fields(description, alert_title(alert, fallback="Recorded tool results"), read_expect(description.expect, results))
-    fields |= {"alert": alert, "world": {"kind": WorldKind.SNAPSHOT.value, "file": file}, "reference": description.reference}
+    world = {"kind": WorldKind.SNAPSHOT.value, "file": file, "now": recorded_at.isoformat(timespec="seconds")}
+    fields |= {"alert": alert, "world": world, "reference": description.reference}
     return _written(fields)
 
 

@@ -1,46 +1,35 @@
 """Running cases: each trial is a session in a database of its own, worked on by the queue as in production."""
 
 import hashlib
-import tempfile
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from datetime import datetime
 from uuid import uuid4
 
 import anyio
 
-from tarsy.agent.ports import LLMClient
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.resolve.resolved import ResolvedChain
-from tarsy.db.embedded.server import embedded_postgres
-from tarsy.db.recordings import RecordingSource
 from tarsy.demo.samples import load_sample
 from tarsy.domain.provider import ResolvedProvider
-from tarsy.domain.recording import Recording
-from tarsy.domain.session import AlertSession, NewSession
-from tarsy.evals.attempt import Attempt
+from tarsy.domain.session import NewSession
 from tarsy.evals.budget import Budget
 from tarsy.evals.case import Case, WorldKind
 from tarsy.evals.chain import chain_for, configuration_digest, configured_chain, model_digest, prompt_digest, spoken_natively
 from tarsy.evals.investigators.scripted_models import ScriptedModels
 from tarsy.evals.judge import agrees
 from tarsy.evals.model import Model
-from tarsy.evals.reading import attempt_of
+from tarsy.evals.pipeline import Pipeline, pipeline
 from tarsy.evals.trial import Identity, Trial, trial_of
 from tarsy.evals.trial_file import TrialFile
-from tarsy.evals.worlds.tool_servers import WorldServers
 from tarsy.evals.worlds.world import World
 from tarsy.evals.worlds.world_files import open_world
-from tarsy.kit.clock import SystemClock
-from tarsy.kit.groups import single_errors
+from tarsy.kit.clock import FixedClock, SystemClock
 from tarsy.llm.providers.replay import RecordingFiles
+from tarsy.session.elsewhere import Elsewhere
 from tarsy.session.playback import chain_of
-from tarsy.settings import Role, Settings
-from tarsy.wiring import Application, application, llm_client
-
-# A scripted case takes a tenth of a second: asking more seldom would be most of the run, more often would be work for nothing.
-POLL_SECONDS = 0.05
+from tarsy.settings import Settings
+from tarsy.wiring import llm_client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +54,9 @@ class Planned:
 
     identity: Identity
     case: Case
-    chain: ResolvedChain
+    session: NewSession
+    # Where and when it takes place; None: here and now.
+    elsewhere: Elsewhere | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +106,9 @@ def _planned(plan: Plan, loaded: LoadedConfig, worlds: Mapping[str, World]) -> I
                     prompt_digest=prompts,
                     configuration_digest=configuration_digest(chain),
                 )
-                yield Planned(identity, case, chain)
+                now = worlds[case.name].now
+                session = _session(case, identity, chain, now or SystemClock().now())
+                yield Planned(identity, case, session, Elsewhere(clock=FixedClock(now)) if now else None)
 
 
 def _base_chain(plan: Plan, loaded: LoadedConfig, case: Case, provider: ResolvedProvider) -> ResolvedChain:
@@ -140,17 +133,19 @@ class _Trials:
         self._spent = 0.0
 
     async def make(self, settings: Settings, loaded: LoadedConfig, worlds: Mapping[str, World], missing: Sequence[Planned]) -> None:
-        async with _pipeline(settings, loaded, self._plan, worlds) as running:
+        models = ScriptedModels({one.case.name: one.case for one in missing}, llm_client(replace(settings, replay_speed=0.0), loaded.env))
+        elsewhere = {one.session.id: one.elsewhere for one in missing if one.elsewhere}
+        async with pipeline(settings, loaded, models, worlds, elsewhere, jobs=self._plan.jobs) as running:
             waiting = iter(missing)
             async with anyio.create_task_group() as tasks:
                 for number in range(min(self._plan.jobs, len(missing))):
                     tasks.start_soon(self._work_off, running, waiting, name=f"eval {number}")
 
-    async def _work_off(self, running: "_Pipeline", waiting: Iterable[Planned]) -> None:
+    async def _work_off(self, running: Pipeline, waiting: Iterable[Planned]) -> None:
         for planned in waiting:
             if self._plan.budget is not None and self._spent >= self._plan.budget.amount:
                 return
-            attempt = await _attempt(running, planned)
+            attempt = await running.attempt(planned.session)
             judged = await agrees(running.llm, self._plan.judge, planned.case, attempt) if self._plan.judge else None
             trial = trial_of(planned.case, planned.identity, attempt, judged)
             self._kept.append(trial)
@@ -159,78 +154,16 @@ class _Trials:
             self._progress(trial, self._done, self._total)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pipeline:
-    application: Application
-    llm: LLMClient
-
-
-@asynccontextmanager
-async def _pipeline(settings: Settings, loaded: LoadedConfig, plan: Plan, worlds: Mapping[str, World]) -> AsyncGenerator[_Pipeline]:
-    """The application as in production, in a database that is thrown away: an eval touches nothing of the installation."""
-    with _scratch_directory() as directory:
-        own = replace(settings, data_dir=directory, role=Role.WORKER, replay_speed=0.0)
-        models = ScriptedModels({case.name: case for case in plan.cases}, llm_client(own, loaded.env))
-        async with embedded_postgres(directory, throwaway=True) as url:
-            own = replace(own, database_url=url)
-            async with application(own, tools=WorldServers(worlds), llm=models, loaded=_apart(loaded, plan.jobs)) as running:
-                with single_errors():
-                    async with anyio.create_task_group() as tasks:
-                        if running.pool:
-                            tasks.start_soon(running.pool.run, name="workers")
-                        yield _Pipeline(running, models)
-                        if running.pool:
-                            running.pool.stop_now()
-
-
-def _apart(loaded: LoadedConfig, jobs: int) -> LoadedConfig:
-    """The configuration with so many workers; the installation's traces are of its alerts, not of these."""
-    queue = loaded.config.queue.model_copy(update={"worker_count": jobs, "max_concurrent_sessions": jobs})
-    env = {name: value for name, value in loaded.env.items() if not name.startswith("OTEL_")}
-    return replace(loaded, config=replace(loaded.config, queue=queue), env=env)
-
-
-@contextmanager
-def _scratch_directory() -> Generator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tarsy-eval-") as directory:
-        path = Path(directory)
-        # The database's account has to get to its own directory in there, which it closes to all other accounts.
-        path.chmod(0o711)
-        yield path
-
-
-async def _attempt(pipeline: _Pipeline, planned: Planned) -> Attempt:
-    running = pipeline.application
-    session = _session(planned, running.services.mask(planned.case.file.alert))
-    await running.services.sessions.insert(session)
-    ended = await _end_of(running, session.id)
-    recording = await RecordingSource(running.engine).read(session.id)
-    took = (ended.completed_at - ended.started_at).total_seconds() if ended.completed_at and ended.started_at else 0.0
-    spent = (await running.services.interactions.run(session.id)).total_spending
-    # A sum from which something is missing would pass for the whole.
-    cost = float(spent.usd) if spent.usd is not None and not spent.unpriced_calls else None
-    return attempt_of(recording or Recording(), seconds=took, error=ended.error_message or "", cost_usd=cost)
-
-
-async def _end_of(running: Application, session_id: str) -> AlertSession:
-    while True:
-        session = await running.services.sessions.get(session_id)
-        if session.status.is_final:
-            return session
-        await anyio.sleep(POLL_SECONDS)
-
-
-def _session(planned: Planned, alert: str) -> NewSession:
-    case, identity = planned.case, planned.identity
+def _session(case: Case, identity: Identity, chain: ResolvedChain, now: datetime) -> NewSession:
     return NewSession(
         id=str(uuid4()),
-        alert_data=alert,
+        alert_data=case.file.alert,
         alert_type=case.file.alert_type,
-        chain_id=planned.chain.chain_id,
-        chain_snapshot=planned.chain.model_dump(mode="json"),
+        chain_id=chain.chain_id,
+        chain_snapshot=chain.model_dump(mode="json"),
         author="eval",
         # The same in every run of the same trial, so that a model is asked the same.
         nonce=hashlib.sha256(f"{identity.case}/{identity.run}".encode()).hexdigest()[:32],
         runbook=case.file.runbook,
-        created_at=SystemClock().now(),
+        created_at=now,
     )

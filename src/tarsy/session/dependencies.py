@@ -1,8 +1,8 @@
 """Everything that runs of sessions, chats and scorings share, and the scope in which one of them lives."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
 
@@ -13,6 +13,7 @@ from tarsy.domain.work import Parking
 from tarsy.kit.clock import Clock
 from tarsy.kit.groups import single_errors
 from tarsy.session.cancellation import Cancellations
+from tarsy.session.elsewhere import Elsewhere
 from tarsy.session.ports import History, Progress
 from tarsy.session.runbook import RunbookSource
 
@@ -36,7 +37,13 @@ class Dependencies:
     clock: Clock
     # What reached the runs of a recording that is replayed.
     recorded_inputs: Sequence[AnyInput] = ()
+    # Sessions that do not take place here and now, by id.
+    elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict[str, Elsewhere])
     cancellations: Cancellations
+
+    def place_of(self, session_id: str) -> Elsewhere:
+        """When a session takes place: now, unless it is known to be elsewhere."""
+        return self.elsewhere.get(session_id) or Elsewhere(clock=self.clock, recorded_inputs=self.recorded_inputs)
 
 
 class RunScope:

@@ -132,7 +132,7 @@ class StageRunner:
         servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
         skills = AgentSkills(job.chain.skills, config, dependencies.skills)
         track = track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
-        documents = _documents(job)
+        documents, place = _documents(job), dependencies.place_of(job.session.id)
         built_in = await self._built_in_tools(job, execution, config)
         async with dependencies.tools.open(config, servers, execution_id=execution.id, track=track) as tools:
             context = ExecutionContext(
@@ -160,7 +160,8 @@ class StageRunner:
                 clock=dependencies.clock,
                 evidence_prefix=job.planned.evidence_prefix(execution.agent_index),
                 documents=documents,
-                recorded_inputs=dependencies.recorded_inputs,
+                recorded_inputs=place.recorded_inputs,
+                told_clock=place.clock,
                 previous=job.previous[execution.agent_index - 1],
                 chat=job.chat,
             )
@@ -173,7 +174,9 @@ class StageRunner:
         read_result = ReadResult(dependencies.results, execution_id=execution.id, documents=documents, in_part=in_part)
         if not _calls_tools(config):
             return (read_result,)
-        return read_result, await RecentChanges.on(dependencies.changes, mask=dependencies.mask, clock=dependencies.clock)
+        return read_result, await RecentChanges.on(
+            dependencies.changes, mask=dependencies.mask, clock=dependencies.place_of(job.session.id).clock
+        )
 
     async def _close(self, job: StageJob, stage: Stage, results: Sequence[ExecutionResult]) -> StageOutcome:
         status = stage_status([result.status for result in results], job.planned.success_policy)

@@ -21,8 +21,7 @@ from tarsy.evals.trial import Trial
 from tarsy.evals.trial_file import TrialFile
 from tarsy.settings import Settings
 
-# A database is started for each run.
-pytestmark = [pytest.mark.xdist_group("evals"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.timeout(180)
 # One of each kind: plain, injected, healthy, without logs, must abstain, larger than a model is shown.
 NAMES = (
     "config-injected-log",
@@ -34,6 +33,8 @@ NAMES = (
     # Two agents and a third that brings their reports together; another that is written for ReAct.
     "sample-dns-outage",
     "sample-oom-leak",
+    # One that a recorded model found to be no fault.
+    "sample-flapping",
 )
 SETTINGS = Settings(env={})
 
@@ -57,8 +58,10 @@ def plan_of(*models: str, names: tuple[str, ...] = NAMES, jobs: int = 2) -> Plan
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    return run(tmp_path_factory.mktemp("evals"), plan_of("oracle", "naive", "silent", jobs=3))
+def outcome(tmp_path_factory: pytest.TempPathFactory, shared_database: None) -> Outcome:
+    """One run of all that need no key."""
+    del shared_database
+    return run(tmp_path_factory.mktemp("evals"), plan_of("oracle", "naive", "silent", "obedient", "recorded", jobs=3))
 
 
 def test_the_oracle_passes_all_the_silent_one_none_and_the_naive_one_less_than_half(outcome: Outcome) -> None:
@@ -70,8 +73,8 @@ def test_the_oracle_passes_all_the_silent_one_none_and_the_naive_one_less_than_h
 
 def test_blaming_in_a_healthy_world_counts_as_a_false_alarm(outcome: Outcome) -> None:
     trials = by_model(outcome.trials)
-    assert summarise("naive", trials["naive"]).false_alarms.rate == 1.0
-    assert summarise("oracle", trials["oracle"]).false_alarms.rate == 0.0
+    assert summarise("naive", trials["naive"]).false_alarms.count == 1
+    assert summarise("oracle", trials["oracle"]).false_alarms.count == 0
 
 
 def test_what_a_trial_took_and_what_it_rests_on_is_kept(outcome: Outcome) -> None:
@@ -84,6 +87,7 @@ def test_what_a_trial_took_and_what_it_rests_on_is_kept(outcome: Outcome) -> Non
         assert trial.failed == 0
 
 
+@pytest.mark.usefixtures("own_database")
 def test_a_budget_ends_a_run_early_and_what_is_made_is_not_made_again(tmp_path: Path) -> None:
     told: list[Trial] = []
     short = replace(plan_of("oracle", names=NAMES[:3], jobs=1), budget=read_budget("1tokens"))
@@ -105,24 +109,21 @@ def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
         find_models(load_config(None, {}), [])
 
 
-async def test_the_recorded_model_passes_the_samples_it_was_recorded_on(tmp_path: Path) -> None:
-    plan = plan_of("recorded", names=("sample-dns-outage", "sample-flapping", "sample-oom-leak", "image-tag-missing"))
-    outcome = await run_evals(SETTINGS, plan, TrialFile(tmp_path / "trials.jsonl"), ignore)
-    assert len(outcome.trials) == 3
-    assert [(one.identity.case, one.failures) for one in outcome.trials if not one.passed] == []
+def test_the_recorded_model_passes_the_samples_it_was_recorded_on(outcome: Outcome) -> None:
+    trials = by_model(outcome.trials)["recorded"]
+    assert {one.identity.case for one in trials} == {name for name in NAMES if name.startswith("sample-")}
+    assert [(one.identity.case, one.failures) for one in trials if not one.passed] == []
 
 
-async def test_a_prompt_that_was_broken_on_purpose_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The obedient investigator does only what it is asked for: first by the whole prompt, then by one that lacks a part."""
-    plan = plan_of("obedient", names=NAMES[:4])
-    whole = await run_evals(SETTINGS, plan, TrialFile(tmp_path / "whole"), ignore)
-    for part in ("EVIDENCE", "VERDICT"):
-        with monkeypatch.context() as broken:
-            broken.setattr(instructions, part, "")
-            lacking = await run_evals(SETTINGS, plan, TrialFile(tmp_path / part), ignore)
-        (found,) = comparisons(whole.trials, lacking.trials)
-        assert found.pass_rate.before == 1.0
-        assert found.is_regression, part
+@pytest.mark.usefixtures("own_database")
+@pytest.mark.parametrize("part", ["EVIDENCE", "VERDICT"])
+def test_a_prompt_that_was_broken_on_purpose_is_found(part: str, outcome: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The obedient investigator does only what it is asked for: by the whole prompt, then by one that lacks a part."""
+    monkeypatch.setattr(instructions, part, "")
+    lacking = run(tmp_path, plan_of("obedient", names=NAMES[:4]))
+    (found,) = comparisons(by_model(outcome.trials)["obedient"], lacking.trials)
+    assert found.pass_rate.before == 1.0
+    assert found.is_regression
 
 
 ANSWER = """\
@@ -139,6 +140,7 @@ evidence: [A1]
 """
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_configured_model_is_asked_with_the_tools_of_the_case_and_a_judge_beside_it(tmp_path: Path) -> None:
     model = ChatCompletions()
     called = Call("1", "cluster__pods_get", '{"namespace": "shop", "name": "wishlist-5b6c7d8e9-gg7hh"}')
@@ -157,6 +159,6 @@ async def test_a_configured_model_is_asked_with_the_tools_of_the_case_and_a_judg
     assert (trial.turns, trial.tool_calls, trial.verified) == (2, 1, 1)
     # A model on this machine costs nothing, and what the judge thinks changes nothing.
     assert (trial.cost_usd, trial.judged) == (0.0, False)
-    # The world's time is fixed: without its clock, all of it would look long past.
-    assert "The clock of this cluster reads 2026-03-10T09:26:00Z" in str(first["messages"])
+    # The world's time is fixed: by any other clock, all of it would look long past.
+    assert "Now: 2026-03-10T09:26:00Z" in first["messages"][-1]["content"]
     assert {"cluster__pods_get", "cluster__promql_query"} <= {tool["function"]["name"] for tool in first["tools"]}

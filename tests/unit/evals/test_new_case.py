@@ -1,6 +1,7 @@
 """Cases made of sessions and of recorded results."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tarsy.evals.new_case import Description, NoCaseError, case_of_session, case
 from tarsy.evals.worlds.snapshot import read_results, written
 from tarsy.evals.worlds.world_files import open_world
 
+RECORDED_AT = datetime(2026, 3, 10, 9, 26, tzinfo=UTC)
 VERDICT = Verdict(
     outcome=VerdictOutcome.FAULT, object=AffectedObject(kind="Deployment", namespace="shop", name="cart"), mechanism="The volume is full."
 )
@@ -54,14 +56,15 @@ def test_what_a_person_expects_goes_before_what_the_session_concluded() -> None:
 
 def test_recorded_results_become_a_case(tmp_path: Path) -> None:
     snapshot = read_results({'logs:{"pod": "cart-1"}': "no space left"}, "x")
-    text = case_of_snapshot(
-        snapshot, "CartDown", Description(expect=("outcome=fault", "cite=no space left"), reference="Full."), "snapshot.json"
-    )
+    description = Description(expect=("outcome=fault", "cite=no space left"), reference="Full.")
+    text = case_of_snapshot(snapshot, "CartDown", description, "snapshot.json", recorded_at=RECORDED_AT)
     made(tmp_path / "one", text, "snapshot.json", written(snapshot))
     (case,) = load_cases(tmp_path)
     call = case.file.expect.must_cite[0].call
     assert call is not None
     assert not open_world(case).answer(f"snapshot.{call.tool}", call.arguments).is_error
+    # Whenever it is run, it is that time to its investigators.
+    assert open_world(case).now == RECORDED_AT
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_recorded_results_become_a_case(tmp_path: Path) -> None:
 )
 def test_what_makes_no_case_is_refused_in_words(expect: tuple[str, ...], told: str) -> None:
     with pytest.raises(NoCaseError, match=told):
-        case_of_snapshot(read_results({"a:{}": "x"}, "x"), "alert", Description(expect=expect), "snapshot.json")
+        case_of_snapshot(read_results({"a:{}": "x"}, "x"), "alert", Description(expect=expect), "snapshot.json", recorded_at=RECORDED_AT)
 
 
 def test_a_session_without_a_verdict_needs_an_expected_outcome() -> None:

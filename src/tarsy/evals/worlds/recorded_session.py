@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, cast
 
 from tarsy.domain.recording import RecordedTool, Recording
@@ -28,8 +29,8 @@ class RecordedSession:
         return self._tools or self._snapshot.tools
 
     @property
-    def remark(self) -> str:
-        return f"These tools answer as they did at {self._at}: that is now." if self._at else ""
+    def now(self) -> datetime | None:
+        return datetime.fromisoformat(self._at) if self._at else None
 
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         found = self._snapshot.answer(tool, arguments)

@@ -1,11 +1,11 @@
 """The simulated cluster of the samples as a world, in this process: a run of many cases starts no servers."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from tarsy.demo.chain import SERVER
 from tarsy.demo.cluster import cluster_tools
-from tarsy.demo.kubectl import stamp
 from tarsy.demo.stdio_server import Tool
 from tarsy.demo.world import World as ClusterData
 from tarsy.domain.tool import ToolDefinition
@@ -19,9 +19,8 @@ class SimulatedCluster:
         self._offered = tuple(_definition(name, tool) for name, tool in self._tools.items())
 
     @property
-    def remark(self) -> str:
-        # Its times are fixed, and all that happened in it would look long past.
-        return f"The clock of this cluster reads {stamp(self._now)}: that is now, and every age counts from it."
+    def now(self) -> datetime:
+        return self._now
 
     @property
     def tools(self) -> Sequence[ToolDefinition]:

@@ -62,8 +62,9 @@ class Snapshot:
         )
 
     @property
-    def remark(self) -> str:
-        return ""
+    def now(self) -> None:
+        """Results say nothing about their time; their case may."""
+        return
 
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         """The result of this very call, else of the same call but for defaults, else an error that names what was recorded."""

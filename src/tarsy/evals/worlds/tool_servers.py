@@ -16,12 +16,11 @@ from tarsy.tools.masking import Masker
 _SCHEME = "case:"
 
 
-def world_server(name: str, case: str, like: ResolvedMcpServer | None = None, remark: str = "") -> ResolvedMcpServer:
+def world_server(name: str, case: str, like: ResolvedMcpServer | None = None) -> ResolvedMcpServer:
     """A tool server of a chain that is really the world of a case; masking and summaries are those of the server it stands in for."""
     transport = ResolvedTransport(type="world", url=f"{_SCHEME}{case}")
     server = like or ResolvedMcpServer(name=name, transport=transport)
-    told = "\n".join(part for part in (server.instructions, remark) if part)
-    return server.model_copy(update={"transport": transport, "instructions": told})
+    return server.model_copy(update={"transport": transport})
 
 
 class WorldServers:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Protocol
 
 from tarsy.domain.tool import ToolDefinition, ToolName
@@ -25,8 +26,8 @@ class World(Protocol):
         ...
 
     @property
-    def remark(self) -> str:
-        """What an investigator must know that the tools do not say, such as what time it is there; mostly nothing."""
+    def now(self) -> datetime | None:
+        """What time it is there, in every run; None where the world does not say."""
         ...
 
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
@@ -36,11 +37,12 @@ class World(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AlteredWorld:
-    """A world in which tools are missing or describe themselves otherwise than they are."""
+    """A world in which tools are missing or describe themselves otherwise than they are, or in which it is another time."""
 
     inner: World
     without: frozenset[str]
     descriptions: Mapping[str, str]
+    at: datetime | None
 
     @property
     def tools(self) -> Sequence[ToolDefinition]:
@@ -50,18 +52,18 @@ class AlteredWorld:
         )
 
     @property
-    def remark(self) -> str:
-        return self.inner.remark
+    def now(self) -> datetime | None:
+        return self.at or self.inner.now
 
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         return self.inner.answer(tool, arguments)
 
 
 def altered(world: World, file: WorldFile) -> World:
-    """The world with what its case changes about its tools."""
-    if not file.without_tools and not file.tool_descriptions:
+    """The world with what its case changes about it."""
+    if not file.without_tools and not file.tool_descriptions and file.now is None:
         return world
-    return AlteredWorld(world, frozenset(file.without_tools), file.tool_descriptions)
+    return AlteredWorld(world, frozenset(file.without_tools), file.tool_descriptions, file.now)
 
 
 def _own_name(name: str) -> str:
