@@ -15,21 +15,25 @@ from typing import TYPE_CHECKING
 
 import anyio
 import structlog
-import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarsy.api.auth import ANONYMOUS, AuthSettings, check_bind
-from tarsy.api.connection_limits import KEEP_ALIVE_SECONDS, LimitedHttp, prepare_listener
 from tarsy.api.streams import Streams
 from tarsy.api.tokens import ApiTokens, read_tokens
 from tarsy.config.load.loader import load_config
 from tarsy.db.schema_revision import is_current
 from tarsy.kit.groups import single_errors
-from tarsy.kit.imports import load
+from tarsy.kit.imports import absent, load
 from tarsy.kit.logs import log_mask
 from tarsy.kit.terminal import has_terminal
 from tarsy.settings import CannotServeError, Role, Settings
 from tarsy.startup import FrontDoor, settle_collector
+
+# uvicorn would load what watches source files for changes, which we do not ask of it.
+with absent("watchfiles"):
+    import uvicorn
+
+    from tarsy.api.connection_limits import KEEP_ALIVE_SECONDS, LimitedHttp, prepare_listener
 
 if TYPE_CHECKING:
     from tarsy.wiring import Application

@@ -70,6 +70,7 @@ from tarsy.kit.imports import load
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
+from tarsy.llm.service_client import ServiceLLMClient
 from tarsy.queue.handler import Handler, Runner
 from tarsy.queue.pool import WorkerPool
 from tarsy.queue.presence import Presence
@@ -350,9 +351,7 @@ def _follow_others(parts: _Parts, reloaded_pod: str) -> None:
 def llm_client(settings: Settings, env: Mapping[str, str]) -> LLMClient:
     """The way to the models: in this process, or the LLM service that TARSY_LLM_SERVICE_ADDR names."""
     if settings.llm_service_addr:
-        from tarsy.llm.grpc_client import GrpcLLMClient  # noqa: PLC0415 - heavy, imported on first use
-
-        return GrpcLLMClient(settings.llm_service_addr, env=env)
+        return ServiceLLMClient(settings.llm_service_addr, env=env)
     return in_process_client(env=env, recordings=recording_loader(RecordingFiles()), replay_speed=settings.replay_speed)
 
 

@@ -135,16 +135,20 @@ HEAVY = (
     "opentelemetry.sdk",
     "opentelemetry.exporter",
     "tarsy.telemetry.traces",
+    # Loaded by libraries of ours wherever they find them, for nothing that we use; and the HTTP client that only runbooks need.
+    "rich",
+    "pygments",
+    "watchfiles",
+    "pydantic.v1",
+    "httpx",
 )
 # What the application needs, but neither listening nor the answer that all is well: loaded while the server listens already.
 APPLICATION = (
     "sqlalchemy",
     "fastapi",
     "prometheus_client",
-    "httpx",
     "jsonschema",
     "markdown_it",
-    "rich",
     "tarsy.wiring",
     "tarsy.db.tables",
 )

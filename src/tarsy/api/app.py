@@ -9,14 +9,33 @@ from starlette.middleware import Middleware
 from starlette.types import Receive, Scope, Send
 
 from tarsy import __version__
-from tarsy.api import help as manual
-from tarsy.api import problems, sse, websocket
-from tarsy.api.dashboard import Dashboard
-from tarsy.api.middleware import BodyLimit, Gate, LastResort, SecurityHeaders
-from tarsy.api.openapi import openapi_document
-from tarsy.api.reference import reference_page
-from tarsy.api.routes import alerts, cancellations, evidence, followups, health, incidents, login, sessions, system, trace, usage, webhook
-from tarsy.api.services import Services
+from tarsy.kit.imports import absent
+
+# FastAPI looks in each route for models of Pydantic's first version, and loads all of that in order to recognise them.
+PYDANTIC_1 = "pydantic.v1"
+
+with absent(PYDANTIC_1):
+    from tarsy.api import help as manual
+    from tarsy.api import problems, sse, websocket
+    from tarsy.api.dashboard import Dashboard
+    from tarsy.api.middleware import BodyLimit, Gate, LastResort, SecurityHeaders
+    from tarsy.api.openapi import openapi_document
+    from tarsy.api.reference import reference_page
+    from tarsy.api.routes import (
+        alerts,
+        cancellations,
+        evidence,
+        followups,
+        health,
+        incidents,
+        login,
+        sessions,
+        system,
+        trace,
+        usage,
+        webhook,
+    )
+    from tarsy.api.services import Services
 
 PREFIX = "/api/v1"
 _PROBLEM_RESPONSE = {
@@ -31,6 +50,7 @@ def create_app(services: Services) -> FastAPI:
     return app
 
 
+@absent(PYDANTIC_1)
 def describe_app() -> FastAPI:
     """The application without what it works with: enough to say what it offers."""
     app = FastAPI(
@@ -42,6 +62,8 @@ def describe_app() -> FastAPI:
         # Served below: FastAPI's own pages load scripts from elsewhere.
         openapi_url=None,
         redirect_slashes=False,
+        # What is worth telling of a request is told by `tarsy.telemetry`.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
         generate_unique_id_function=_operation_id,
         responses={"default": _PROBLEM_RESPONSE},
         middleware=[Middleware(SecurityHeaders), Middleware(LastResort), Middleware(BodyLimit), Middleware(Gate)],

@@ -66,7 +66,7 @@ class IncidentCommands:
             session_id=str(uuid4()),
             look=Look(now, _priority(route, incident), again),
             author=author,
-            runbook_url=self.investigations.runbook_of(alert),
+            runbook_url=await self.investigations.runbook_of(alert),
         )
         told = await store_looks(connection, [self.investigations.of(incident, members[0], wanted, {}, now)])
         pending = {"session_id": wanted.session_id, "session_status": SessionStatus.PENDING, "session_started": False}

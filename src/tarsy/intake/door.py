@@ -101,7 +101,9 @@ class Door:
         )
 
     async def _arrivals(self, incoming: Incoming) -> list[Arrival]:
-        runbook_url, runbook = await self.investigations.asked_runbook(incoming.runbook_url)
+        alerts = incoming.delivery.alerts
+        asked_url, runbook = await self.investigations.asked_runbook(incoming.runbook_url)
+        runbook_urls = [asked_url or await self.investigations.runbook_of(alert) for alert in alerts]
 
         def hidden() -> list[Arrival]:
             return [
@@ -110,14 +112,14 @@ class Door:
                     masked=masked_alert(alert, self.mask),
                     author=incoming.author,
                     alert_type=incoming.alert_type,
-                    runbook_url=runbook_url or self.investigations.runbook_of(alert),
+                    runbook_url=runbook_url,
                     runbook=runbook,
                 )
-                for alert in incoming.delivery.alerts
+                for alert, runbook_url in zip(alerts, runbook_urls, strict=True)
             ]
 
         # Masking is arithmetic: what is long would hold up the others.
-        long = sum(len(alert.body) for alert in incoming.delivery.alerts) > QUICK_CHARACTERS
+        long = sum(len(alert.body) for alert in alerts) > QUICK_CHARACTERS
         return await to_thread.run_sync(hidden) if long else hidden()
 
     async def _take_all(self, batch: Sequence[_Prepared]) -> Sequence[Taken]:

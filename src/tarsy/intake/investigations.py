@@ -51,10 +51,10 @@ class Investigations:
         """The runbook that a request asks for, as it is stored, and its text if its address holds a secret."""
         return (self.intake.mask(url), await self.intake.secret_runbook(url)) if url else (None, None)
 
-    def runbook_of(self, alert: Alert) -> str | None:
+    async def runbook_of(self, alert: Alert) -> str | None:
         """The runbook that an alert links to, if it may be fetched and its address holds no secret."""
         url = alert.links.runbook
-        return url if url and self.intake.runbooks.allows(url) and self.intake.mask(url) == url else None
+        return url if url and await self.intake.runbooks.allows(url) and self.intake.mask(url) == url else None
 
     def of(self, incident: Incident, told: Member, wanted: Request, chains: Chains, now: datetime) -> WantedLook:
         """An investigation of an incident; `told` is the alert that gave rise to it. What joins before it begins is told when it does.

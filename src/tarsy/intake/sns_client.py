@@ -3,11 +3,15 @@
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import httpx
 import structlog
 
 from tarsy.intake.sns import ConfirmSubscription
+from tarsy.kit.imports import load
+
+if TYPE_CHECKING:
+    import httpx
 
 log = structlog.get_logger(__name__)
 
@@ -19,14 +23,16 @@ MAX_CERTIFICATE_BYTES = 64 * 1024
 MAX_CERTIFICATES = 32
 
 
-def _client() -> httpx.AsyncClient:
+def _client() -> "httpx.AsyncClient":
+    import httpx  # noqa: PLC0415 - loaded before, off the event loop
+
     # A redirect would lead away from the address that was checked.
     return httpx.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False)
 
 
 @dataclass(slots=True)
 class SnsClient:
-    connect: Callable[[], httpx.AsyncClient] = _client
+    connect: "Callable[[], httpx.AsyncClient]" = _client
     _certificates: OrderedDict[str, bytes] = field(default_factory=OrderedDict[str, bytes], init=False, repr=False)
 
     async def certificate(self, address: str) -> bytes | None:
@@ -46,6 +52,9 @@ class SnsClient:
             log.info("sns.subscription_confirmed", topic=subscription.topic)
 
     async def _get(self, address: str) -> bytes | None:
+        await load("httpx")
+        import httpx  # noqa: PLC0415 - just loaded, off the event loop
+
         try:
             async with self.connect() as client:
                 answer = await client.get(address)

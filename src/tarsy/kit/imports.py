@@ -2,7 +2,11 @@
 
 import gc
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib import import_module
+from types import ModuleType
+from typing import cast
 
 from anyio.to_thread import run_sync
 
@@ -24,3 +28,18 @@ def _import(name: str) -> None:
         gc.freeze()
     finally:
         gc.enable()
+
+
+@contextmanager
+def absent(*names: str) -> Generator[None]:
+    """What is imported meanwhile finds that these modules are not installed, unless they are loaded already.
+
+    For libraries that load another one wherever they find it, for a use that is not ours.
+    """
+    missing = cast("dict[str, ModuleType]", {name: None for name in names if name not in sys.modules})
+    sys.modules.update(missing)
+    try:
+        yield
+    finally:
+        for name in missing:
+            sys.modules.pop(name, None)

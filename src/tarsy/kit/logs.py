@@ -5,18 +5,15 @@ import os
 import sys
 from collections.abc import Callable, MutableMapping
 from functools import partial
-from types import ModuleType
-from typing import Any, cast
+from typing import Any
+
+from tarsy.kit.imports import absent
 
 # structlog imports Rich wherever it is installed, to draw tracebacks; ours are plain, and Rich is a tenth of what a command loads.
-_absent = {} if "rich" in sys.modules else {"rich": None}
-sys.modules.update(cast("dict[str, ModuleType]", _absent))
-import structlog  # noqa: E402 - see above
+with absent("rich"):
+    import structlog
 
-for _name in _absent:
-    del sys.modules[_name]
-
-from tarsy.kit.log_limit import LogLimit  # noqa: E402 - see above
+from tarsy.kit.log_limit import LogLimit
 
 
 class LogMask:

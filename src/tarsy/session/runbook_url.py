@@ -1,6 +1,10 @@
 """Which runbook addresses may be asked, in which form, and with which credentials. Pure module."""
 
-import httpx
+from tarsy.kit.imports import absent
+
+# Its command line, which it would load with all that colours it, is of no use here.
+with absent("rich"):
+    import httpx
 
 _GITHUB_HOSTS = frozenset({"github.com", "www.github.com", "raw.githubusercontent.com"})
 _RAW_HOST = "raw.githubusercontent.com"
@@ -23,6 +27,14 @@ def allowed_url(text: str, domains: frozenset[str]) -> httpx.URL:
     if reason := _refusal(url, domains):
         raise RunbookRefusedError(reason)
     return url
+
+
+def is_allowed(text: str, domains: tuple[str, ...]) -> bool:
+    try:
+        allowed_url(text, normalized_domains(domains))
+    except RunbookRefusedError:
+        return False
+    return True
 
 
 def _refusal(url: httpx.URL, domains: frozenset[str]) -> str | None:

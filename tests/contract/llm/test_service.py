@@ -17,6 +17,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from support.vendor_server import Act, Reply, VendorServer
 from support.vendors import USAGE, ChatCompletions, Said
+from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role
@@ -25,6 +26,7 @@ from tarsy.llm.grpc_client import ClientTLS, GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.service import LLMService, ServerTLS, start_service
+from tarsy.llm.service_client import ServiceLLMClient
 
 PROTO = Path(__file__).parents[3] / "proto"
 VENDOR = ChatCompletions()
@@ -81,7 +83,7 @@ def question(url: str, text: str = "Why?") -> GenerateInput:
     return GenerateInput(session_id="s", execution_id="e", messages=(message,), provider=VENDOR.provider(url), backend=LLMBackend.LANGCHAIN)
 
 
-async def hear(client: GrpcLLMClient, request: GenerateInput) -> list[Chunk]:
+async def hear(client: LLMClient, request: GenerateInput) -> list[Chunk]:
     return [chunk async for chunk in client.generate(request)]
 
 
@@ -114,6 +116,16 @@ async def test_it_says_that_it_is_there_and_what_it_offers(service: LLMService) 
         asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
         listed = [service.name async for answer in stub.ServerReflectionInfo(asked) for service in answer.list_services_response.service]
     assert set(listed) == {"llm.v1.LLMService", "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
+
+
+async def test_a_client_that_loads_grpc_late_hears_the_same_at_once_and_later(service: LLMService, server: VendorServer) -> None:
+    server.replies += [VENDOR.reply(Said(text=("Because.",)))] * 2
+    client = ServiceLLMClient(f"127.0.0.1:{service.port}", env={})
+    first, second = await hear(client, question(server.url)), await hear(client, question(server.url))
+    assert [chunk for chunk in first if isinstance(chunk, TextChunk)] == [TextChunk("Because.")]
+    assert [type(chunk) for chunk in first] == [type(chunk) for chunk in second]
+    assert (await client.health()).ok
+    await client.aclose()
 
 
 async def test_another_orchestrator_is_served_without_our_metadata(service: LLMService, server: VendorServer) -> None:

@@ -1,5 +1,6 @@
 """Modules are imported beside the event loop, not on it."""
 
+import importlib
 import sys
 import threading
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tarsy.kit.imports import load
+from tarsy.kit.imports import absent, load
 
 # Importing it ends only when the event loop, meanwhile, does something.
 SLOW = """
@@ -29,3 +30,17 @@ async def test_the_event_loop_goes_on_while_a_module_is_imported(tmp_path: Path,
         event.set()
     assert "slow_module" in sys.modules
     monkeypatch.delitem(sys.modules, "slow_module")
+
+
+def test_what_is_declared_absent_is_not_found_until_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("unwanted.py").write_text("")
+    tmp_path.joinpath("greedy.py").write_text("try:\n    import unwanted\nexcept ImportError:\n    unwanted = None\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    with absent("unwanted"):
+        assert importlib.import_module("greedy").unwanted is None
+    unwanted = importlib.import_module("unwanted")
+    with absent("unwanted"):
+        # Taking away what others have would be worse than having it.
+        assert importlib.import_module("unwanted") is unwanted
+    for name in ("greedy", "unwanted"):
+        monkeypatch.delitem(sys.modules, name)
