@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from tarsy.agent.context_window import Pointer, Scales, fit, tokens_of, window_of, without_oldest_turns
-from tarsy.agent.cut_answer import CONTINUE
+from tarsy.agent.cut_answer import CONTINUE, pieces_so_far
 from tarsy.agent.execution import ExecutionContext, ExecutionResult, Waits
 from tarsy.agent.failure_log import FailureLog
 from tarsy.agent.inputs import Inputs
@@ -16,6 +16,7 @@ from tarsy.agent.prompt.builder import CONCLUSION_FORMS, READ_RESULT_TOOL, Promp
 from tarsy.agent.prompt.nudges import error_note
 from tarsy.agent.prompt.result_line import utc
 from tarsy.agent.recorder import Recorder
+from tarsy.agent.verdict_router import WithoutVerdict
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
@@ -122,7 +123,7 @@ class Run:
         within = min(config.llm_call_timeout, config.iteration_timeout)
         continued, self.continued = self.continued, None
         # The rest of an answer that was cut is shown where its beginning is.
-        router = WholeText(continued.event_type) if continued else router
+        router = WithoutVerdict(WholeText(continued.event_type) if continued else router, pieces_so_far(self.messages))
         call = await ModelCall(self.context, self.recorder, router, continued).run(
             request,
             kind,

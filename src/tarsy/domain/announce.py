@@ -17,6 +17,7 @@ from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import WorkClose
 from tarsy.domain.timeline import TimelineClose, TimelineEvent
+from tarsy.domain.verdict import judged_fields
 
 
 def _plain(value: Any) -> Any:
@@ -69,7 +70,8 @@ def session_completed(session_id: str, close: SessionClose, *, alert_type: str) 
     """The end of a session. Only its own watchers get the texts: the list does not need them."""
     texts = ("final_analysis", "executive_summary")
     names = ("status", "error_message", "analysis_is_partial", "analysis_partial_reason", *texts)
-    told = _told(close, *names, alert_type=alert_type, at=close.completed_at)
+    verdict = judged_fields(close.verdict) if close.verdict else None
+    told = _told(close, *names, alert_type=alert_type, at=close.completed_at, verdict=verdict)
     event = _to_session(session_id, LiveEventType.SESSION_COMPLETED, told)
     return event, _to_list(event, without=texts)
 

@@ -23,6 +23,8 @@ _QUOTED = re.compile(
     re.DOTALL,
 )
 _NEXT = re.compile(r"[,;]")
+# Lines end where Markdown ends them, not at every character that Python takes for a line's end.
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class CitationStatus(StrEnum):
@@ -116,16 +118,33 @@ def without_code(text: str) -> str:
 def marked_lines(text: str) -> Iterator[tuple[str, bool]]:
     """The lines of a Markdown text with their ends, each with whether it belongs to a fenced block."""
     fence = ""
-    for line in text.splitlines(keepends=True):
-        mark = fence_of(line)
+    for line in _LINE.findall(text):
         if not fence:
-            fence = mark
-            yield line, bool(mark)
+            fence = fence_of(line)
+            yield line, bool(fence)
         else:
-            # A block ends only at a fence of the same kind that is at least as long and says nothing more.
-            if mark and mark[0] == fence[0] and len(mark) >= len(fence) and not line.strip().strip(mark[0]):
-                fence = ""
+            fence = "" if ends_block(line, fence) else fence
             yield line, True
+
+
+def blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Where the fenced blocks of a Markdown text stand, with their fences."""
+    fence, start, position = "", 0, 0
+    for line in _LINE.findall(text):
+        if not fence:
+            fence, start = fence_of(line), position
+        elif ends_block(line, fence):
+            fence = ""
+            yield start, position + len(line)
+        position += len(line)
+    if fence:
+        yield start, position
+
+
+def ends_block(line: str, fence: str) -> bool:
+    """Whether a line ends the block that a fence began: a fence of the same kind that is at least as long and says nothing more."""
+    mark = fence_of(line)
+    return bool(mark) and mark[0] == fence[0] and len(mark) >= len(fence) and not line.strip().strip(mark[0])
 
 
 def fence_of(line: str) -> str:

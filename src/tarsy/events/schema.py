@@ -14,6 +14,7 @@ from tarsy.domain.incident import IncidentState
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
+from tarsy.domain.verdict import Confidence, StillHappening, VerdictOutcome
 from tarsy.events.messages import CatchupOverflow, ConnectionEstablished, ErrorMessage, Pong, SubscriptionConfirmed, SubscriptionError
 
 
@@ -73,8 +74,36 @@ class SessionStatusChanged(_Stored):
     waiting_reason: str | None = None
 
 
+class AffectedObjectEntry(_Message):
+    kind: str
+    namespace: str
+    name: str
+
+
+class RuledOutEntry(_Message):
+    hypothesis: str
+    evidence: list[str]
+
+
+class VerdictEntry(_Message):
+    """What the analysis comes to. `confidence` is the one to show; where it is less than was claimed, `confidence_reason` says why."""
+
+    outcome: VerdictOutcome
+    object: AffectedObjectEntry | None
+    mechanism: str
+    confidence_object: Confidence
+    confidence_mechanism: Confidence
+    confidence: Confidence
+    confidence_reason: str
+    since: str
+    still_happening: StillHappening
+    evidence: list[str]
+    ruled_out: list[RuledOutEntry]
+    category: str
+
+
 class SessionCompleted(_Stored):
-    """A session ended; also on `sessions`, there without the texts."""
+    """A session ended; also on `sessions`, there without the texts. Null: its analysis came without a verdict."""
 
     type: Literal["session.completed"]
     status: SessionStatus
@@ -85,6 +114,7 @@ class SessionCompleted(_Stored):
     analysis_partial_reason: str | None = None
     final_analysis: str | None = None
     executive_summary: str | None = None
+    verdict: VerdictEntry | None = None
 
 
 class PauseEntry(_Message):

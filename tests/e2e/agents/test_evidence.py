@@ -1,10 +1,12 @@
 """What an analysis claims is checked against what was seen, end to end: citations, the one correction, the verdict, and who may not forge them."""
 
+import json
 from typing import Any
 
 import pytest
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, fails, read_back, says, stage
+from support.overheard import Overheard
 from support.replaying import replayed
 from tarsy.db.session_list import SessionFilter
 from tarsy.domain.agent import ToolCalling
@@ -198,6 +200,48 @@ async def test_a_chat_answer_cites_old_and_new_results_which_stay_citable(databa
     asked = recording.outcome.conversations["3.chat/1.ChatAgent"][1]["content"]
     assert "[Q1.1] k8s.pods() at " in asked
     assert asked.endswith("# Question 2\nSure?")
+
+
+async def _watched(scenario: Scenario, database_url: str) -> list[dict[str, Any]]:
+    """What a watcher of the session is told while it runs."""
+    async with scenario.running(database_url) as running:
+        watcher = Overheard(running, [])
+        await watcher.work_off()
+        return watcher.told
+
+
+def _streamed(told: list[dict[str, Any]]) -> str:
+    return "".join(message["delta"] for message in told if message["type"] == "stream.chunk")
+
+
+@pytest.mark.parametrize("speech", ["native", "react", "forced", "synthesis"])
+async def test_no_watcher_is_streamed_the_verdict_which_comes_with_the_end_of_the_session(database_url: str, speech: str) -> None:
+    told = await _watched(_slowly_told(speech), database_url)
+    assert "The disk is full" in _streamed(told)
+    assert not any(word in json.dumps(message) for message in told for word in ("```", "confidence_object: high"))
+    (end,) = [message for message in told if message["type"] == "session.completed"]
+    assert (end["verdict"]["outcome"], end["verdict"]["object"]["name"], end["verdict"]["confidence"]) == ("fault", "web-1", "high")
+
+
+def _slowly_told(speech: str) -> Scenario:
+    """The same answer from each kind of author, in pieces that cut its fences."""
+    react = speech in {"react", "forced"}
+    text = f"Thought: So.\nFinal Answer: {GOOD}" if react else GOOD
+    said = tuple(text[start : start + 7] for start in range(0, len(text), 7))
+    act = 'Thought: Look.\nAction: k8s.logs\nAction Input: {"pod": "web-1"}' if react else calls("c0", "k8s.logs", pod="web-1")
+    rounds = 1 if speech == "forced" else 5
+    looker = agent(tool_calling=ToolCalling.REACT if react else ToolCalling.NATIVE, max_iterations=rounds)
+    tools = [answers(TRACK, "react-3" if react else "c0", "k8s.logs", LOG, '{"pod": "web-1"}')]
+    if speech != "synthesis":
+        return Scenario(chain(stage(looker)), [says(TRACK, 0, act), says(TRACK, 1, *said), END], tools, replay_speed=1.0)
+    made = [
+        says(TRACK, 0, act),
+        says(TRACK, 1, "Full [A1]."),
+        says("0.look/2.Other", 0, "Full."),
+        says("1.look synthesis/1.SynthesisAgent", 0, *said),
+        says(f"2.{SUMMARY}", 0, "Disk."),
+    ]
+    return Scenario(chain(stage(looker, agent("Other"))), made, tools, replay_speed=1.0)
 
 
 FORGERIES = {

@@ -23,11 +23,19 @@ from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import WorkClose
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
 from tarsy.events.live_state import Progress, stream_chunk
 from tarsy.events.schema import SERVER_MESSAGE, json_schema
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SESSION = "0b6f8f3e-9f6a-4d8e-8a75-3f3c6f0a1b2c"
+VERDICT = Verdict(
+    outcome=VerdictOutcome.FAULT,
+    object=AffectedObject(kind="Pod", namespace="shop", name="web-1"),
+    mechanism="Its disk is full.",
+    evidence=("A1",),
+    ruled_out=(RuledOut("the node is full", ("A2",)),),
+)
 EXPORTED = Path(__file__).parents[3] / "docs" / "live-events.schema.json"
 
 
@@ -49,9 +57,9 @@ def announced() -> Iterator[LiveEvent]:
         SESSION, TimelineClose(event_id="e", status=TimelineStatus.COMPLETED, content="text", completed_at=AT)
     )
     yield from announce.session_status(SESSION, SessionStatus.IN_PROGRESS, alert_type="kubernetes", at=AT)
-    yield from announce.session_completed(
-        SESSION, SessionClose(status=SessionStatus.COMPLETED, completed_at=AT, final_analysis="so"), alert_type="kubernetes"
-    )
+    for verdict in (None, JudgedVerdict(VERDICT, Confidence.MEDIUM, "no citation could be verified")):
+        close = SessionClose(status=SessionStatus.COMPLETED, completed_at=AT, final_analysis="so", verdict=verdict)
+        yield from announce.session_completed(SESSION, close, alert_type="kubernetes")
     yield from announce.stage_started(
         Stage(
             id="s",

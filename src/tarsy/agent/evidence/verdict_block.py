@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import yaml
 
-from tarsy.domain.citation import fence_of, marked_lines
+from tarsy.domain.citation import blocks, fence_of
 from tarsy.domain.evidence import ID_PATTERN
 from tarsy.domain.verdict import AffectedObject, Confidence, RuledOut, StillHappening, Verdict, VerdictOutcome
 
@@ -19,6 +19,11 @@ _LONGEST_VALUE = 600
 _MOST_ITEMS = 30
 _MOST_BRACKETS = 200
 
+_NAMES = frozenset({"verdict", "yaml verdict", "verdict yaml"})
+# Room for a fence with any of the names; what is longer begins another kind of block.
+_LONGEST_OPENING = 80
+_OPENING = re.compile(r" {0,3}(?:`{3,}|~{3,})(?P<name>[A-Za-z \t]*)\r?")
+_BEGUN_FENCE = re.compile(r" {0,3}(?:`{0,2}|~{0,2})")
 _IDS = re.compile(rf"\b{ID_PATTERN}")
 _FIELD = re.compile(r"^[ \t]{0,3}([A-Za-z_ ]{2,24}?)[ \t]*:[ \t]*(.*)$", re.MULTILINE)
 _OUTCOMES: Mapping[str, VerdictOutcome] = {
@@ -46,12 +51,13 @@ def read_verdict(answer: str) -> Verdict | None:
 
 
 def without_verdict(answer: str) -> str:
-    """The answer for people, who are shown its verdict as a card."""
+    """The answer for people, who are shown its verdict as a card. An earlier block that the last one took the place of is not shown either."""
     spans = _spans(answer)
     if not spans:
         return answer
-    start, end = spans[-1]
-    return (answer[:start].rstrip() + "\n\n" + answer[end:].lstrip()).strip()
+    starts, ends = zip(*spans, strict=True)
+    parts = (answer[start:end].strip() for start, end in zip((0, *ends), (*starts, len(answer)), strict=True))
+    return "\n\n".join(part for part in parts if part)
 
 
 def _last_block(answer: str) -> str:
@@ -65,21 +71,23 @@ def _last_block(answer: str) -> str:
 
 def _spans(answer: str) -> list[tuple[int, int]]:
     """Where the verdict blocks of the answer's own text stand."""
-    spans: list[tuple[int, int]] = []
-    start, position, was_code = -1, 0, False
-    for line, in_code in marked_lines(answer):
-        if in_code and not was_code:
-            start = position if _says_verdict(line) else -1
-        position += len(line)
-        closes = in_code and was_code and bool(fence_of(line))
-        if start >= 0 and in_code:
-            spans = [*spans[:-1], (start, position)] if spans and spans[-1][0] == start else [*spans, (start, position)]
-        was_code = in_code and not closes
-    return spans
+    return [(start, end) for start, end in blocks(answer) if opens_verdict(answer[start:end].partition("\n")[0])]
 
 
-def _says_verdict(line: str) -> bool:
-    return line.strip().lstrip("`~").strip().lower() in {"verdict", "yaml verdict", "verdict yaml"}
+def opens_verdict(line: str) -> bool:
+    """Whether a line begins a verdict block, if it stands outside any other."""
+    found = _OPENING.fullmatch(line.rstrip("\r\n"))
+    return len(line) <= _LONGEST_OPENING and found is not None and _spoken(found) in _NAMES
+
+
+def may_open_verdict(line: str) -> bool:
+    """Whether the beginning of a line could still become one that begins a verdict block."""
+    found = _OPENING.fullmatch(line) or _BEGUN_FENCE.fullmatch(line)
+    return len(line) <= _LONGEST_OPENING and found is not None and any(name.startswith(_spoken(found)) for name in _NAMES)
+
+
+def _spoken(opening: re.Match[str]) -> str:
+    return " ".join((opening["name"] if opening.re is _OPENING else "").lower().split())
 
 
 def _fields(block: str) -> Mapping[str, Any]:
