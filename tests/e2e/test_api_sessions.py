@@ -37,6 +37,21 @@ async def test_a_session_shows_its_stages_executions_and_tokens(database_url: st
     assert session["queue_position"] is None
 
 
+async def test_a_report_is_a_file_and_never_a_page_of_this_site(database_url: str) -> None:
+    async with world(database_url) as api:
+        session_id, _ = await _finished(api, database_url, data="<b>disk</b> full")
+        page = await api.client.get(f"/api/v1/sessions/{session_id}/report")
+        text = await api.client.get(f"/api/v1/sessions/{session_id}/report", params={"format": "md"})
+        wrong = await api.client.get(f"/api/v1/sessions/{session_id}/report", params={"format": "pdf"})
+        missing = await api.client.get(f"/api/v1/sessions/{uuid4()}/report")
+    assert (page.headers["content-type"], text.headers["content-type"]) == ("text/html; charset=utf-8", "text/markdown; charset=utf-8")
+    assert page.headers["content-disposition"] == f'attachment; filename="tarsy-{session_id}.html"'
+    assert "<p>The disk is full.</p>" in page.text
+    assert "&lt;b&gt;disk" in page.text
+    assert "This analysis came without a verdict." in text.text, "a session from before there were verdicts"
+    assert (wrong.status_code, missing.status_code) == (400, 404)
+
+
 async def test_the_list_is_filtered_and_comes_page_by_page(database_url: str) -> None:
     async with world(database_url) as api:
 

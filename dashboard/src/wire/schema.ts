@@ -534,6 +534,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Report
+         * @description The session as a file: alert, verdict, analysis, questions, and every result that is cited.
+         */
+        get: operations["getReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cancellations": {
         parameters: {
             query?: never;
@@ -2030,6 +2050,11 @@ export interface components {
             /** Complaint */
             complaint: string;
         };
+        /**
+         * ReportFormat
+         * @enum {string}
+         */
+        ReportFormat: "html" | "md";
         /**
          * Role
          * @enum {string}
@@ -3634,6 +3659,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CitationList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getReport: {
+        parameters: {
+            query?: {
+                /** @description A page, or Markdown. */
+                format?: components["schemas"]["ReportFormat"];
+            };
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report, as a file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": unknown;
+                    "text/markdown": unknown;
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */

@@ -15,6 +15,7 @@ from tarsy.cli.llm_service import llm_service
 from tarsy.cli.pause import pause, resume
 from tarsy.cli.recordings import export, replay
 from tarsy.cli.reload import reload
+from tarsy.cli.report import report
 from tarsy.cli.serve import serve
 from tarsy.cli.usage import usage
 
@@ -45,6 +46,7 @@ app.command()(reload)
 app.command()(usage)
 app.command()(export)
 app.command()(replay)
+app.command()(report)
 app.command("llm-service")(llm_service)
 
 

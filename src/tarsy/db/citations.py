@@ -43,6 +43,8 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class CheckedText:
+    # Empty for an execution that has not answered.
+    text: str
     citations: tuple[PlacedCitation, ...]
     remarks: tuple[Remark, ...]
 
@@ -60,12 +62,14 @@ class CitationRepository:
             # Where in the whole each agent's part begins; a text that is no part of it is that of an earlier stage, or of a chat.
             shifts = {execution_id: analysis.find(answer["content"].strip()) for execution_id, answer in answers.items()}
             part_of = {execution_id: shift for execution_id, shift in shifts.items() if shift >= 0 and answers[execution_id]["told"]}
-            return await _checked(connection, part_of, answers)
+            return await _checked(connection, analysis, part_of, answers)
 
     async def of_execution(self, session_id: str, execution_id: str) -> CheckedText:
         """What checking found in the answer of one execution: an agent's, or that to a question."""
         async with self._engine.connect() as connection:
-            return await _checked(connection, {execution_id: 0}, await _answers(connection, session_id))
+            answers = await _answers(connection, session_id)
+            text = answers[execution_id]["content"] if execution_id in answers else ""
+            return await _checked(connection, text, {execution_id: 0}, answers)
 
 
 async def _answers(connection: AsyncConnection, session_id: str) -> Mapping[str, sa.RowMapping]:
@@ -81,7 +85,7 @@ async def _answers(connection: AsyncConnection, session_id: str) -> Mapping[str,
     return {row["execution_id"]: row for row in rows}
 
 
-async def _checked(connection: AsyncConnection, shifts: Mapping[str, int], answers: Mapping[str, sa.RowMapping]) -> CheckedText:
+async def _checked(connection: AsyncConnection, text: str, shifts: Mapping[str, int], answers: Mapping[str, sa.RowMapping]) -> CheckedText:
     query = sa.select(citations).where(citations.c.execution_id.in_(list(shifts))).order_by(citations.c.execution_id, citations.c.number)
     found = [
         PlacedCitation(row["execution_id"], citation_of(row), shifts[row["execution_id"]])
@@ -90,7 +94,7 @@ async def _checked(connection: AsyncConnection, shifts: Mapping[str, int], answe
     remarks = [
         Remark(execution_id, one["statement"], one["complaint"]) for execution_id in shifts for one in _remarks(answers.get(execution_id))
     ]
-    return CheckedText(tuple(sorted(found, key=lambda one: (one.start, one.checked.citation.evidence_id))), tuple(remarks))
+    return CheckedText(text, tuple(sorted(found, key=lambda one: (one.start, one.checked.citation.evidence_id))), tuple(remarks))
 
 
 def _remarks(answer: sa.RowMapping | None) -> Sequence[Mapping[str, Any]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from tarsy.domain.agent import ProviderType
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import JudgedVerdict
@@ -52,6 +53,12 @@ class AlertSession(NewSession):
     started_at: datetime | None = None
     completed_at: datetime | None = None
     deleted_at: datetime | None = None
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the models' words come from a recording: a sample without a key, or a replay."""
+        agents = (agent for stage in self.chain_snapshot.get("stages", ()) for agent in stage["agents"])
+        return any(agent.get("provider", {}).get("type") == ProviderType.REPLAY for agent in agents)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,17 @@
 """What an analysis claims is checked against what was seen, end to end: citations, the one correction, the verdict, and who may not forge them."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio import to_thread
+from typer.testing import CliRunner
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, fails, read_back, says, stage
 from support.overheard import Overheard
 from support.replaying import replayed
+from tarsy.cli.main import app
 from tarsy.db.session_list import SessionFilter
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.citation import CitationStatus
@@ -242,6 +246,31 @@ def _slowly_told(speech: str) -> Scenario:
         says(f"2.{SUMMARY}", 0, "Disk."),
     ]
     return Scenario(chain(stage(looker, agent("Other"))), made, tools, replay_speed=1.0)
+
+
+async def test_a_report_holds_the_verdict_the_chat_and_every_cited_result(database_url: str, tmp_path: Path) -> None:
+    more = (says("2.chat/1.ChatAgent", 0, calls("q", "k8s.pods")), says("2.chat/1.ChatAgent", 1, 'Yes [Q1.1: "web-1 Running again"].'))
+    scenario = _scenario(GOOD, more=more)
+    tools = [*scenario.tools, answers("2.chat/1.ChatAgent", "q", "k8s.pods", "web-1 Running again")]
+    async with Scenario(scenario.chain, scenario.calls, tools, ["Is it well?"]).running(database_url) as running:
+        await _investigated(running)
+        assert running.pool is not None
+        await running.services.chats.ask(SESSION_ID, "Is it well?", author="tester")
+        await running.pool.work_off(CHAT_ANSWER)
+        made = {name: await to_thread.run_sync(_reported, database_url, tmp_path / name) for name in ("a.html", "a.md", "a.pdf")}
+    assert (made["a.html"][0], made["a.md"][0], made["a.pdf"][0]) == (0, 0, 2)
+    page, text = made["a.html"][1], made["a.md"][1]
+    for told in (page, text):
+        assert all(words in told for words in ("Pod/shop/web-1", "The disk of web-1 is full.", "Is it well?", "03:02:12 pod web-1 evicted"))
+        assert "come from a recording" in told
+    assert page.index('id="evidence-A1"') < page.index('id="evidence-Q1.1"')
+    assert "<mark>No space left on device</mark>" in page
+    assert "[Q1.1](#evidence-Q1.1): “web-1 Running again” (verified)" in text
+
+
+def _reported(database_url: str, file: Path) -> tuple[int, str]:
+    run = CliRunner().invoke(app, ["report", SESSION_ID, "-o", str(file), "--database-url", database_url])
+    return run.exit_code, file.read_text(encoding="utf-8") if file.exists() else run.output
 
 
 FORGERIES = {

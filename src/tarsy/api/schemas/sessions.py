@@ -1,6 +1,5 @@
 """Sessions, their stages and executions, and the list of them."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,7 +11,6 @@ from tarsy.db.interactions import SessionRun
 from tarsy.db.session_list import SessionPage, SessionSummary
 from tarsy.db.work.parking import CancelAnswer
 from tarsy.db.work.standing import Standing
-from tarsy.domain.agent import ProviderType
 from tarsy.domain.alert_title import alert_title
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.session import AlertSession
@@ -188,17 +186,12 @@ class SessionDetail(View):
             duration_ms=milliseconds_between(session.started_at, session.completed_at),
             chat_enabled=snapshot.get("chat") is not None,
             scoring_enabled=snapshot.get("scoring") is not None,
-            recorded=_is_recorded(snapshot),
+            recorded=session.is_recorded,
             planned_stages=[_planned(stage) for stage in snapshot.get("stages", ())],
             stages=[StageView.of(stage, run) for stage in run.stages],
             usage=Usage.of(run.total_usage),
             cost=Cost.of(run.total_spending),
         )
-
-
-def _is_recorded(snapshot: Mapping[str, Any]) -> bool:
-    agents = (agent for stage in snapshot.get("stages", ()) for agent in stage["agents"])
-    return any(agent.get("provider", {}).get("type") == ProviderType.REPLAY for agent in agents)
 
 
 def _planned(stage: dict[str, Any]) -> PlannedStage:

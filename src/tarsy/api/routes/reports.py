@@ -1,0 +1,56 @@
+"""A session as a document to keep: one file that needs neither this server nor a network."""
+
+from enum import StrEnum
+from typing import Annotated, assert_never
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Response
+
+from tarsy.api.schemas.view import SessionId
+from tarsy.api.services import ServicesOf
+from tarsy.report.reading import read_report
+from tarsy.report.report import Report
+
+router = APIRouter(prefix="/sessions/{session_id}", tags=["sessions"])
+
+
+class ReportFormat(StrEnum):
+    HTML = "html"
+    MD = "md"
+
+
+_MEDIA = {ReportFormat.HTML: "text/html; charset=utf-8", ReportFormat.MD: "text/markdown; charset=utf-8"}
+
+
+@router.get(
+    "/report",
+    operation_id="getReport",
+    response_class=Response,
+    responses={200: {"content": {"text/html": {}, "text/markdown": {}}, "description": "The report, as a file."}},
+)
+async def get_report(
+    session_id: SessionId,
+    services: ServicesOf,
+    form: Annotated[ReportFormat, Query(alias="format", description="A page, or Markdown.")] = ReportFormat.HTML,
+) -> Response:
+    """The session as a file: alert, verdict, analysis, questions, and every result that is cited."""
+    report = await read_report(services, str(session_id))
+    # Rendering takes a second at the worst, in which other requests are answered.
+    text = await to_thread.run_sync(_written, report, form)
+    # A file, never a page of this site: it holds words that no one has checked.
+    name = f'attachment; filename="tarsy-{session_id}.{form}"'
+    return Response(text.encode("utf-8", "replace"), media_type=_MEDIA[form], headers={"Content-Disposition": name})
+
+
+def _written(report: Report, form: ReportFormat) -> str:
+    # What renders Markdown is loaded by the first reader of a report, not by every start.
+    from tarsy.report.markdown import as_markdown  # noqa: PLC0415
+    from tarsy.report.page import as_html  # noqa: PLC0415
+
+    match form:
+        case ReportFormat.HTML:
+            return as_html(report)
+        case ReportFormat.MD:
+            return as_markdown(report)
+        case _:
+            assert_never(form)

@@ -1,0 +1,165 @@
+"""A report as one HTML page that loads nothing and runs nothing. Pure module.
+
+Everything that a model, a tool or an alert said is escaped, or rendered from Markdown without HTML, links and images: the page shows their words and
+obeys none.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererProtocol
+from markdown_it.token import Token
+
+from tarsy.domain.citation import CitationStatus
+from tarsy.report.report import CitedText, Exchange, Exhibit, Report
+from tarsy.report.words import NO_VERDICT, Bracket, brackets, cautions, exhibit_line, facts, moment, no_analysis, verdict_facts, worth
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #f3f5f7; --line: #d0d7de; --good: #1a7f37; --bad: #9a6700; --mark: #fff3b0; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #21262d; --line: #3d444d; --good: #57ab5a; --bad: #d29922; --mark: #5c4a00; } body { background: #0d1117; } }
+body { font: 16px/1.6 system-ui, sans-serif; color: var(--ink); max-width: 52rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+h1, h2 { border-bottom: 1px solid var(--line); padding-bottom: .3rem; }
+table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top; }
+pre { background: var(--soft); padding: .8rem; white-space: pre-wrap; } code { background: var(--soft); padding: .1rem .3rem; } pre code { padding: 0; }
+.caution { border-left: .3rem solid var(--bad); padding-left: .8rem; } .verdict { border: 1px solid var(--line); padding: .2rem 1rem; }
+.quote_found, .id_only, .failed { font-size: .85em; text-decoration: none; } .quote_found { color: var(--good); } .failed, .id_only { color: var(--bad); }
+mark { background: var(--mark); color: inherit; } section:target { outline: 2px solid var(--good); outline-offset: .5rem; }
+@media print { body { max-width: none; margin: 0; } }
+"""
+_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+# Longer text is shown as it is: no analysis has such a length, and rendering is what a hostile text could make slow.
+_LONGEST_RENDERED = 200_000
+# Stand for a citation while the text around it is rendered; private characters, which are taken out of the text before.
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_NO_MARKS = str.maketrans("", "", _OPEN + _CLOSE)
+
+
+def as_html(report: Report) -> str:
+    """The report as a page, whole and complete in itself."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'\">"
+        f'<meta name="referrer" content="no-referrer"><title>{escape(report.title)}</title><style>{_STYLE}</style></head>\n<body><main>\n'
+        f"<h1>{escape(report.title)}</h1>\n" + "\n".join(_parts(report)) + "\n</main></body></html>\n"
+    )
+
+
+def _parts(report: Report) -> Iterator[str]:
+    yield _table(facts(report))
+    yield from (f'<p class="caution">{escape(one)}</p>' for one in cautions(report))
+    yield from _verdict(report)
+    if report.session.executive_summary:
+        yield f"<h2>Summary</h2>\n{_rendered(CitedText(report.session.executive_summary), report)}"
+    analysis = _rendered(report.analysis, report) if report.analysis.text else f"<p>{no_analysis(report)}</p>"
+    yield f"<h2>Analysis</h2>\n{analysis}"
+    if report.chat:
+        yield "<h2>Questions and answers</h2>"
+        yield from (_exchange(one, report) for one in report.chat)
+    yield f"<h2>Alert</h2>\n<pre>{escape(report.session.alert_data)}</pre>"
+    if report.exhibits or report.left_out:
+        yield "<h2>What is cited</h2>"
+        yield from map(_exhibit, report.exhibits)
+        yield from (f'<section id="{_anchor(one)}"><h3>{escape(one)}</h3><p>Left out for length.</p></section>' for one in report.left_out)
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> str:
+    cells = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows if value)
+    return f"<table>{''.join(cells)}</table>"
+
+
+def _verdict(report: Report) -> Iterator[str]:
+    judged = report.session.verdict
+    if judged is None:
+        if report.analysis.text:
+            yield f"<p>{NO_VERDICT}</p>"
+        return
+    rests_on = ", ".join(_linked(one, report) for one in judged.verdict.evidence)
+    ruled_out = "".join(
+        f"<li>{escape(one.hypothesis)} {', '.join(_linked(name, report) for name in one.evidence)}</li>" for one in judged.verdict.ruled_out
+    )
+    yield (
+        f'<div class="verdict"><h2>Verdict</h2>{_table(verdict_facts(judged))}'
+        + (f"<p>Rests on {rests_on}.</p>" if rests_on else "")
+        + (f"<p>Ruled out:</p><ul>{ruled_out}</ul>" if ruled_out else "")
+        + "</div>"
+    )
+
+
+def _rendered(text: CitedText, report: Report) -> str:
+    """Markdown as HTML, its citations as links to what they cite."""
+    if len(text.text) > _LONGEST_RENDERED:
+        return f"<pre>{escape(text.text)}</pre>"
+    marked: list[str] = []
+    found = tuple(brackets(text))
+    position = 0
+    for number, one in enumerate(found):
+        marked += (text.text[position : one.start].translate(_NO_MARKS), f"{_OPEN}{number}{_CLOSE}")
+        position = one.end
+    marked.append(text.text[position:].translate(_NO_MARKS))
+    before, *others = _html_of("".join(marked)).split(_OPEN)
+    pieces = (other.partition(_CLOSE) for other in others)
+    return before + "".join(f"{_bracket(found[int(number)], report)}{rest}" for number, _, rest in pieces)
+
+
+def _html_of(text: str) -> str:
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink", "reference"])
+    # The language that a block names would stand in an attribute.
+    markdown.add_render_rule("fence", _code)
+    return markdown.render(text)
+
+
+def _code(_: RendererProtocol, tokens: Sequence[Token], place: int, *__: object) -> str:
+    return f"<pre><code>{escape(tokens[place].content)}</code></pre>\n"
+
+
+def _bracket(bracket: Bracket, report: Report) -> str:
+    cited: list[str] = []
+    for one in bracket.citations:
+        quotation = one.checked.citation.quotation
+        words = f": “{escape(quotation)}”" if quotation else ""
+        link = _linked(one.checked.citation.evidence_id, report)
+        said = f' <span title="{escape(worth(one))}">{_SIGN[one.checked.status]}</span>'
+        cited.append(f'<span class="{one.checked.status.value}">{link}{words}{said}</span>')
+    return f"[{', '.join(cited)}]"
+
+
+_SIGN = {CitationStatus.QUOTE_FOUND: "✓", CitationStatus.ID_ONLY: "○", CitationStatus.FAILED: "✗ not verified"}
+
+
+def _linked(evidence_id: str, report: Report) -> str:
+    name = escape(evidence_id)
+    return f'<a href="#{_anchor(evidence_id)}">{name}</a>' if evidence_id in (*report.shown_ids, *report.left_out) else name
+
+
+def _anchor(evidence_id: str) -> str:
+    return escape(f"evidence-{evidence_id}")
+
+
+def _exchange(exchange: Exchange, report: Report) -> str:
+    asked = f"<h3>{escape(exchange.author)}, {moment(exchange.asked_at)}</h3><pre>{escape(exchange.question)}</pre>"
+    answer = _rendered(exchange.answer, report) if exchange.answer.text else f"<p>{escape(exchange.error or 'There is no answer.')}</p>"
+    return f"{asked}\n{answer}"
+
+
+def _exhibit(exhibit: Exhibit) -> str:
+    head = f'<section id="{_anchor(exhibit.id)}"><h3>{escape(exhibit.id)}</h3><p>{escape(exhibit_line(exhibit))}</p>'
+    return f"{head}<pre>{''.join(_passages(exhibit))}</pre></section>"
+
+
+def _passages(exhibit: Exhibit) -> Iterator[str]:
+    text, position = exhibit.evidence.text, 0
+    for start, end in exhibit.passages():
+        if start > position:
+            yield f"\n… [{start - position} characters are left out here] …\n"
+        position = start
+        for quote_start, quote_end in exhibit.quoted:
+            if start <= quote_start and quote_end <= end:
+                yield f"{escape(text[position:quote_start])}<mark>{escape(text[quote_start:quote_end])}</mark>"
+                position = quote_end
+        yield escape(text[position:end])
+        position = end
+    if position < len(text):
+        yield f"\n… [{len(text) - position} characters are left out here] …"

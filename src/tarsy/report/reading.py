@@ -1,0 +1,142 @@
+"""Reads all that a report holds out of the database."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.db.chats import ChatRepository
+from tarsy.db.citations import CheckedText, CitationRepository
+from tarsy.db.errors import NotFoundError
+from tarsy.db.evidence import EvidenceRepository, EvidenceText
+from tarsy.db.interactions import InteractionRepository, SessionRun
+from tarsy.db.sessions import SessionRepository
+from tarsy.domain.alert_title import alert_title
+from tarsy.domain.chat import ChatUserMessage
+from tarsy.domain.session import AlertSession
+from tarsy.domain.verdict import Verdict
+from tarsy.kit.clock import SystemClock
+from tarsy.report.report import CitedText, Exchange, Exhibit, Report, quoted_places
+
+# Characters of all that is cited: a report is to be read, and sent by mail.
+_MOST_CITED = 4_000_000
+
+
+class Sources(Protocol):
+    """The repositories that a report is read from."""
+
+    @property
+    def sessions(self) -> SessionRepository: ...
+
+    @property
+    def interactions(self) -> InteractionRepository: ...
+
+    @property
+    def citations(self) -> CitationRepository: ...
+
+    @property
+    def evidence(self) -> EvidenceRepository: ...
+
+    @property
+    def chats(self) -> ChatRepository: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSources:
+    sessions: SessionRepository
+    interactions: InteractionRepository
+    citations: CitationRepository
+    evidence: EvidenceRepository
+    chats: ChatRepository
+
+
+def sources_on(engine: AsyncEngine) -> DatabaseSources:
+    """The repositories on one database."""
+    return DatabaseSources(
+        SessionRepository(engine),
+        InteractionRepository(engine),
+        CitationRepository(engine),
+        EvidenceRepository(engine),
+        ChatRepository(engine),
+    )
+
+
+async def read_report(sources: Sources, session_id: str) -> Report:
+    """Everything a report on the session says.
+
+    Raises:
+        NotFoundError: there is no such session.
+    """
+    session = await sources.sessions.get(session_id)
+    run = await sources.interactions.run(session.id)
+    analysis = _cited(await sources.citations.of_analysis(session.id))
+    chat = [await _exchange(sources, message, run) for message in await sources.chats.list(session.id)]
+    texts = [analysis, *(one.answer for one in chat)]
+    exhibits, left_out = await _exhibits(sources, session, texts)
+    return Report(
+        session=session,
+        title=alert_title(session.alert_data, session.alert_type),
+        models=tuple(dict.fromkeys(one.model_name for one in run.executions if one.model_name)),
+        cost=run.total_spending,
+        analysis=analysis,
+        chat=tuple(chat),
+        exhibits=exhibits,
+        left_out=left_out,
+        made_at=SystemClock().now(),
+    )
+
+
+async def _exchange(sources: Sources, message: ChatUserMessage, run: SessionRun) -> Exchange:
+    answering = next((one for one in reversed(run.executions) if message.stage_id and one.stage_id == message.stage_id), None)
+    checked = await sources.citations.of_execution(message.session_id, answering.id) if answering else None
+    return Exchange(
+        question=message.content,
+        author=message.author,
+        asked_at=message.created_at,
+        answer=_cited(checked) if checked else CitedText(""),
+        error=message.error_message or "",
+    )
+
+
+def _cited(checked: CheckedText) -> CitedText:
+    return CitedText(checked.text, checked.citations)
+
+
+async def _exhibits(sources: Sources, session: AlertSession, texts: Sequence[CitedText]) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
+    """What is cited, in the order in which it is, and what of it there is no room for."""
+    exhibits: list[Exhibit] = []
+    left_out: list[str] = []
+    size = 0
+    for evidence_id in dict.fromkeys(_cited_ids(session, texts)):
+        found = await _evidence(sources, session.id, evidence_id)
+        if found is None:
+            # A citation of something that does not exist says so itself.
+            continue
+        exhibit = Exhibit(found, quoted_places(found, texts))
+        size += sum(end - start for start, end in exhibit.passages())
+        if size <= _MOST_CITED:
+            exhibits.append(exhibit)
+        else:
+            left_out.append(evidence_id)
+    return tuple(exhibits), tuple(left_out)
+
+
+async def _evidence(sources: Sources, session_id: str, evidence_id: str) -> EvidenceText | None:
+    try:
+        return await sources.evidence.read(session_id, evidence_id)
+    except NotFoundError:
+        return None
+
+
+def _cited_ids(session: AlertSession, texts: Sequence[CitedText]) -> Iterable[str]:
+    if session.verdict:
+        yield from _ids_of(session.verdict.verdict)
+    for text in texts:
+        yield from (one.checked.citation.evidence_id for one in text.citations)
+
+
+def _ids_of(verdict: Verdict) -> Iterable[str]:
+    yield from verdict.evidence
+    for one in verdict.ruled_out:
+        yield from one.evidence
