@@ -120,7 +120,7 @@ class Conclusion:
         ids = cited_ids(answer)
         given = [Evidence(id=name, text=text) for name, text in context.documents.items()]
         results = await context.results.cited(context.execution_id, ids - context.documents.keys())
-        # A second at the worst, in which the other agents go on.
+        # Half a second at the worst, in which the other agents go on.
         return await to_thread.run_sync(review, answer, [*given, *results])
 
     async def _store(

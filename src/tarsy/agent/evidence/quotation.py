@@ -1,8 +1,8 @@
 """Whether words stand in a text: white space, quotation marks and ellipses normalised, nothing fuzzier. Pure module."""
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
 
 # Shorter words occur by chance. A whole line may be shorter: it is all there was.
 SHORTEST_QUOTATION = 12
@@ -12,14 +12,17 @@ _DOUBLE = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"
 _SINGLE = "\u2018\u2019\u201a\u201b\u2032"
 _MARKS = str.maketrans({**dict.fromkeys(_DOUBLE, '"'), **dict.fromkeys(_SINGLE, "'"), "\u2026": "..."})
 _WORD = re.compile(r"\S+")
-# How much of a text is looked through for the line that a wrong quotation may have meant.
-_SEARCHED_LINES = 20_000
+# The line that a wrong quotation may have meant is looked for by its longest words, the rarest first, among this many of their places.
+_MOST_WORDS = 16
+_MOST_PLACES = 200
 _LONGEST_LINE = 300
+# Of a longer line, what stands around the word is compared and shown.
+_BEFORE = 100
 _TOKEN = re.compile(r"\w+")
 
 
 def normalised(text: str) -> str:
-    return " ".join(text.translate(_MARKS).split())
+    return " ".join((text if text.isascii() else text.translate(_MARKS)).split())
 
 
 class QuotableText:
@@ -45,9 +48,9 @@ class QuotableText:
         return [found.start() for found in _WORD.finditer(self._text)]
 
     @cached_property
-    def _line_tokens(self) -> list[tuple[str, frozenset[str]]]:
-        lines = islice(self._text.splitlines(), _SEARCHED_LINES)
-        return [(line, frozenset(_TOKEN.findall(line[:_LONGEST_LINE].lower()))) for line in lines]
+    def _lowered(self) -> str:
+        """In small letters, where that leaves every character in its place."""
+        return self._text.lower() if self._text.isascii() else self._text
 
     @cached_property
     def _lines(self) -> frozenset[str]:
@@ -56,7 +59,7 @@ class QuotableText:
     def holds(self, words: str) -> bool:
         """Whether the words occur at all, however short."""
         wanted = normalised(words)
-        return bool(wanted) and wanted in self._normalised
+        return bool(wanted) and (wanted in self._text or wanted in self._normalised)
 
     def is_quotable(self, words: str) -> bool:
         """Whether finding the words would prove anything."""
@@ -64,8 +67,12 @@ class QuotableText:
         return len(wanted) >= SHORTEST_QUOTATION or (bool(wanted) and wanted in self._lines)
 
     def find(self, words: str) -> tuple[int, int] | None:
-        """Where the words stand in the text, to whole words; None if they do not."""
+        """Where the words stand in the text; to whole words where they stand there with other spaces or marks. None if they do not."""
         wanted = _trimmed(words)
+        # Most are copied character for character, and need nothing made ready.
+        exact = self._text.find(wanted) if wanted else -1
+        if exact >= 0:
+            return exact, exact + len(wanted)
         at = self._normalised.find(wanted) if wanted else -1
         if at < 0:
             return None
@@ -75,14 +82,33 @@ class QuotableText:
 
     def nearest_line(self, words: str) -> str:
         """The line that shares most words with a quotation that is not there; empty when none shares any."""
-        wanted = frozenset(_TOKEN.findall(words.lower()[:_LONGEST_LINE]))
+        wanted = _tokens(words[:_LONGEST_LINE])
         best, best_score = "", 0.0
-        for line, tokens in self._line_tokens:
-            shared = len(wanted & tokens)
-            score = shared / (1 + len(wanted | tokens)) if shared else 0.0
+        for line in self._lines_with(wanted):
+            tokens = _tokens(line)
+            score = len(wanted & tokens) / (1 + len(wanted | tokens))
             if score > best_score:
                 best, best_score = line, score
-        return " ".join(best.split())[:_LONGEST_LINE]
+        return " ".join(best.split())
+
+    def _lines_with(self, wanted: frozenset[str]) -> Iterator[str]:
+        """Lines that hold one of the words: those of the rarest first, as many as are worth comparing."""
+        text = self._lowered
+        longest = sorted(wanted, key=lambda word: (-len(word), word))[:_MOST_WORDS]
+        for word in sorted(longest, key=text.count):
+            at = text.find(word)
+            for _ in range(_MOST_PLACES // len(longest)):
+                if at < 0:
+                    break
+                start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+                end = len(text) if end < 0 else end
+                start = start if end - start <= _LONGEST_LINE else max(start, at - _BEFORE)
+                yield self._text[start : min(end, start + _LONGEST_LINE)]
+                at = text.find(word, end)
+
+
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(_TOKEN.findall(text.lower()))
 
 
 def _trimmed(words: str) -> str:

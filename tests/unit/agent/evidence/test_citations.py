@@ -1,5 +1,7 @@
 """Citations are found where they stand and checked against what was really seen."""
 
+import json
+
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -77,6 +79,15 @@ def test_a_refused_call_is_no_evidence() -> None:
 def test_a_wrong_quotation_is_answered_with_the_nearest_real_line() -> None:
     (one,) = check('[A1: "msg no space on the device"]', seen(A1=LOG)).citations
     assert one.nearest == LOG.splitlines()[0]
+
+
+def test_the_nearest_line_is_found_at_the_end_of_a_long_log_and_within_a_long_line() -> None:
+    log = "".join(f"12:00 pod web-{n} connection refused\n" for n in range(30_000)) + "12:01 pod db-7 connection refused: disk is full"
+    assert QuotableText(log).nearest_line("db-7 refused the connection, its disk full") == "12:01 pod db-7 connection refused: disk is full"
+    dump = json.dumps([{"name": f"web-{n}", "phase": "Running"} for n in range(20_000)] + [{"name": "db-7", "phase": "CrashLoopBackOff"}])
+    nearest = QuotableText(dump).nearest_line('"db-7" is in CrashLoopBackOff')
+    assert '{"name": "db-7", "phase": "CrashLoopBackOff"}' in nearest
+    assert len(nearest) <= 300
 
 
 def test_ids_are_letters_by_place_and_never_meet() -> None:
