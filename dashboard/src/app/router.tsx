@@ -8,6 +8,8 @@ import { readSearch } from "@/features/sessions/search";
 import type { HomeSearch } from "./home-search";
 import { readHomeSearch } from "./home-search";
 import { HomeRoute } from "./home-route";
+import type { SessionPageSearch } from "./session-search";
+import { readSessionPageSearch } from "./session-search";
 import { Shell } from "./shell";
 
 const root = createRootRoute({
@@ -49,10 +51,7 @@ const sessions = createRoute({
 const session = createRoute({
   getParentRoute: () => root,
   path: "/sessions/$sessionId",
-  validateSearch: (raw: Record<string, unknown>): { event?: string } => {
-    const event = optional(raw["event"]);
-    return event ? { event } : {};
-  },
+  validateSearch: (raw: Record<string, unknown>): SessionPageSearch => readSessionPageSearch(raw),
   component: lazyRouteComponent(() => import("./session-route"), "SessionRoute"),
 });
 

@@ -1,15 +1,18 @@
-import { getRouteApi } from "@tanstack/react-router";
-import { useCallback } from "react";
+import { getRouteApi, useRouter } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
 import { copyText } from "@/components/clipboard";
 import { ChatPanel } from "@/features/chat/chat-panel";
 import { SessionPage } from "@/features/session-detail/session-page";
+import type { EvidenceAddress } from "@/presentation/evidence-door";
 
 const route = getRouteApi("/sessions/$sessionId");
 
 export function SessionRoute() {
   const { sessionId } = route.useParams();
-  const { event } = route.useSearch();
+  const { event, evidence, quote } = route.useSearch();
   const navigate = route.useNavigate();
+  const router = useRouter();
+  const shown = useMemo(() => (evidence === undefined ? null : { evidence, ...(quote === undefined ? {} : { quote }) }), [evidence, quote]);
   const onLink = useCallback(
     (eventId: string) => {
       const address = new URL(`/sessions/${sessionId}?event=${eventId}`, window.location.origin);
@@ -18,5 +21,19 @@ export function SessionRoute() {
     },
     [navigate, sessionId],
   );
-  return <SessionPage key={sessionId} sessionId={sessionId} target={event} onLink={onLink} chat={(session, events) => <ChatPanel session={session} events={events} />} />;
+  const onEvent = useCallback((eventId: string) => void navigate({ search: { event: eventId }, resetScroll: false }), [navigate]);
+  const isOpen = evidence !== undefined;
+  // Opening is a step that the browser's back button takes back; going from one result to the next is not another one.
+  const onEvidence = useCallback((address: EvidenceAddress | null) => void navigate({ search: address ?? {}, replace: isOpen || address === null, resetScroll: false }), [navigate, isOpen]);
+  const evidenceHref = useCallback((address: EvidenceAddress) => router.buildLocation({ to: "/sessions/$sessionId", params: { sessionId }, search: { ...address } }).href, [router, sessionId]);
+  return (
+    <SessionPage
+      key={sessionId}
+      sessionId={sessionId}
+      target={event}
+      evidence={shown}
+      {...{ onLink, onEvent, onEvidence, evidenceHref }}
+      chat={(session, events) => <ChatPanel session={session} events={events} />}
+    />
+  );
 }

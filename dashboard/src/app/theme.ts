@@ -11,15 +11,23 @@ interface CodeColors {
   keyword: string;
 }
 
+/** What a reader is pointed at: the words, their line, and the line's edge. */
+interface MarkColors {
+  words: string;
+  line: string;
+  edge: string;
+}
+
 declare module "@mui/material/styles" {
   interface Palette {
     code: CodeColors;
+    mark: MarkColors;
   }
   interface PaletteOptions {
     code?: CodeColors;
+    mark?: MarkColors;
   }
 }
-
 
 const light = {
   primary: { main: "#1d5bb8" },
@@ -31,6 +39,7 @@ const light = {
   text: { primary: "#1b2430", secondary: "#55606f" },
   divider: "#dfe3e8",
   code: { inline: "#eef1f4", block: "#f9fafb", name: "#1d5bb8", string: "#00694f", number: "#8a3ea8", keyword: "#b3261e" },
+  mark: { words: "#ffe08a", line: "#fff7dc", edge: "#c98a00" },
 };
 
 const dark = {
@@ -43,6 +52,7 @@ const dark = {
   text: { primary: "#dde4ed", secondary: "#9aa7b6" },
   divider: "#2a323d",
   code: { inline: "#232b36", block: "#11161d", name: "#86b7ff", string: "#5fd0ad", number: "#d3a6f0", keyword: "#ff9d94" },
+  mark: { words: "#6b5200", line: "#2b2615", edge: "#f0b257" },
 };
 
 export const theme = createTheme({
@@ -73,6 +83,7 @@ export const theme = createTheme({
       styleOverrides: {
         body: { overflowY: "scroll" },
         "code, pre, kbd": { fontFamily: MONO },
+        mark: { color: "inherit", backgroundColor: "var(--mui-palette-mark-words)", borderRadius: 2 },
         ":focus-visible": { outline: "2px solid var(--mui-palette-primary-main)", outlineOffset: 1 },
       },
     },

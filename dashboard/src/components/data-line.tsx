@@ -1,6 +1,7 @@
 /** A line of data in its colours. */
 import { memo, useEffect, useState } from "react";
 import type { Token } from "./data-highlighter";
+import type { TextPlace } from "./laid-out-place";
 import type { DataFormat } from "./structured-text";
 
 type TokensOf = (line: string, format: DataFormat) => Token[];
@@ -22,12 +23,41 @@ export function useHighlighter(format: DataFormat): TokensOf | null {
   return tokensOf;
 }
 
-export const DataLine = memo(function DataLine({ text, format, tokensOf }: { text: string; format: DataFormat; tokensOf: TokensOf | null }) {
+interface DataLineProps {
+  text: string;
+  format: DataFormat;
+  tokensOf: TokensOf | null;
+  /** What of the line is marked. */
+  mark?: TextPlace | undefined;
+}
+
+export const DataLine = memo(function DataLine({ text, format, tokensOf, mark }: DataLineProps) {
   const shown = text === "" ? " " : text;
-  if (format === "text" || tokensOf === null) return <>{shown}</>;
-  return tokensOf(shown, format).map((token, index) => (
-    <span key={index} className={token.kind}>
-      {token.text}
-    </span>
-  ));
+  const tokens = format === "text" || tokensOf === null ? [{ kind: "", text: shown }] : tokensOf(shown, format);
+  if (mark) return cutAtMark(tokens, mark).map((token, index) => (token.marked ? <mark key={index}>{token.text}</mark> : <Piece key={index} token={token} />));
+  return tokens.map((token, index) => <Piece key={index} token={token} />);
 });
+
+function Piece({ token }: { token: Token }) {
+  return token.kind === "" ? token.text : <span className={token.kind}>{token.text}</span>;
+}
+
+interface CutToken extends Token {
+  marked: boolean;
+}
+
+/** The tokens of a line, cut where the mark begins and ends; what is marked is one piece. */
+export function cutAtMark(tokens: readonly Token[], { start, end }: TextPlace): CutToken[] {
+  const before: CutToken[] = [];
+  const after: CutToken[] = [];
+  let marked = "";
+  let offset = 0;
+  for (const { kind, text } of tokens) {
+    const cut = (from: number, to: number) => text.slice(Math.max(0, from - offset), Math.max(0, to - offset));
+    before.push({ kind, text: cut(0, start), marked: false });
+    marked += cut(start, end);
+    after.push({ kind, text: cut(end, offset + text.length), marked: false });
+    offset += text.length;
+  }
+  return [...before, { kind: "", text: marked, marked: true }, ...after].filter((token) => token.text !== "");
+}

@@ -5,11 +5,14 @@ import ToggleButton from "@mui/material/ToggleButton";
 import Typography from "@mui/material/Typography";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { WrapText } from "lucide-react";
-import { useMemo, useRef, useState } from "react";
+import type { RefObject } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { CopyIcon } from "./copy-button";
 import { CODE_COLORS, MONO } from "./text-styles";
 import { DataLine, useHighlighter } from "./data-line";
 import { formatBytes, plural } from "./format";
+import type { TextPlace } from "./laid-out-place";
+import { markedParts, placeInLaidOut } from "./laid-out-place";
 import type { DataFormat } from "./structured-text";
 import { readable } from "./structured-text";
 
@@ -24,15 +27,25 @@ interface DataViewProps {
   /** Show the text exactly as it came. */
   raw?: boolean;
   toolbar?: boolean;
+  /** What of the text is marked and scrolled to. */
+  mark?: TextPlace | null;
+  /** Take the height that the surroundings have left, instead of `maxHeight`. */
+  fill?: boolean;
 }
 
-export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = true }: DataViewProps) {
-  const [wrap, setWrap] = useState(false);
+const FILL = { flex: 1, minHeight: 0, display: "flex", flexDirection: "column" } as const;
+const NO_MARKS: ReadonlyMap<number, TextPlace> = new Map();
+
+export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = true, mark = null, fill = false }: DataViewProps) {
+  // Words that are pointed at must be seen whole.
+  const [wrap, setWrap] = useState(mark !== null);
   const data = useMemo(() => (raw ? { format: "text" as const, text } : readable(text)), [text, raw]);
   const lines = useMemo(() => data.text.split("\n"), [data]);
+  const marks = useMemo(() => (mark ? markedParts(lines, placeInLaidOut(text, data.text, mark)) : NO_MARKS), [mark, lines, text, data]);
   const large = lines.length > VIRTUAL_FROM;
+  const height = fill ? FILLED : { maxHeight };
   return (
-    <Box sx={{ border: 1, borderColor: "divider", borderRadius: 1, bgcolor: "code.block", overflow: "hidden" }}>
+    <Box sx={{ border: 1, borderColor: "divider", borderRadius: 1, bgcolor: "code.block", overflow: "hidden", ...(fill ? FILL : {}) }}>
       {toolbar && (
         <Stack direction="row" sx={{ alignItems: "center", pl: 1.25, pr: 0.5, borderBottom: 1, borderColor: "divider", minHeight: 30 }}>
           <Typography variant="caption" color="textSecondary" sx={{ flex: 1 }}>
@@ -46,7 +59,7 @@ export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = 
           <CopyIcon text={() => data.text} label={`Copy ${label.toLowerCase()}`} />
         </Stack>
       )}
-      {large ? <ManyLines {...{ lines, label, maxHeight }} format={data.format} /> : <FewLines {...{ lines, label, maxHeight, wrap }} format={data.format} />}
+      {large ? <ManyLines {...{ lines, label, marks }} height={fill ? FILLED : { height: maxHeight }} format={data.format} /> : <FewLines {...{ lines, label, height, wrap, marks }} format={data.format} />}
     </Box>
   );
 }
@@ -54,38 +67,68 @@ export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = 
 interface LinesProps {
   lines: string[];
   label: string;
-  maxHeight: number;
+  height: object;
   format: DataFormat;
+  /** By the number of the line. */
+  marks: ReadonlyMap<number, TextPlace>;
 }
 
+const FILLED = { flex: 1, minHeight: 0 };
 const BODY = { fontFamily: MONO, fontSize: "0.78rem", lineHeight: `${LINE_PX}px`, overflow: "auto", m: 0, py: 1, ...CODE_COLORS };
+const MARKED_LINE = { bgcolor: "mark.line", mx: -1.25, px: 1.25, boxShadow: "inset 3px 0 0 var(--mui-palette-mark-edge)" };
 
-function FewLines({ lines, label, maxHeight, format, wrap }: LinesProps & { wrap: boolean }) {
+function FewLines({ lines, label, height, format, wrap, marks }: LinesProps & { wrap: boolean }) {
+  const container = useRef<HTMLPreElement>(null);
   const tokensOf = useHighlighter(format);
+  useEffect(() => bringIntoView(container), [marks, lines]);
   return (
-    <Box component="pre" tabIndex={0} role="region" aria-label={label} sx={{ ...BODY, maxHeight, px: 1.25, whiteSpace: wrap ? "pre-wrap" : "pre", overflowWrap: "anywhere" }}>
-      {lines.map((line, index) => (
-        <div key={index}>
-          <DataLine text={line} format={format} tokensOf={tokensOf} />
-        </div>
-      ))}
+    <Box component="pre" ref={container} tabIndex={0} role="region" aria-label={label} sx={{ ...BODY, ...height, px: 1.25, whiteSpace: wrap ? "pre-wrap" : "pre", overflowWrap: "anywhere" }}>
+      {lines.map((line, index) => {
+        const mark = marks.get(index);
+        return (
+          <Box key={index} sx={mark ? MARKED_LINE : {}}>
+            <DataLine text={line} format={format} tokensOf={tokensOf} mark={mark} />
+          </Box>
+        );
+      })}
     </Box>
   );
 }
 
-function ManyLines({ lines, label, maxHeight, format }: LinesProps) {
+function ManyLines({ lines, label, height, format, marks }: LinesProps) {
   const container = useRef<HTMLDivElement>(null);
   const tokensOf = useHighlighter(format);
   const virtual = useVirtualizer({ count: lines.length, getScrollElement: () => container.current, estimateSize: () => LINE_PX, overscan: 20 });
+  const first = marks.keys().next().value;
+  useLayoutEffect(() => {
+    if (first === undefined) return;
+    virtual.scrollToIndex(first, { align: "center" });
+    // The line is in the page only after it has been scrolled to.
+    const frame = requestAnimationFrame(() => bringIntoView(container));
+    return () => cancelAnimationFrame(frame);
+  }, [first, marks, virtual]);
   return (
-    <Box ref={container} tabIndex={0} role="region" aria-label={label} sx={{ ...BODY, height: maxHeight }}>
+    <Box ref={container} tabIndex={0} role="region" aria-label={label} sx={{ ...BODY, ...height }}>
       <Box sx={{ position: "relative" }} style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map((item) => (
-          <Box key={item.key} sx={{ position: "absolute", left: 0, px: 1.25, whiteSpace: "pre" }} style={{ transform: `translateY(${item.start}px)` }}>
-            <DataLine text={lines[item.index] ?? ""} format={format} tokensOf={tokensOf} />
-          </Box>
-        ))}
+        {virtual.getVirtualItems().map((item) => {
+          const mark = marks.get(item.index);
+          return (
+            <Box key={item.key} sx={{ position: "absolute", left: 0, minWidth: "100%", px: 1.25, whiteSpace: "pre", ...(mark ? { bgcolor: "mark.line" } : {}) }} style={{ transform: `translateY(${item.start}px)` }}>
+              <DataLine text={lines[item.index] ?? ""} format={format} tokensOf={tokensOf} mark={mark} />
+            </Box>
+          );
+        })}
       </Box>
     </Box>
   );
+}
+
+/** Scrolls what is marked to the middle of its box; the page stays where it is. */
+function bringIntoView(container: RefObject<HTMLElement | null>): void {
+  const box = container.current;
+  const mark = box?.querySelector("mark");
+  if (!box || !mark) return;
+  const [outer, inner] = [box.getBoundingClientRect(), mark.getBoundingClientRect()];
+  box.scrollTop += inner.top - outer.top - (outer.height - Math.min(inner.height, outer.height)) / 2;
+  box.scrollLeft += inner.right > outer.right || inner.left < outer.left ? inner.left - outer.left - outer.width / 3 : 0;
 }

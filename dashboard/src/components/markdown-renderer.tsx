@@ -12,11 +12,14 @@ import ReactMarkdown from "react-markdown";
 import rehypeHighlight from "rehype-highlight";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
+import { useMemo } from "react";
+import { CodeBlock } from "./code-block";
+import type { Marks } from "./markdown-marks";
+import { MARK_TAG, rehypeMarks, takeOut } from "./markdown-marks";
 
 const LANGUAGES = { bash, sh: bash, shell: bash, console: bash, diff, go, ini, toml: ini, json, python, sql, yaml, yml: yaml };
 
-// The highlighter comes after the sanitiser: it adds nothing but spans with class names of its own.
-const REHYPE: Options["rehypePlugins"] = [rehypeSanitize, [rehypeHighlight, { languages: LANGUAGES, detect: false }]];
+const HIGHLIGHT: [typeof rehypeHighlight, object] = [rehypeHighlight, { languages: LANGUAGES, detect: false }];
 const REMARK: Options["remarkPlugins"] = [remarkGfm];
 
 const LINE_BREAK = /^<br\s*\/?>$/i;
@@ -39,10 +42,7 @@ const COMPONENTS: Options["components"] = {
       {children}
     </a>
   ),
-  pre: ({ children }) => (
-    // Wide code scrolls sideways, and what scrolls must be reachable by keyboard.
-    <pre tabIndex={0}>{children}</pre>
-  ),
+  pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
   // A picture would tell its server that a person reads this; a link leaves that to the reader.
   img: ({ src, alt }) => (
     <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener nofollow">
@@ -52,10 +52,15 @@ const COMPONENTS: Options["components"] = {
   table: ({ children }) => <table tabIndex={0}>{children}</table>,
 };
 
-export function MarkdownRenderer({ text }: { text: string }) {
+export function MarkdownRenderer({ text, marks }: { text: string; marks?: Marks | undefined }) {
+  const { Mark, spansOf } = marks ?? {};
+  const { text: source, taken } = useMemo(() => takeOut(text, spansOf?.(text) ?? []), [text, spansOf]);
+  // Marks and the highlighter come after the sanitiser: they add nothing but elements of their own.
+  const rehype = useMemo((): Options["rehypePlugins"] => [rehypeSanitize, [rehypeMarks, taken], HIGHLIGHT], [taken]);
+  const components = useMemo((): Options["components"] => (Mark ? { ...COMPONENTS, [MARK_TAG]: ({ children }: { children?: unknown }) => <Mark text={String(children)} /> } : COMPONENTS), [Mark]);
   return (
-    <ReactMarkdown remarkPlugins={REMARK} remarkRehypeOptions={AS_TEXT} rehypePlugins={REHYPE} components={COMPONENTS}>
-      {text}
+    <ReactMarkdown remarkPlugins={REMARK} remarkRehypeOptions={AS_TEXT} rehypePlugins={rehype} components={components}>
+      {source}
     </ReactMarkdown>
   );
 }

@@ -3,16 +3,17 @@ import Box from "@mui/material/Box";
 import type { ReactNode } from "react";
 import { Component, lazy, memo, Suspense } from "react";
 import { markdownBlocks } from "./markdown-blocks";
+import type { Marks } from "./markdown-marks";
 import { PROSE_CLASS } from "./prose";
 
 const Rendered = lazy(() => import("./rich-text"));
 
-const Block = memo(function Block({ text }: { text: string }) {
+const Block = memo(function Block({ text, marks }: { text: string; marks: Marks | undefined }) {
   const plain = <Box sx={{ whiteSpace: "pre-wrap" }}>{text}</Box>;
   return (
     <Otherwise show={plain}>
       <Suspense fallback={plain}>
-        <Rendered text={text} />
+        <Rendered text={text} marks={marks} />
       </Suspense>
     </Otherwise>
   );
@@ -32,12 +33,12 @@ class Otherwise extends Component<{ show: ReactNode; children: ReactNode }, { fa
 }
 
 /** While `growing`, finished paragraphs are not rendered again: the cost of a token does not grow with the text. */
-export function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
+export function Markdown({ text, growing = false, marks }: { text: string; growing?: boolean; marks?: Marks | undefined }) {
   const blocks = growing ? markdownBlocks(text) : [text];
   return (
     <div className={PROSE_CLASS} dir="auto">
       {blocks.map((block, index) => (
-        <Block key={index} text={block} />
+        <Block key={index} text={block} marks={marks} />
       ))}
     </div>
   );

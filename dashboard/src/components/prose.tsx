@@ -8,7 +8,7 @@ export const PROSE_CLASS = "prose";
 const PROSE = {
   lineHeight: 1.65,
   overflowWrap: "anywhere",
-  "& > :first-of-type": { mt: 0 },
+  "& > :not(* + *)": { mt: 0 },
   "& p": { my: 1.25 },
   "& > p:last-of-type": { mb: 0.5 },
   "& h1, & h2, & h3, & h4": { lineHeight: 1.3, mt: 3, mb: 1, fontWeight: 650 },
@@ -30,7 +30,22 @@ const PROSE = {
   ...CODE_COLORS,
 } as const;
 
+/** A citation: the quoted words, then the id in the colour of what is known about them. */
+const CITATION = {
+  color: "inherit",
+  textDecoration: "none",
+  "--known": "var(--mui-palette-text-secondary)",
+  "&[data-state=quote_found]": { "--known": "var(--mui-palette-success-main)" },
+  "&[data-state=failed]": { "--known": "var(--mui-palette-warning-main)" },
+  "& q": { quotes: "none", fontFamily: MONO, fontSize: "0.84em", px: 0.5, py: "1px", borderRadius: 0.75, bgcolor: "code.inline", borderBottom: "1px dotted var(--known)", boxDecorationBreak: "clone", WebkitBoxDecorationBreak: "clone" },
+  "& + &": { ml: 0.5 },
+  "& .citation-id": { display: "inline-flex", alignItems: "center", gap: "3px", px: 0.75, lineHeight: "1.5em", fontSize: "0.75em", fontWeight: 650, verticalAlign: "0.08em", whiteSpace: "nowrap", borderRadius: "9px", border: "1px solid color-mix(in srgb, var(--known) 45%, transparent)", color: "var(--known)", fontVariantNumeric: "tabular-nums" },
+  "&[data-state=unchecked] .citation-id": { borderStyle: "dashed" },
+  "&[data-state=failed] q": { textDecoration: "underline wavy var(--known) 1px", borderBottom: 0, textUnderlineOffset: "3px" },
+  "&:hover .citation-id, &:focus-visible .citation-id, &[aria-current] .citation-id": { bgcolor: "color-mix(in srgb, var(--known) 16%, transparent)" },
+} as const;
+
 /** Once per page: text that grows sixty times a second must not have its looks worked out as often. */
 export const ProseStyles = memo(function ProseStyles() {
-  return <GlobalStyles styles={(theme) => theme.unstable_sx({ [`.${PROSE_CLASS}`]: PROSE })} />;
+  return <GlobalStyles styles={(theme) => theme.unstable_sx({ [`.${PROSE_CLASS}`]: PROSE, "a.citation": CITATION, [`.${PROSE_CLASS} a.citation`]: { color: "inherit" } })} />;
 });

@@ -7,9 +7,9 @@ import { memo } from "react";
 import type { Face } from "@/components/badge";
 import { DataView } from "@/components/data-view";
 import { formatDuration, plural } from "@/components/format";
-import { Markdown } from "@/components/markdown";
 import { Elapsed } from "@/components/times";
 import type { TimelineEvent, TimelineEventType } from "@/wire/types";
+import { AgentText } from "./cited-text";
 import { EntryFrame, useFolding } from "./entry-frame";
 import { EVENT_FACES } from "./events";
 import { TIMELINE_FACES } from "./statuses";
@@ -93,7 +93,7 @@ function Prose({ event, highlighted, repeated, title, onLink }: LookProps) {
   return (
     <EntryFrame face={faceOf(event)} title={title} note={note} at={event.created_at} onLink={onLink} highlighted={highlighted} {...(strong ? { folding } : {})}>
       <Box sx={strong ? { borderLeft: 2, borderColor: "success.main", pl: 1.5, mt: 0.5 } : { mt: 0.25 }}>
-        <Markdown text={event.content} growing={event.status === "streaming"} />
+        <AgentText event={event} />
       </Box>
     </EntryFrame>
   );

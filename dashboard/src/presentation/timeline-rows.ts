@@ -129,6 +129,11 @@ export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) =
   return groups;
 }
 
+/** By which agents cite the result that an event is about; live events tell it among their facts only. */
+export function evidenceIdOf(event: Pick<TimelineEvent, "metadata">): string | null {
+  return text(event.metadata["evidence_id"]);
+}
+
 export function text(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }

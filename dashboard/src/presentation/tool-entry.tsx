@@ -13,7 +13,7 @@ import { EntryFrame, useFolding } from "./entry-frame";
 import { EVENT_FACES } from "./events";
 import { TIMELINE_FACES } from "./statuses";
 import type { ToolRow } from "./timeline-rows";
-import { text } from "./timeline-rows";
+import { evidenceIdOf, text } from "./timeline-rows";
 import { argumentsLine } from "./tool-lines";
 
 interface ToolEntryProps {
@@ -28,11 +28,17 @@ export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
   if (!first) return null;
   const server = text(first.metadata["server_name"]);
   const name = text(first.metadata["tool_name"]) ?? "tool";
+  const evidenceId = evidenceIdOf(first);
   return (
     <EntryFrame
       face={toolFace(row)}
       title={
         <Box component="span" sx={{ fontFamily: MONO, fontSize: "0.82rem" }}>
+          {evidenceId !== null && (
+            <Box component="span" title="By this id agents cite the result" sx={{ color: "text.secondary", fontWeight: 400, mr: 1 }}>
+              {evidenceId}
+            </Box>
+          )}
           {server && (
             <Box component="span" sx={{ color: "text.secondary", fontWeight: 400 }}>
               {server}.

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { CitationSums, Verdict } from "@/wire/types";
-import { citationsLine, factsOf, objectOf } from "./verdict";
+import { citationsLine, confidenceWords, momentOf, objectOf } from "./verdict";
 
 const verdict: Verdict = {
   outcome: "fault",
@@ -24,9 +24,16 @@ test("an object is named with its kind and place, and only with what is known", 
   expect(objectOf({ object: null })).toBeNull();
 });
 
-test("facts that a verdict does not have are not shown", () => {
-  expect(factsOf(verdict).map(([name]) => name)).toEqual(["Affected", "Since", "Still happening", "Rests on"]);
-  expect(factsOf(verdict)).toContainEqual(["Still happening", "not known"]);
+test("the reason of a confidence is what lowered it, or what it means", () => {
+  expect(confidenceWords({ ...verdict, confidence_mechanism: "high" })).toBe("Medium, though more was claimed: one link is inferred.");
+  expect(confidenceWords({ ...verdict, confidence_reason: "" })).toBe("Object high (observed directly, alternatives excluded), mechanism medium (one link is inferred).");
+  expect(confidenceWords({ ...verdict, confidence_object: "low", confidence_mechanism: "low", confidence_reason: "" })).toBe("Low: a correlation.");
+});
+
+test("a time is told in UTC, and only what says its zone is a time", () => {
+  expect(momentOf("2026-01-01T12:00:00+02:00")).toEqual({ at: "2026-01-01T10:00:00.000Z", shown: "2026-01-01 10:00:00 UTC" });
+  expect(momentOf("since the release of 10:00")).toBeNull();
+  expect(momentOf("2026-13-41T10:00:00Z")).toBeNull();
 });
 
 test("what checking found is one honest sentence", () => {

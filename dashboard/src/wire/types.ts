@@ -60,3 +60,7 @@ export type Verdict = Schemas["VerdictView"];
 export type VerdictOutcome = Schemas["VerdictOutcome"];
 export type Confidence = Schemas["Confidence"];
 export type CitationSums = Schemas["CitationSums"];
+export type Citation = Schemas["CitationView"];
+export type CitationList = Schemas["CitationList"];
+export type CitationStatus = Schemas["CitationStatus"];
+export type EvidenceDetail = Schemas["EvidenceDetail"];

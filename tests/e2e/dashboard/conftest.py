@@ -10,6 +10,35 @@ from support.dashboard_sessions import SPEED, submit, wait_for_end
 from support.recorded_server import AGENT, SUMMARY, call, recorded_server, says
 from support.tarsy_process import Served, served
 
+# An analysis of which one citation is true, one quotes nothing, and one is made up.
+CITING = """\
+The pods were listed.
+
+## Do now
+
+```
+kubectl -n shop rollout undo deployment/cart
+```
+
+Risk: low. Verify: three ready pods. Undo: sync again.
+
+## Why
+
+- A new pod does not start [A1: "cart-6f7b9c4d8-9kq2m 0/1 CrashLoopBackOff"], the others do [A1].
+- The node is at fault [A1: "cart-6f7b9c4d8-9kq2m burns node-9"].
+
+```verdict
+outcome: fault
+object: Deployment/shop/cart
+mechanism: A new pod of the cart does not start.
+confidence_object: high
+confidence_mechanism: high
+since: yesterday
+still_happening: yes
+evidence: [A1]
+```
+"""
+
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
@@ -50,7 +79,9 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with a configuration of its own, one session at a time."""
     calls = (
         says(AGENT, 0, call(1, "pods_list", namespace="shop"), call(2, "secrets_list", namespace="shop")),
-        says(AGENT, 1, {"text": "## Root cause\n\nThe pods were listed, the secrets were not."}),
+        says(AGENT, 1, {"text": CITING}),
+        # Asked to correct what it made up, it insists.
+        says(AGENT, 2, {"text": CITING}),
         says(SUMMARY, 0, {"text": "Pods only."}),
     )
     with recorded_server(tmp_path_factory.mktemp("configured"), *calls, servers=("cluster", "standby")) as running:

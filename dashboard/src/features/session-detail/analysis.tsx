@@ -9,13 +9,22 @@ import { CopyButton } from "@/components/copy-button";
 import { downloadText } from "@/components/download";
 import { Markdown } from "@/components/markdown";
 import { Section } from "@/components/section";
+import type { CheckedCitations } from "@/presentation/citation-states";
+import { CitedMarkdown } from "@/presentation/cited-text";
 import { partialNotice } from "@/presentation/partial-analysis";
 import type { SessionDetail } from "@/wire/types";
 import { reportOf } from "./report";
 
-export const Analysis = memo(function Analysis({ session }: { session: SessionDetail }) {
-  const { executive_summary: summary, final_analysis: analysis } = session;
-  if (!summary && !analysis) return null;
+interface AnalysisProps {
+  session: SessionDetail;
+  /** The text, or what of it is not shown elsewhere. */
+  text: string | null;
+  checked: CheckedCitations | null;
+}
+
+export const Analysis = memo(function Analysis({ session, text, checked }: AnalysisProps) {
+  const { executive_summary: summary } = session;
+  if (!summary && !text) return null;
   const report = reportOf(session);
   const actions = (
     <>
@@ -34,7 +43,7 @@ export const Analysis = memo(function Analysis({ session }: { session: SessionDe
           </Alert>
         )}
         {summary && (
-          <Box sx={{ fontSize: "1.02rem", borderLeft: 3, borderColor: "primary.main", pl: 2, mb: analysis ? 3 : 0 }}>
+          <Box sx={{ fontSize: "1.02rem", borderLeft: 3, borderColor: "primary.main", pl: 2, mb: text ? 3 : 0 }}>
             <Markdown text={summary} />
           </Box>
         )}
@@ -43,7 +52,7 @@ export const Analysis = memo(function Analysis({ session }: { session: SessionDe
             There is no executive summary: {session.executive_summary_error}
           </Typography>
         )}
-        {analysis && <Markdown text={analysis} />}
+        {text && <CitedMarkdown text={text} checked={checked} />}
       </Box>
     </Section>
   );

@@ -2,42 +2,55 @@
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
+import useMediaQuery from "@mui/material/useMediaQuery";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { cancelExecution, cancelSession, refreshSession } from "@/api/sessions";
+import { copyText } from "@/components/clipboard";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { RelativeTime } from "@/components/times";
 import { useTitle } from "@/components/title";
+import type { EvidenceAddress } from "@/presentation/evidence-door";
+import { EvidenceDoorContext } from "@/presentation/evidence-door";
 import { RecordedBanner } from "@/presentation/recorded";
 import { hasEnded, reasonBeside, SESSION_FACES } from "@/presentation/statuses";
 import { eventById } from "@/live/timeline-buffer";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";
 import { Analysis } from "./analysis";
+import { EvidenceAside, EvidenceSheet } from "./evidence-panel";
 import { Header } from "./header";
 import { stageGraph } from "./stage-graph";
 import { StageGraphView } from "./stage-graph-view";
 import { Timeline } from "./timeline";
+import { useCheckedAnalysis } from "./use-checked-analysis";
+import { resultOf, useEvidenceDoor, useKnownCitations } from "./use-evidence";
 import { useLiveSession } from "./use-live-session";
 import { VerdictCard } from "./verdict-card";
 
 interface SessionPageProps {
   sessionId: string;
+  /** The evidence of a deep link, or null when none is open. */
+  evidence: EvidenceAddress | null;
+  onEvidence: (address: EvidenceAddress | null) => void;
+  evidenceHref: (address: EvidenceAddress) => string;
   /** The event of a deep link. */
   target: string | undefined;
   onLink: (eventId: string) => void;
+  /** Go to an event of the timeline. */
+  onEvent: (eventId: string) => void;
   /** What stands below the timeline, fed by the same events. */
   chat: (session: SessionDetail, events: readonly TimelineEvent[]) => ReactNode;
 }
 
-export function SessionPage({ sessionId, target, onLink, chat }: SessionPageProps) {
+export function SessionPage({ sessionId, ...rest }: SessionPageProps) {
   const { session, feed } = useLiveSession(sessionId);
   useTitle(session.data ? `${SESSION_FACES[session.data.status].label}: ${session.data.title}` : "Session");
   if (session.isPending) return <Loading what="the session" />;
   if (!session.data) return <Failure what="The session could not be loaded." error={session.error} onRetry={() => void session.refetch()} />;
-  return <Loaded session={session.data} {...{ feed, target, onLink, chat }} />;
+  return <Loaded session={session.data} feed={feed} {...rest} />;
 }
 
 interface LoadedProps extends Omit<SessionPageProps, "sessionId"> {
@@ -45,7 +58,7 @@ interface LoadedProps extends Omit<SessionPageProps, "sessionId"> {
   feed: ReturnType<typeof useLiveSession>["feed"];
 }
 
-function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
+function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, evidenceHref, chat }: LoadedProps) {
   const client = useQueryClient();
   const refresh = () => refreshSession(client, session.id);
   const cancel = useMutation({ mutationFn: () => cancelSession(session.id), onSettled: refresh });
@@ -63,6 +76,22 @@ function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
   const nodes = useMemo(() => stageGraph(session), [session]);
   const showStage = useCallback((id: string) => setStageTarget({ id }), []);
   const { final_analysis: analysis, executive_summary: summary } = session;
+  const { list, checked, doNow, text } = useCheckedAnalysis(session, ended);
+  const door = useEvidenceDoor(session, shown, evidenceHref, onEvidence);
+  const wide = useMediaQuery((theme) => theme.breakpoints.up("md"));
+  const known = useKnownCitations(session.id);
+  const panel = (address: EvidenceAddress) => {
+    const event = resultOf(shown, address.evidence);
+    return {
+      sessionId: session.id,
+      address,
+      citations: known,
+      onAddress: onEvidence,
+      onClose: () => onEvidence(null),
+      onCopyLink: () => void copyText(new URL(evidenceHref(address), window.location.href).href),
+      onTimeline: event && (() => onEvent(event.id)),
+    };
+  };
   const repeated = useMemo(() => new Set(ended ? [analysis, summary].filter((text) => text !== null) : []), [ended, analysis, summary]);
   return (
     <Stack spacing={2}>
@@ -86,22 +115,29 @@ function Loaded({ session, feed, target, onLink, chat }: LoadedProps) {
         </Alert>
       )}
       <StageGraphView nodes={nodes} ended={ended} onStage={showStage} />
-      <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 400px" }, gap: 2, alignItems: "start" }}>
-        <Stack spacing={2} sx={{ minWidth: 0 }}>
-          {ended && <VerdictCard session={session} />}
-          {ended && <Analysis session={session} />}
-          <Section title="Timeline" flush>
-            <TimelineBody {...{ feed, stages, ended, now, target, stageTarget, repeated, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} />
-          </Section>
-          {chat(session, buffer.events)}
-        </Stack>
-        <Box sx={{ position: { lg: "sticky" }, top: { lg: 64 }, order: { xs: ended ? 1 : -1, lg: 0 }, minWidth: 0 }}>
-          <AlertPanel session={session} />
+      <EvidenceDoorContext value={door}>
+        <Box sx={{ display: "grid", gridTemplateColumns: evidence && wide ? BESIDE_EVIDENCE : BESIDE_ALERT, gap: 2, alignItems: "start" }}>
+          <Stack spacing={2} sx={{ minWidth: 0 }}>
+            {ended && <VerdictCard {...{ session, doNow, list, checked }} />}
+            {ended && <Analysis {...{ session, text, checked }} />}
+            <Section title="Timeline" flush>
+              <TimelineBody {...{ feed, stages, ended, now, target, stageTarget, repeated, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} />
+            </Section>
+            {chat(session, buffer.events)}
+          </Stack>
+          <Box sx={{ position: { lg: "sticky", ...(evidence && wide ? { md: "sticky" } : {}) }, top: 64, order: { xs: ended ? 1 : -1, lg: 0, ...(evidence && wide ? { md: 0 } : {}) }, minWidth: 0 }}>
+            {evidence && wide ? <EvidenceAside {...panel(evidence)} /> : <AlertPanel session={session} />}
+          </Box>
         </Box>
-      </Box>
+        {evidence && !wide && <EvidenceSheet {...panel(evidence)} />}
+      </EvidenceDoorContext>
     </Stack>
   );
 }
+
+// A result is read, an alert is looked up: the one gets as much room as the text, the other a column.
+const BESIDE_EVIDENCE = "minmax(0, 1fr) minmax(0, 46%)";
+const BESIDE_ALERT = { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 400px" };
 
 interface TimelineBodyProps {
   feed: LoadedProps["feed"];

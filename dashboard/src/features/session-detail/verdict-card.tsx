@@ -1,53 +1,122 @@
-/** The verdict, before anything else is read: what is wrong, how sure that is, and how well it is supported. */
+/** The verdict, before anything else is read: what is wrong, how sure that is, what to do now, and how well it is supported. */
 import Box from "@mui/material/Box";
-import LinearProgress from "@mui/material/LinearProgress";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
+import type { ReactNode } from "react";
 import { memo } from "react";
 import { Badge } from "@/components/badge";
+import { CopyIcon } from "@/components/copy-button";
 import { Fact, Section } from "@/components/section";
-import { CONFIDENCE_FACES, citationsLine, factsOf, OUTCOME_FACES } from "@/presentation/verdict";
-import type { CitationSums, SessionDetail, Verdict } from "@/wire/types";
+import { MONO } from "@/components/text-styles";
+import { RelativeTime } from "@/components/times";
+import { RULED_OUT, takeSection } from "@/presentation/analysis-sections";
+import { CitationChip } from "@/presentation/citation-chip";
+import type { CheckedCitations } from "@/presentation/citation-states";
+import { checkedEvidence } from "@/presentation/citation-states";
+import { CONFIDENCE_FACES, confidenceWords, momentOf, objectOf, OUTCOME_FACES, STILL_FACES } from "@/presentation/verdict";
+import type { CitationList, SessionDetail, Verdict } from "@/wire/types";
+import { DoNow } from "./do-now";
+import { Support } from "./support";
 
-export const VerdictCard = memo(function VerdictCard({ session }: { session: SessionDetail }) {
-  const { verdict, citations } = session;
+interface VerdictCardProps {
+  session: SessionDetail;
+  /** The section of the analysis that says what to do. */
+  doNow: string | null;
+  list: CitationList | undefined;
+  checked: CheckedCitations | null;
+}
+
+const EDGE = { fault: "error.main", no_fault: "success.main", inconclusive: "warning.main" } satisfies Record<Verdict["outcome"], string>;
+
+export const VerdictCard = memo(function VerdictCard({ session, doNow, list, checked }: VerdictCardProps) {
+  const { verdict, citations, final_analysis: analysis } = session;
+  const saysRuledOut = analysis !== null && takeSection(analysis, RULED_OUT).section !== null;
   if (verdict === null && citations === null) return null;
   return (
-    <Section title="Verdict">
-      <Stack sx={{ gap: 2, maxWidth: 860 }}>
-        {verdict ? <Told verdict={verdict} /> : <Typography color="textSecondary">No verdict: the run was cut short, or several agents concluded without a synthesis.</Typography>}
-        {citations && <Support sums={citations} />}
-      </Stack>
-    </Section>
+    <Box sx={verdict ? { "& > section": { borderTop: 3, borderTopColor: EDGE[verdict.outcome] } } : {}}>
+      <Section title="Verdict" actions={verdict && <Badges verdict={verdict} />}>
+        <Stack sx={{ gap: 2 }}>
+          {verdict ? <Told verdict={verdict} list={list} /> : <Typography color="textSecondary">No verdict: the run was cut short, or several agents concluded without a synthesis.</Typography>}
+          {doNow !== null && <DoNow text={doNow} checked={checked} />}
+          {verdict && verdict.ruled_out.length > 0 && !saysRuledOut && <RuledOut verdict={verdict} list={list} />}
+          {citations && <Support sums={citations} checked={list} />}
+        </Stack>
+      </Section>
+    </Box>
   );
 });
 
-function Told({ verdict }: { verdict: Verdict }) {
+function Badges({ verdict }: { verdict: Verdict }) {
+  return (
+    <Stack direction="row" component="span" sx={{ flexWrap: "wrap", columnGap: 2.5, fontSize: "0.875rem" }}>
+      <Badge face={OUTCOME_FACES[verdict.outcome]} />
+      <Badge face={CONFIDENCE_FACES[verdict.confidence]} />
+    </Stack>
+  );
+}
+
+function Told({ verdict, list }: { verdict: Verdict; list: CitationList | undefined }) {
+  const object = objectOf(verdict);
+  return (
+    <Stack sx={{ gap: 1.25 }}>
+      {object !== null && (
+        <Box sx={{ display: "flex", alignItems: "center", gap: 0.5 }}>
+          <Box component="strong" sx={{ fontFamily: MONO, fontSize: "0.95rem", overflowWrap: "anywhere" }}>
+            {object}
+          </Box>
+          <CopyIcon text={() => object} label="Copy the name" />
+        </Box>
+      )}
+      <Typography sx={{ fontSize: "1.08rem", lineHeight: 1.5, overflowWrap: "anywhere" }}>{verdict.mechanism}</Typography>
+      <Facts verdict={verdict} list={list} />
+    </Stack>
+  );
+}
+
+function Facts({ verdict, list }: { verdict: Verdict; list: CitationList | undefined }) {
+  return (
+    <Box component="dl" sx={{ m: 0, display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1.25, "& > *": { maxWidth: 420 } }}>
+      {verdict.since !== "" && (
+        <Fact name="Since">
+          <Since since={verdict.since} />
+        </Fact>
+      )}
+      <Fact name="Still happening">
+        <Badge face={STILL_FACES[verdict.still_happening]} />
+      </Fact>
+      <Fact name="How sure">{confidenceWords(verdict)}</Fact>
+      {verdict.category !== "" && <Fact name="Category">{verdict.category}</Fact>}
+      {verdict.evidence.length > 0 && (
+        <Fact name="Rests on">
+          <Chips ids={verdict.evidence} list={list} />
+        </Fact>
+      )}
+    </Box>
+  );
+}
+
+/** A time as such; whatever else was said, as it was said. */
+function Since({ since }: { since: string }): ReactNode {
+  const moment = momentOf(since);
+  if (moment === null) return since;
   return (
     <>
-      <Stack direction="row" sx={{ flexWrap: "wrap", columnGap: 3, rowGap: 1 }}>
-        <Badge face={OUTCOME_FACES[verdict.outcome]} />
-        <Badge face={CONFIDENCE_FACES[verdict.confidence]} />
-      </Stack>
-      <Typography sx={{ fontSize: "1.05rem", overflowWrap: "anywhere" }}>{verdict.mechanism}</Typography>
-      {verdict.confidence_reason && (
-        <Typography variant="body2" color="textSecondary">
-          {verdict.confidence_reason}
-        </Typography>
-      )}
-      <Box component="dl" sx={{ m: 0, display: "grid", gap: 1.5, gridTemplateColumns: "repeat(auto-fill, minmax(180px, 1fr))" }}>
-        {factsOf(verdict).map(([name, value]) => (
-          <Fact key={name} name={name}>
-            {value}
-          </Fact>
-        ))}
-      </Box>
-      {verdict.ruled_out.length > 0 && <RuledOut verdict={verdict} />}
+      {moment.shown} (<RelativeTime at={moment.at} />)
     </>
   );
 }
 
-function RuledOut({ verdict }: { verdict: Verdict }) {
+function Chips({ ids, list }: { ids: readonly string[]; list: CitationList | undefined }) {
+  return (
+    <Box component="span" sx={{ display: "inline-flex", flexWrap: "wrap", gap: 0.5, fontSize: "0.92rem" }}>
+      {ids.map((id) => (
+        <CitationChip key={id} cited={{ evidenceId: id, quotation: null }} checked={list ? checkedEvidence(list.citations, id) : null} />
+      ))}
+    </Box>
+  );
+}
+
+function RuledOut({ verdict, list }: { verdict: Verdict; list: CitationList | undefined }) {
   return (
     <Box>
       <Typography variant="caption" color="textSecondary">
@@ -55,24 +124,11 @@ function RuledOut({ verdict }: { verdict: Verdict }) {
       </Typography>
       <Box component="ul" sx={{ m: 0, pl: 2.5 }}>
         {verdict.ruled_out.map(({ hypothesis, evidence }) => (
-          <Typography component="li" variant="body2" key={hypothesis} sx={{ overflowWrap: "anywhere" }}>
-            {hypothesis}
-            {evidence.length > 0 && ` [${evidence.join(", ")}]`}
+          <Typography component="li" variant="body2" key={hypothesis} sx={{ overflowWrap: "anywhere", my: 0.25 }}>
+            {hypothesis} <Chips ids={evidence} list={list} />
           </Typography>
         ))}
       </Box>
-    </Box>
-  );
-}
-
-function Support({ sums }: { sums: CitationSums }) {
-  const line = citationsLine(sums);
-  return (
-    <Box>
-      {sums.cited > 0 && <LinearProgress variant="determinate" value={(100 * sums.verified) / sums.cited} color={sums.failed > 0 ? "warning" : "success"} aria-label={line} sx={{ height: 6, borderRadius: 3, mb: 0.75 }} />}
-      <Typography variant="body2" color={sums.failed > 0 || sums.cited === 0 ? "warning.main" : "textSecondary"}>
-        {line}
-      </Typography>
     </Box>
   );
 }

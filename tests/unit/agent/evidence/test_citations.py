@@ -5,6 +5,7 @@ import json
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from support.paths import ROOT
 from tarsy.agent.evidence.checker import Seen, check
 from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, normalised
 from tarsy.domain.citation import CitationStatus, citations
@@ -129,3 +130,9 @@ def test_words_that_are_in_no_result_are_flagged(text: str, words: str) -> None:
 @given(st.text())
 def test_no_text_breaks_the_checker(text: str) -> None:
     check(text, seen(A1=text, ALERT=text))
+
+
+def test_the_dashboard_reads_citations_by_the_same_examples() -> None:
+    examples = json.loads((ROOT / "dashboard/src/presentation/citation-examples.json").read_text())
+    for example in examples:
+        assert [[one.evidence_id, one.quotation] for one in citations(example["text"])] == example["cited"], example["text"]

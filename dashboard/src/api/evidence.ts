@@ -1,0 +1,36 @@
+/** What agents saw, by the ids under which they cite it, and what checking their citations found. */
+import { queryOptions } from "@tanstack/react-query";
+import { api, expectData } from "./client";
+
+// What was seen does not change, and an answer is checked once.
+const FIXED = { staleTime: Infinity };
+
+export function evidence(sessionId: string, evidenceId: string) {
+  return queryOptions({
+    queryKey: ["evidence", sessionId, evidenceId],
+    queryFn: ({ signal }) =>
+      expectData(api.GET("/api/v1/sessions/{session_id}/evidence/{evidence_id}", { params: { path: { session_id: sessionId, evidence_id: evidenceId } }, signal })),
+    ...FIXED,
+  });
+}
+
+export const citationsKey = (sessionId: string) => ["citations", sessionId] as const;
+
+/** Those of the session's analysis. */
+export function analysisCitations(sessionId: string) {
+  return queryOptions({
+    queryKey: [...citationsKey(sessionId), "analysis"],
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/sessions/{session_id}/citations", { params: { path: { session_id: sessionId } }, signal })),
+    ...FIXED,
+  });
+}
+
+/** Those of one agent's answer, such as that to a question. */
+export function answerCitations(sessionId: string, executionId: string) {
+  return queryOptions({
+    queryKey: [...citationsKey(sessionId), executionId],
+    queryFn: ({ signal }) =>
+      expectData(api.GET("/api/v1/sessions/{session_id}/citations", { params: { path: { session_id: sessionId }, query: { execution_id: executionId } }, signal })),
+    ...FIXED,
+  });
+}

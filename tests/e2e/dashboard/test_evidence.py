@@ -1,0 +1,149 @@
+"""What an investigation claims and what it saw, side by side: the verdict, its citations, the results they cite."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture, use_theme
+from support.dashboard_sessions import wait_for_end
+from support.tarsy_process import Served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+TRUE_WORDS = "cart-6f7b9c4d8-9kq2m 0/1 CrashLoopBackOff"
+MADE_UP = "cart-6f7b9c4d8-9kq2m burns node-9"
+
+
+@pytest.fixture(scope="module")
+def cited(configured: Served) -> str:
+    """The address of a session of whose three citations one is true, one quotes nothing, and one is made up."""
+    with configured.client() as http:
+        session = (
+            http.post("/api/v1/alerts", json={"data": "Pods of shop restart.", "alert_type": "pods"})
+            .raise_for_status()
+            .json()["session_id"]
+        )
+        wait_for_end(http, session)
+    return f"/sessions/{session}"
+
+
+def chip(page: Page, words: str) -> Locator:
+    return page.get_by_role("region", name="Analysis").get_by_role("link", name=words)
+
+
+def assert_accessible_in_both_themes(page: Page, name: str) -> None:
+    for dark in (False, True):
+        use_theme(page, dark=dark)
+        picture(page, f"{name}-{'dark' if dark else 'light'}")
+        assert_accessible(page)
+
+
+def test_the_verdict_says_what_is_wrong_how_sure_that_is_and_what_to_do_now(browser: Browser, configured: Served, cited: str) -> None:
+    with open_page(browser, configured.url) as page:
+        page.goto(cited)
+        verdict = page.get_by_role("region", name="Verdict")
+        expect(verdict).to_contain_text("Deployment shop/cart")
+        expect(verdict).to_contain_text("A new pod of the cart does not start.")
+        expect(verdict).to_contain_text(
+            "Medium, though more was claimed: a citation of A1, which the verdict rests on, could not be verified."
+        )
+        expect(verdict).to_contain_text("yesterday")
+        expect(verdict.locator("dd").get_by_text("Yes", exact=True)).to_be_visible()
+        expect(verdict.get_by_role("link", name="A1 (not verified)")).to_be_visible()
+        do_now = verdict.get_by_role("region", name="Do now")
+        expect(do_now.locator("strong")).to_have_text(["Risk:", "Verify:", "Undo:"])
+        do_now.get_by_role("button", name="Copy this code").click()
+        assert page.evaluate("navigator.clipboard.readText()") == "kubectl -n shop rollout undo deployment/cart"
+        # It is not told twice.
+        expect(page.get_by_role("region", name="Analysis")).not_to_contain_text("rollout undo")
+
+        verdict.get_by_role("button", name="1 of 3 citations verified; 1 without a quotation, 1 failed.").click()
+        rows = verdict.get_by_role("list", name="Citations").get_by_role("listitem")
+        expect(rows.nth(0)).to_contain_text(f"{MADE_UP} Not verified: these words are not in A1.")
+        expect(rows.nth(0)).to_contain_text(re.compile("The nearest real line: shop +cart-6f7b9c4d8-9kq2m"))
+        expect(rows.nth(1)).to_contain_text("Named only: nothing is quoted.")
+        expect(rows.nth(2)).to_contain_text(f"{TRUE_WORDS} Verified")
+        assert_accessible_in_both_themes(page, "verdict")
+        rows.nth(2).get_by_role("link").click()
+        expect(page.get_by_role("complementary", name="Evidence A1")).to_be_visible()
+
+
+def test_a_citation_shows_its_words_where_they_stand_and_opens_the_result_beside_the_text(
+    browser: Browser, configured: Served, cited: str
+) -> None:
+    with open_page(browser, configured.url) as page:
+        page.goto(cited)
+        true = chip(page, f"{TRUE_WORDS} A1 (verified)")
+        true.hover()
+        card = page.get_by_role("tooltip")
+        expect(card.locator("mark")).to_have_text(re.compile(r"cart-6f7b9c4d8-9kq2m +0/1 +CrashLoopBackOff"))
+        expect(card).to_contain_text("cart-5b6c7d9f48-q6zvn")
+        expect(card).to_contain_text("Verified: these words are in the result.")
+        assert_accessible_in_both_themes(page, "citation")
+        page.mouse.move(0, 0)
+        expect(card).to_have_count(0)
+
+        # With the keyboard alone: the made-up one shows why, opens, and closes again.
+        made_up = chip(page, f"{MADE_UP} A1 (not verified)")
+        expect(made_up).to_have_attribute("data-state", "failed")
+        made_up.focus()
+        expect(page.get_by_role("tooltip")).to_contain_text("Not verified: these words are not in A1.")
+        page.keyboard.press("Enter")
+        panel = page.get_by_role("complementary", name="Evidence A1")
+        expect(panel).to_be_focused()
+        expect(panel.locator("mark")).to_contain_text("10.20.10.77")
+        expect(panel.get_by_role("list", name="Quotations")).to_contain_text("The nearest real line is marked below.")
+        page.keyboard.press("Escape")
+        expect(panel).to_have_count(0)
+        expect(made_up).to_be_focused()
+        assert "evidence" not in page.url
+
+        true.click()
+        expect(panel.locator("mark")).to_be_in_viewport()
+        expect(panel.locator("mark")).to_have_text(re.compile(r"cart-6f7b9c4d8-9kq2m +0/1 +CrashLoopBackOff"))
+        expect(true).to_be_in_viewport()
+        assert_accessible_in_both_themes(page, "evidence")
+
+
+def test_evidence_has_an_address_that_survives_a_reload_and_the_back_button_closes_it(
+    browser: Browser, server: Served, finished: dict[str, str]
+) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto(f"/sessions/{finished['dns-outage']}?evidence=B6")
+        panel = page.get_by_role("complementary", name="Evidence B6")
+        expect(panel).to_contain_text("cluster.configmaps_get")
+        page.reload()
+        expect(panel.locator("mark")).to_be_in_viewport()
+        panel.get_by_role("button", name="Close").click()
+        expect(panel).to_have_count(0)
+
+        chip(page, "9214 queries 0 replies B7 (verified)").click()
+        expect(page.get_by_role("complementary", name="Evidence B7")).to_be_visible()
+        chip(page, "cache 300 B6 (verified)").click()
+        expect(panel.locator("mark")).to_have_text("cache 300")
+        panel.get_by_role("button", name="Copy a link to this result").click()
+        address: str = page.evaluate("navigator.clipboard.readText()")
+        page.go_back()
+        expect(panel).to_have_count(0)
+        page.goto(address)
+        expect(panel.locator("mark")).to_have_text("cache 300")
+        panel.get_by_role("button", name="Show in the timeline").click()
+        expect(page.get_by_role("region", name="Full result").or_(page.get_by_role("region", name="Result")).first).to_be_in_viewport()
+
+        page.goto(f"/sessions/{finished['dns-outage']}?evidence=Z9")
+        expect(page.get_by_text("Z9 could not be shown.")).to_be_visible()
+
+
+def test_on_a_phone_the_result_comes_as_a_sheet(browser: Browser, configured: Served, cited: str) -> None:
+    with open_page(browser, configured.url, size=PHONE) as page:
+        page.goto(cited)
+        chip(page, f"{TRUE_WORDS} A1 (verified)").click()
+        sheet = page.get_by_role("dialog", name="Evidence A1")
+        expect(sheet.locator("mark")).to_be_in_viewport()
+        assert_fits(page)
+        assert_accessible_in_both_themes(page, "evidence-phone")
+        sheet.get_by_role("button", name="Close").click()
+        expect(sheet).to_have_count(0)
+        assert_fits(page)
+        picture(page, "verdict-phone")
