@@ -12,7 +12,8 @@ import anyio
 from tarsy.config.load.loader import load_config
 from tarsy.evals.case_files import SUITE, load_cases
 from tarsy.evals.model import find_models
-from tarsy.evals.run import Plan, run_evals
+from tarsy.evals.plan import Plan
+from tarsy.evals.run import run_evals
 from tarsy.evals.summary import by_model, summarise
 from tarsy.evals.trial import Trial
 from tarsy.evals.trial_file import TrialFile

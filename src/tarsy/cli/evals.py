@@ -13,8 +13,8 @@ from tarsy.cli.terminal import harmless
 if TYPE_CHECKING:
     from tarsy.evals.case import Case
     from tarsy.evals.model import Model
+    from tarsy.evals.plan import Plan
     from tarsy.evals.report.report import Report
-    from tarsy.evals.run import Plan
     from tarsy.evals.trial import Trial
     from tarsy.settings import Settings
 
@@ -64,10 +64,17 @@ def run(  # noqa: PLR0913 - the options of a command
     ),
     chain: Annotated[str | None, typer.Option(help="The configured chain to run.", show_default="that of each alert's type")] = None,
     judge: Annotated[str | None, typer.Option(help="A configured provider whose opinion is shown beside the grades.")] = None,
+    fork: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Play the first N recorded calls of cases that have a recording, and ask the model from there on; -1: all but the last.",
+        ),
+    ] = None,
 ) -> None:
     """Run cases through the same pipeline as real alerts, and report. What is already in the output directory is not run again."""
     from tarsy.evals.budget import read_budget
-    from tarsy.evals.run import Plan
+    from tarsy.evals.plan import Plan
     from tarsy.evals.trial_file import read_trials
 
     settings = process_settings()
@@ -82,6 +89,7 @@ def run(  # noqa: PLR0913 - the options of a command
         chain_id=chain,
         budget=read_budget(budget) if budget else None,
         judge=judging.provider(cases[0]) if judging else None,
+        fork_at=fork,
     )
     report = _report(settings, plan, output, before)
     raise typer.Exit(1 if report.is_regression else 0)

@@ -1,23 +1,22 @@
 """The pipeline of production in a database of its own that is thrown away: an eval touches nothing of the installation."""
 
 import tempfile
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
 
-from tarsy.agent.ports import LLMClient
+from tarsy.agent.ports import LLMClient, ToolServers
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.db.embedded.server import embedded_postgres
 from tarsy.db.recordings import RecordingSource
+from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.recording import Recording
 from tarsy.domain.session import AlertSession, NewSession
 from tarsy.evals.attempt import Attempt
 from tarsy.evals.reading import attempt_of
-from tarsy.evals.worlds.tool_servers import WorldServers
-from tarsy.evals.worlds.world import World
 from tarsy.kit.groups import single_errors
 from tarsy.session.elsewhere import Elsewhere
 from tarsy.settings import Role, Settings
@@ -33,6 +32,10 @@ class Pipeline:
 
     application: Application
     llm: LLMClient
+
+    async def keep_skills(self, texts: Iterable[str]) -> None:
+        """Store the texts of skills that recorded chains name."""
+        await SkillTextRepository(self.application.engine).keep(texts)
 
     async def attempt(self, session: NewSession) -> Attempt:
         """Submit a session and read what came of it."""
@@ -57,14 +60,13 @@ class Pipeline:
 
 @asynccontextmanager
 async def pipeline(
-    settings: Settings, loaded: LoadedConfig, llm: LLMClient, worlds: Mapping[str, World], elsewhere: Mapping[str, Elsewhere], *, jobs: int
+    settings: Settings, loaded: LoadedConfig, llm: LLMClient, tools: ToolServers, elsewhere: Mapping[str, Elsewhere], *, jobs: int
 ) -> AsyncGenerator[Pipeline]:
-    """The application as in production with `jobs` workers, on the tools of the worlds and at their times."""
+    """The application as in production with `jobs` workers, on these tools; some sessions take place `elsewhere`, by id."""
     with _scratch_directory() as directory:
         async with embedded_postgres(directory, throwaway=True) as url:
             own = replace(settings, data_dir=directory, database_url=url, role=Role.WORKER, replay_speed=0.0)
-            tools, apart = WorldServers(worlds), _apart(loaded, jobs)
-            async with application(own, tools=tools, llm=llm, loaded=apart, elsewhere=elsewhere) as running:
+            async with application(own, tools=tools, llm=llm, loaded=_apart(loaded, jobs), elsewhere=elsewhere) as running:
                 with single_errors():
                     async with anyio.create_task_group() as tasks:
                         if running.pool:

@@ -1,62 +1,24 @@
 """Running cases: each trial is a session in a database of its own, worked on by the queue as in production."""
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from uuid import uuid4
 
 import anyio
 
 from tarsy.config.load.loader import LoadedConfig, load_config
-from tarsy.config.resolve.resolved import ResolvedChain
-from tarsy.demo.samples import load_sample
-from tarsy.domain.provider import ResolvedProvider
-from tarsy.domain.session import NewSession
-from tarsy.evals.budget import Budget
-from tarsy.evals.case import Case, WorldKind
-from tarsy.evals.chain import chain_for, configuration_digest, configured_chain, model_digest, prompt_digest, spoken_natively
+from tarsy.evals.fork import ForkedModels, source_of
 from tarsy.evals.investigators.scripted_models import ScriptedModels
 from tarsy.evals.judge import agrees
-from tarsy.evals.model import Model
 from tarsy.evals.pipeline import Pipeline, pipeline
-from tarsy.evals.trial import Identity, Trial, trial_of
+from tarsy.evals.plan import Plan, Planned, trials_of
+from tarsy.evals.trial import Trial, trial_of
 from tarsy.evals.trial_file import TrialFile
+from tarsy.evals.worlds.forked_tools import ForkedServers
+from tarsy.evals.worlds.tool_servers import WorldServers
 from tarsy.evals.worlds.world import World
 from tarsy.evals.worlds.world_files import open_world
-from tarsy.kit.clock import FixedClock, SystemClock
-from tarsy.llm.providers.replay import RecordingFiles
-from tarsy.session.elsewhere import Elsewhere
-from tarsy.session.playback import chain_of
 from tarsy.settings import Settings
 from tarsy.wiring import llm_client
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What is to be measured."""
-
-    cases: tuple[Case, ...]
-    models: tuple[Model, ...]
-    runs: int = 1
-    jobs: int = 4
-    # None: the chain that the configuration has for an alert of the case's type.
-    chain_id: str | None = None
-    # No trial begins once it is spent.
-    budget: Budget | None = None
-    # A second opinion on what was concluded; never part of whether a trial passed.
-    judge: ResolvedProvider | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A trial that may have been made already."""
-
-    identity: Identity
-    case: Case
-    session: NewSession
-    # Where and when it takes place; None: here and now.
-    elsewhere: Elsewhere | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +37,11 @@ async def run_evals(settings: Settings, plan: Plan, kept: TrialFile, progress: P
 
     Raises:
         ConfigError: the configuration or a world cannot be used.
+        NotReplayableError: a recording cannot be played as it is asked for.
     """
     loaded = load_config(settings.config_dir, settings.env)
     worlds = {case.name: open_world(case) for case in plan.cases}
-    planned = tuple(_planned(plan, loaded, worlds))
+    planned = tuple(trials_of(plan, loaded, worlds))
     known = kept.read()
     missing = [one for one in planned if one.identity not in known]
     if missing:
@@ -86,39 +49,6 @@ async def run_evals(settings: Settings, plan: Plan, kept: TrialFile, progress: P
         known = kept.read()
     found = tuple(known[one.identity] for one in planned if one.identity in known)
     return Outcome(found, len(planned) - len(found))
-
-
-def _planned(plan: Plan, loaded: LoadedConfig, worlds: Mapping[str, World]) -> Iterable[Planned]:
-    prompts = prompt_digest()
-    # Run by run, so that a run that is stopped early has seen every case.
-    for run in range(1, plan.runs + 1):
-        for case in plan.cases:
-            for model in (model for model in plan.models if model.fits(case)):
-                provider = model.provider(case)
-                base = _base_chain(plan, loaded, case, provider)
-                chain = chain_for(spoken_natively(base) if model.is_script else base, case, worlds[case.name], provider)
-                identity = Identity(
-                    case=case.name,
-                    model=model.name,
-                    run=run,
-                    case_digest=case.digest,
-                    model_digest=model_digest(provider),
-                    prompt_digest=prompts,
-                    configuration_digest=configuration_digest(chain),
-                )
-                now = worlds[case.name].now
-                session = _session(case, identity, chain, now or SystemClock().now())
-                yield Planned(identity, case, session, Elsewhere(clock=FixedClock(now)) if now else None)
-
-
-def _base_chain(plan: Plan, loaded: LoadedConfig, case: Case, provider: ResolvedProvider) -> ResolvedChain:
-    if case.file.world.kind is WorldKind.SAMPLE and plan.chain_id is None:
-        return load_sample(case.file.world.file).chain
-    if case.file.world.kind is WorldKind.RECORDING and plan.chain_id is None:
-        recording = RecordingFiles()(str(case.world_path))
-        if recording.chain is not None:
-            return chain_of(recording, lambda _: provider)
-    return configured_chain(loaded.config, case, plan.chain_id)
 
 
 class _Trials:
@@ -133,9 +63,14 @@ class _Trials:
         self._spent = 0.0
 
     async def make(self, settings: Settings, loaded: LoadedConfig, worlds: Mapping[str, World], missing: Sequence[Planned]) -> None:
-        models = ScriptedModels({one.case.name: one.case for one in missing}, llm_client(replace(settings, replay_speed=0.0), loaded.env))
+        forks = {one.session.id: one.fork for one in missing if one.fork}
         elsewhere = {one.session.id: one.elsewhere for one in missing if one.elsewhere}
-        async with pipeline(settings, loaded, models, worlds, elsewhere, jobs=self._plan.jobs) as running:
+        live = llm_client(replace(settings, replay_speed=0.0), loaded.env)
+        models = ForkedModels(forks, ScriptedModels({one.case.name: one.case for one in missing}, live))
+        recordings = {one.case.name: one.fork.source.recording for one in missing if one.fork}
+        tools = ForkedServers(recordings, WorldServers(worlds)) if forks else WorldServers(worlds)
+        async with pipeline(settings, loaded, models, tools, elsewhere, jobs=self._plan.jobs) as running:
+            await running.keep_skills(_recorded_skills(missing))
             waiting = iter(missing)
             async with anyio.create_task_group() as tasks:
                 for number in range(min(self._plan.jobs, len(missing))):
@@ -154,16 +89,7 @@ class _Trials:
             self._progress(trial, self._done, self._total)
 
 
-def _session(case: Case, identity: Identity, chain: ResolvedChain, now: datetime) -> NewSession:
-    return NewSession(
-        id=str(uuid4()),
-        alert_data=case.file.alert,
-        alert_type=case.file.alert_type,
-        chain_id=chain.chain_id,
-        chain_snapshot=chain.model_dump(mode="json"),
-        author="eval",
-        # The same in every run of the same trial, so that a model is asked the same.
-        nonce=hashlib.sha256(f"{identity.case}/{identity.run}".encode()).hexdigest()[:32],
-        runbook=case.file.runbook,
-        created_at=now,
-    )
+def _recorded_skills(missing: Sequence[Planned]) -> Iterator[str]:
+    """The texts that chains of recorded sessions name, which may be others than those of today."""
+    sources = [source_of(one.case) for one in missing]
+    return (text for source in sources if source for text in source.recording.skills.values())

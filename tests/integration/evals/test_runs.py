@@ -14,8 +14,9 @@ from tarsy.config.load.loader import load_config
 from tarsy.evals.budget import read_budget
 from tarsy.evals.case_files import SUITE, chosen, load_cases
 from tarsy.evals.model import NoSuchModelError, find_models
+from tarsy.evals.plan import Plan
 from tarsy.evals.report.report import comparisons
-from tarsy.evals.run import Outcome, Plan, run_evals
+from tarsy.evals.run import Outcome, run_evals
 from tarsy.evals.summary import by_model, summarise
 from tarsy.evals.trial import Trial
 from tarsy.evals.trial_file import TrialFile
@@ -52,9 +53,9 @@ def ignore(_trial: Trial, _number: int, _count: int) -> None:
     """What comes of it is looked at in the end."""
 
 
-def plan_of(*models: str, names: tuple[str, ...] = NAMES, jobs: int = 2) -> Plan:
+def plan_of(*models: str, names: tuple[str, ...] = NAMES, jobs: int = 2, fork_at: int | None = None) -> Plan:
     loaded = load_config(None, {})
-    return Plan(cases=chosen(load_cases(SUITE), names=names), models=find_models(loaded, models), jobs=jobs)
+    return Plan(cases=chosen(load_cases(SUITE), names=names), models=find_models(loaded, models), jobs=jobs, fork_at=fork_at)
 
 
 @pytest.fixture(scope="module")

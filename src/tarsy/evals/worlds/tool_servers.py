@@ -23,6 +23,11 @@ def world_server(name: str, case: str, like: ResolvedMcpServer | None = None) ->
     return server.model_copy(update={"transport": transport})
 
 
+def case_of(server: ResolvedMcpServer) -> str:
+    """The name of the case whose world a tool server is."""
+    return (server.transport.url or "").removeprefix(_SCHEME)
+
+
 class WorldServers:
     """Opens the world that an agent's servers name."""
 
@@ -38,7 +43,7 @@ class WorldServers:
 
     @asynccontextmanager
     async def _open(self, servers: Mapping[str, ResolvedMcpServer]) -> AsyncGenerator[MaskedTools]:
-        worlds = {name: self._worlds[(server.transport.url or "").removeprefix(_SCHEME)] for name, server in servers.items()}
+        worlds = {name: self._worlds[case_of(server)] for name, server in servers.items()}
         maskers = {name: Masker.for_server(server.masking) for name, server in servers.items()}
         yield MaskedTools(WorldTools(worlds, self._clock), maskers)
 

@@ -1,0 +1,137 @@
+"""Forks: an investigation as it was recorded up to some step, and another model or another prompt from there on, on the same evidence."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tarsy.agent.ports import LLMClient
+from tarsy.config.resolve.resolved import ResolvedChain
+from tarsy.demo.samples import load_sample, recording_loader
+from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
+from tarsy.domain.recording import RecordedCall, RecordedInput, Recording, track_of
+from tarsy.domain.run_input import AnyInput, InputKind
+from tarsy.domain.usage import TokenUsage
+from tarsy.evals.case import Case, WorldKind
+from tarsy.kit.clock import FixedClock
+from tarsy.llm.in_process import in_process_client
+from tarsy.llm.providers.replay import RecordingFiles
+from tarsy.session.elsewhere import Elsewhere
+from tarsy.session.plan import plan
+from tarsy.session.playback import NotReplayableError, played_from
+
+# Every trial of a case asks for its recording; it is read once.
+_FILES = RecordingFiles()
+
+
+class NoForkError(NotReplayableError):
+    """A recording cannot be forked there; the person who asked for it can act."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A recorded investigation, and the name under which it is played."""
+
+    recording: Recording
+    name: str
+
+
+def source_of(case: Case) -> Source | None:
+    """What was recorded of a case; None where its world is no recording."""
+    file = case.file.world.file
+    match case.file.world.kind:
+        case WorldKind.RECORDING:
+            return Source(_FILES(str(case.world_path)), str(case.world_path))
+        case WorldKind.SAMPLE:
+            provider = load_sample(file).chain.stages[0].agents[0].provider
+            return Source(load_sample(file).recording, provider.recording or "")
+        case WorldKind.CLUSTER | WorldKind.SNAPSHOT:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """The calls that are played; every later one is asked."""
+
+    source: Source
+    played: tuple[RecordedCall, ...]
+
+    @property
+    def places(self) -> frozenset[tuple[str, int]]:
+        return frozenset((call.track, call.turn) for call in self.played)
+
+    @property
+    def inputs(self) -> tuple[AnyInput, ...]:
+        """What had reached the investigation when it was forked; what came later belongs to the recorded one."""
+        return tuple(given.placed() for given in self._had)
+
+    @property
+    def _had(self) -> Sequence[RecordedInput]:
+        return [given for given in self.source.recording.inputs if self._reached(given)]
+
+    def _reached(self, given: RecordedInput) -> bool:
+        if given.kind is InputKind.READ:
+            return (given.track, given.turn) in self.places
+        # The rest reaches a request, and the first that is asked is told what was recorded for it.
+        return given.turn == 0 or (given.track, given.turn - 1) in self.places
+
+    def elsewhere(self, now: datetime | None) -> Elsewhere | None:
+        """The time stands still where the recording is left; `now` where it tells none."""
+        left = max((datetime.fromisoformat(given.fields["at"]) for given in self._had if "at" in given.fields), default=now)
+        return Elsewhere(clock=FixedClock(left), recorded_inputs=self.inputs) if left else None
+
+
+def forked(case: Case, source: Source, chain: ResolvedChain, step: int) -> Fork:
+    """Play the first `step` recorded calls of the chain's agents; a negative step counts from the last call.
+
+    Raises:
+        NoForkError: there is no such call.
+    """
+    calls = _calls_of(chain, source.recording)
+    played = step if step >= 0 else len(calls) + step
+    if not 0 <= played < len(calls):
+        has = f"has {len(calls)} calls of the agents of chain {chain.chain_id}" if calls else f"has no call of chain {chain.chain_id}"
+        raise NoForkError(f"The case {case.name} cannot be forked at {step}: its recording {has}.")
+    return Fork(source, tuple(calls[:played]))
+
+
+def _calls_of(chain: ResolvedChain, recording: Recording) -> Sequence[RecordedCall]:
+    """What the agents of the chain said: neither summaries of the whole, nor answers to questions."""
+    tracks = tuple(
+        track_of(stage.index, stage.name, index, agent.agent_name)
+        for stage in plan(chain)
+        for index, agent in enumerate(stage.agents, start=1)
+    )
+    return [call for call in recording.calls if call.track in tracks or call.track.startswith(tuple(f"{track}/" for track in tracks))]
+
+
+class ForkedModels:
+    """Plays the first calls of forked sessions, by id, and asks for the rest."""
+
+    def __init__(self, forks: Mapping[str, Fork], inner: LLMClient) -> None:
+        self._forks = forks
+        self._inner = inner
+        # In this process, wherever the models are: the files are here.
+        self._recorded = in_process_client(env={}, recordings=recording_loader(_FILES))
+
+    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        fork = self._forks.get(request.session_id)
+        plays = fork is not None and (request.track, request.turn) in fork.places
+        chunks = self._play(request, fork) if fork and plays else self._inner.generate(request)
+        async with aclosing(chunks) as told:
+            async for chunk in told:
+                yield chunk
+
+    async def _play(self, request: GenerateInput, fork: Fork) -> AsyncGenerator[Chunk]:
+        played = replace(request, provider=played_from(fork.source.name)(request.provider))
+        async with aclosing(self._recorded.generate(played)) as chunks:
+            async for chunk in chunks:
+                # It was paid for when it was recorded, and perhaps to another model.
+                yield TokenUsage() if isinstance(chunk, TokenUsage) else chunk
+
+    async def health(self) -> LLMHealth:
+        return await self._inner.health()
+
+    async def aclose(self) -> None:
+        await self._recorded.aclose()
+        await self._inner.aclose()
