@@ -159,7 +159,7 @@ APPLICATION = (
     [
         ("tarsy.cli.main", (*HEAVY, *APPLICATION, "pydantic", "structlog")),
         ("tarsy.kit.logs, tarsy.server", (*HEAVY, *APPLICATION)),
-        ("tarsy.kit.logs, tarsy.server, tarsy.wiring", HEAVY),
+        ("tarsy.kit.logs, tarsy.server, tarsy.wiring, tarsy.tools.connection", HEAVY),
     ],
 )
 def test_what_is_not_needed_yet_is_not_imported_yet(module: str, unneeded: tuple[str, ...], tmp_path: Path) -> None:

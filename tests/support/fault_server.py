@@ -62,8 +62,15 @@ TOOLS = [
     tool("twin", NOTHING),
     tool("twin", NOTHING),
     tool("pid"),
+    tool("ask_back"),
+    tool("told"),
+    tool("textual_id"),
     tool("spawn", {"type": "object", "properties": {"pids": {"type": "string"}}, "required": ["pids"]}),
 ]
+
+
+# What the client has said without expecting an answer.
+NOTICES: list[str] = []
 
 
 def send(message: dict[str, Any]) -> None:
@@ -189,6 +196,15 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             # Notifications are delivered by tasks of their own, so that they are seen before the answer ends the call.
             time.sleep(0.1)
             answer(request_id, "done")
+        case "ask_back":
+            for asked in ("ping", "roots/list"):
+                send({"id": f"mine-{asked}", "method": asked})
+            replies = [json.loads(sys.stdin.readline()) for _ in range(2)]
+            answer(request_id, json.dumps({reply["id"]: reply.get("result", reply.get("error")) for reply in replies}))
+        case "told":
+            answer(request_id, json.dumps(NOTICES))
+        case "textual_id":
+            answer(str(request_id), "found all the same")
         case "pid":
             answer(request_id, str(os.getpid()))
         case "spawn":
@@ -224,8 +240,8 @@ def main(mode: str) -> None:
                 call(params["name"], params.get("arguments", {}), request_id, params.get("_meta", {}))
             case "ping":
                 send({"id": request_id, "result": {}})
-            case _:
-                pass
+            case notice:
+                NOTICES.append(notice)
     if mode == "stubborn":
         time.sleep(600)
 

@@ -1,28 +1,22 @@
-"""A live MCP session with one server. Imported on first use only: the SDK is heavy.
+"""A live connection to one tool server. Imported on first use only.
 
 A connection is run by one task and used by others; nothing that happens to it can hurt the task group it runs in.
 """
 
-import logging
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeVar
 
 import anyio
-import httpx2
-import mcp_types as types
 import structlog
-from mcp.client._transport import ReadStream, TransportStreams
-from mcp.client.session import ClientSession
-from mcp.shared.exceptions import MCPError
-from mcp.shared.message import SessionMessage
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from tarsy.kit.imports import load
 from tarsy.kit.text import clip
+from tarsy.tools.answers import CallResult, ListedTool
 from tarsy.tools.endpoint import Endpoint, HttpEndpoint, StdioEndpoint
 from tarsy.tools.failures import (
     AuthRejected,
@@ -33,17 +27,14 @@ from tarsy.tools.failures import (
     ToolServerError,
     Unreachable,
     explain,
+    failures,
 )
-from tarsy.tools.http import failures, http_client
 from tarsy.tools.masking import Masker
-from tarsy.tools.stdio import Observer, child_environment, stdio_streams
-from tarsy.tools.transport import WatchedStream, http_streams, sse_streams
+from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, Ears, Session, SessionError
+from tarsy.tools.stdio import Observer, child_environment, stdio_link
+from tarsy.tools.stdio_session import StdioSession
 
 log = structlog.get_logger(__name__)
-
-# The SDK's loggers write message contents, which are not masked.
-for _name in ("mcp", "client"):
-    logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
 
 INITIALISE_SECONDS = 30.0
 CLEANUP_SECONDS = 5.0
@@ -57,9 +48,12 @@ KEPT_LINES = 5
 _ERRORS = r"error|fatal|panic|exception|fail|cannot|could not|unable|invalid|denied|refused|no such|not found"
 ERROR_LINE = re.compile(rf"(?!.*\bwarn).*({_ERRORS})", re.IGNORECASE)
 LINE_EXCERPT = 300
+# Heavy, and needed by some servers only.
+_SDK = "tarsy.tools.sdk_session"
 MASKED_EXCERPT = 16 * 1024
 
 OnOutput = Callable[[str], None]
+T = TypeVar("T")
 
 
 class Aside:
@@ -93,7 +87,7 @@ class Connection:
         self._stderr = Aside(masker, lambda text: self._note(text, log.info, "tool_server.stderr"))
         self._noise = Aside(masker, lambda text: self._note(text, log.warning, "tool_server.noise"))
         self._shared = shared
-        self._session: ClientSession | None = None
+        self._session: Session | None = None
         self._failure: ToolServerError | None = None
         self._stopping = anyio.Event()
         self._left = False
@@ -109,7 +103,7 @@ class Connection:
     @property
     def is_stateless(self) -> bool:
         """Whether the server speaks a revision of the protocol in which no request depends on an earlier one, nor on the connection."""
-        return self._session is not None and self._session.protocol_version in MODERN_PROTOCOL_VERSIONS
+        return self._session is not None and self._session.is_stateless
 
     @property
     def failure(self) -> ToolServerError | None:
@@ -123,8 +117,7 @@ class Connection:
         self._scope.deadline = anyio.current_time() + INITIALISE_SECONDS
         try:
             with self._scope:
-                async with self._streams() as (read, write), self._new_session(read, write) as session:
-                    await _initialise(session)
+                async with self._new_session() as session:
                     self._scope.deadline = math.inf
                     self._session = session
                     self._first_error = None
@@ -158,36 +151,35 @@ class Connection:
         """End now, orderly or not."""
         self._scope.cancel()
 
-    async def list_tools(self) -> tuple[types.Tool, ...]:
+    async def list_tools(self) -> tuple[ListedTool, ...]:
         """Ask the server for all its tools.
 
         Raises:
             ToolServerError: it would not say.
         """
-        tools: list[types.Tool] = []
-        params: types.PaginatedRequestParams | None = None
+        tools: list[ListedTool] = []
+        cursor: str | None = None
         for _ in range(MAX_TOOL_PAGES):
-            page = await self._request(types.ListToolsRequest(params=params), types.ListToolsResult)
+            page = await self._ask(lambda session, cursor=cursor: session.list_page(cursor))
             tools.extend(page.tools)
-            if not page.next_cursor:
+            cursor = page.next_cursor
+            if not cursor:
                 return tuple(tools)
-            params = types.PaginatedRequestParams(cursor=page.next_cursor)
         raise BadAnswer(self.server, f"Tool server '{self.server}' lists its tools on more than {MAX_TOOL_PAGES} pages.")
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], on_output: OnOutput) -> types.CallToolResult:
+    async def call(self, tool: str, arguments: Mapping[str, Any], on_output: OnOutput) -> CallResult:
         """Run a tool and pass on what it says meanwhile.
 
         Raises:
             ToolServerError: there is no result.
         """
 
-        async def progress(progress: float, total: float | None, message: str | None) -> None:
+        def on_progress(progress: float, total: float | None, message: str | None) -> None:
             on_output(_progress_line(progress, total, message))
 
-        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
         self._listeners.append(on_output)
         try:
-            return await self._request(request, types.CallToolResult, progress)
+            return await self._ask(lambda session: session.call(tool, arguments, on_progress))
         finally:
             self._listeners.remove(on_output)
 
@@ -197,17 +189,17 @@ class Connection:
         Raises:
             ToolServerError: it is not.
         """
-        await self._request(types.PingRequest(), types.EmptyResult)
+        await self._ask(lambda session: session.ping())
 
-    async def _request(self, request: Any, result: type[Any], progress: Any = None) -> Any:
+    async def _ask(self, question: Callable[[Session], Awaitable[T]]) -> T:
         session = self._session
         if session is None or self._stopping.is_set():
             raise self._lost(never_ran=True)
         seen: list[HttpFailure] = []
         token = failures.set(seen)
         try:
-            return await session.send_request(request, result, progress_callback=progress)
-        except MCPError as error:
+            return await question(session)
+        except SessionError as error:
             raise self._renamed(error, seen) from error
         except ValidationError as error:
             text = f"Tool server '{self.server}' gave an answer that is not valid MCP: {clip(str(error), LINE_EXCERPT)}"
@@ -215,8 +207,8 @@ class Connection:
         finally:
             failures.reset(token)
 
-    def _renamed(self, error: MCPError, seen: list[HttpFailure]) -> ToolServerError:
-        """Say what an MCP error means for the call."""
+    def _renamed(self, error: SessionError, seen: list[HttpFailure]) -> ToolServerError:
+        """Say what an error of the session means for the call."""
         failure = seen[-1] if seen else None
         if failure is not None and failure.is_auth:
             return AuthRejected(self.server, failure)
@@ -228,10 +220,8 @@ class Connection:
             return CallRejected(self.server, f"Tool server '{self.server}' failed: {failure}")
         return CallRejected(self.server, f"Tool server '{self.server}' answered with error {error.code}: {error.message}")
 
-    def _is_over(self, error: MCPError) -> bool:
-        """Whether the SDK made this error up because the connection ended: servers use the same code for errors of their own."""
-        made_up = error.message == "Connection closed" or error.message.startswith("SSE stream")
-        return error.code == types.CONNECTION_CLOSED and (made_up or self._stopping.is_set())
+    def _is_over(self, error: SessionError) -> bool:
+        return error.over or (error.code == CONNECTION_CLOSED and self._stopping.is_set())
 
     def _lost(self, *, never_ran: bool, detail: str = "") -> ConnectionLost:
         text = f"The connection to tool server '{self.server}' was lost" + (f" ({detail})" if detail else "")
@@ -250,35 +240,54 @@ class Connection:
             words = [self._first_error, "…", *words]
         return f"{text}. It last said: {' | '.join(words)}" if words else text
 
-    def _streams(self) -> AbstractAsyncContextManager[TransportStreams]:
+    def _new_session(self) -> AbstractAsyncContextManager[Session]:
         match self._endpoint:
-            case StdioEndpoint(command=command, args=args, env=env):
-                return stdio_streams(command, args, child_environment(env, self._ours), Observer(self._stderr.hear, self._noise.hear))
-            case HttpEndpoint(sse=True):
-                return sse_streams(self._endpoint, self._break)
+            case StdioEndpoint():
+                return self._stdio_session(self._endpoint)
             case HttpEndpoint():
-                return http_streams(self._endpoint)
+                return self._http_session(self._endpoint)
 
-    def _new_session(self, read: ReadStream[SessionMessage | Exception], write: Any) -> ClientSession:
-        return ClientSession(
-            WatchedStream(read, self._stopping.set),
-            write,
-            client_info=types.Implementation(name="tarsy", version="1"),
-            logging_callback=self._on_log,
-            message_handler=self._on_message,
-        )
+    @asynccontextmanager
+    async def _stdio_session(self, endpoint: StdioEndpoint) -> AsyncGenerator[Session]:
+        """Shake hands, the way nearly every server knows; with those that will not, the SDK speaks."""
+        environment, observer = child_environment(endpoint.env, self._ours), Observer(self._stderr.hear, self._noise.hear)
+        async with stdio_link(endpoint.command, endpoint.args, environment, observer) as link:
+            session = StdioSession(link, self._ears)
+            try:
+                await session.initialise()
+            except SessionError as error:
+                if error.code != UNSUPPORTED_PROTOCOL_VERSION:
+                    raise
+            else:
+                yield session
+                return
+            await load(_SDK)
+            from tarsy.tools.sdk_session import session_without_handshake  # noqa: PLC0415 - just loaded, off the event loop
 
-    async def _on_message(self, message: Any) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
-            self.tool_changes += 1
+            async with session_without_handshake(link, self._ears) as modern:
+                yield modern
 
-    async def _on_log(self, params: types.LoggingMessageNotificationParams) -> None:
+    @asynccontextmanager
+    async def _http_session(self, endpoint: HttpEndpoint) -> AsyncGenerator[Session]:
+        await load(_SDK)
+        from tarsy.tools.sdk_session import http_session  # noqa: PLC0415 - just loaded, off the event loop
+
+        async with http_session(endpoint, self._ears, self._break) as session:
+            yield session
+
+    @property
+    def _ears(self) -> Ears:
+        return Ears(on_log=self._on_log, on_tools_changed=self._on_tools_changed, on_end=self._stopping.set)
+
+    def _on_tools_changed(self) -> None:
+        self.tool_changes += 1
+
+    def _on_log(self, level: str, data: object) -> None:
         # A log message does not say which call it belongs to: each that runs gets it, as long as all belong to one execution.
         if self._shared:
             return
-        text = params.data if isinstance(params.data, str) else str(params.data)
         for listener in self._listeners:
-            listener(f"{params.level}: {text}\n")
+            listener(f"{level}: {data}\n")
 
     def _note(self, text: str, write: Callable[..., object], event: str) -> None:
         """Remember what the server said outside the protocol, and write it to the log."""
@@ -298,15 +307,13 @@ class Connection:
         """Tell the server that the execution is over, if it wants to know."""
         if not self._left or not isinstance(self._endpoint, HttpEndpoint) or self._endpoint.cleanup_url is None:
             return
+        from tarsy.tools.http import say_goodbye  # noqa: PLC0415 - loaded with the session
+
         endpoint, url = self._endpoint, self._endpoint.cleanup_url
         seen: list[HttpFailure] = []
         failures.set(seen)
         with anyio.CancelScope(shield=True), anyio.move_on_after(CLEANUP_SECONDS) as patience:
-            try:
-                async with http_client(endpoint) as client:
-                    await client.delete(url)
-            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-                seen.append(HttpFailure(method="DELETE", url=url.partition("?")[0], status=None, detail=str(error)))
+            await say_goodbye(endpoint, url, seen)
         if seen or patience.cancelled_caught:
             problem = self._masker.mask(str(seen[-1]) if seen else f"no answer within {CLEANUP_SECONDS:.0f} s")
             log.warning("tool_server.cleanup_failed", server=self.server, problem=problem)
@@ -315,19 +322,3 @@ class Connection:
 def _progress_line(progress: float, total: float | None, message: str | None) -> str:
     share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
     return f"[{share}] {message}\n" if message else f"[{share}]\n"
-
-
-async def _initialise(session: ClientSession) -> None:
-    """Shake hands, the way every server knows first, and ask for log messages if the server has them."""
-    try:
-        await session.initialize()
-    except MCPError as error:
-        if error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
-            raise
-        await session.discover()
-    capabilities = session.server_capabilities
-    if capabilities is not None and capabilities.logging is not None and session.initialize_result is not None:
-        try:
-            await session.send_request(types.SetLevelRequest(params=types.SetLevelRequestParams(level="info")), types.EmptyResult)
-        except MCPError as error:
-            log.debug("tool_server.no_log_level", code=error.code)

@@ -1,18 +1,18 @@
-"""A tool's answer as text for a model: nothing is dropped, what cannot be text is described. Imported on first use only."""
+"""A tool's answer as text for a model: nothing is dropped, what cannot be text is described."""
 
 import json
 import re
 from collections.abc import Iterator
 from typing import Any, assert_never, cast
 
-import mcp_types as types
+from tarsy.tools.answers import AudioBlock, BlobResource, Block, CallResult, ImageBlock, LinkBlock, ResourceBlock, TextBlock, TextResource
 
 # Larger results are of no use: a model's window is smaller, and a summary is made from the beginning anyway.
 MAX_CONTENT = 1024 * 1024
 _WORD = re.compile(r"\w+")
 
 
-def render(result: types.CallToolResult) -> str:
+def render(result: CallResult) -> str:
     """The text of all content blocks; structured content only where it is not already there as text."""
     parts = [_block(block) for block in result.content]
     structured = result.structured_content
@@ -31,28 +31,28 @@ def clip_content(text: str) -> str:
     return f"{kept}\n… [{len(text) - len(kept)} of {len(text)} characters omitted: the result is too large; ask for less, e.g. with a filter or a limit]"
 
 
-def _block(block: types.ContentBlock) -> str:
+def _block(block: Block) -> str:
     match block:
-        case types.TextContent():
+        case TextBlock():
             return block.text
-        case types.ImageContent():
+        case ImageBlock():
             return f"[image, {block.mime_type}, {_decoded_size(block.data)} bytes]"
-        case types.AudioContent():
+        case AudioBlock():
             return f"[audio, {block.mime_type}, {_decoded_size(block.data)} bytes]"
-        case types.ResourceLink():
+        case LinkBlock():
             about = ", ".join(part for part in (block.title or block.name, block.mime_type, block.description) if part)
             return f"[resource {block.uri}: {about}]"
-        case types.EmbeddedResource():
+        case ResourceBlock():
             return _resource(block.resource)
         case _:
             assert_never(block)
 
 
-def _resource(resource: types.TextResourceContents | types.BlobResourceContents) -> str:
+def _resource(resource: TextResource | BlobResource) -> str:
     match resource:
-        case types.TextResourceContents():
+        case TextResource():
             return f"[resource {resource.uri}]\n{resource.text}"
-        case types.BlobResourceContents():
+        case BlobResource():
             return f"[resource {resource.uri}, {resource.mime_type or 'unknown type'}, {_decoded_size(resource.blob)} bytes]"
         case _:
             assert_never(resource)

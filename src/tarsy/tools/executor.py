@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import structlog
@@ -12,11 +12,9 @@ from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolName, ToolResult
 from tarsy.kit.clock import Clock, milliseconds_since
+from tarsy.tools.answers import CallResult
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.server import Lost, ToolServer
-
-if TYPE_CHECKING:
-    import mcp_types as types
 
 log = structlog.get_logger(__name__)
 
@@ -116,7 +114,7 @@ class McpToolExecutor:
 
     async def _made(self, server: ToolServer, tool: ToolDefinition, arguments: Mapping[str, Any], output: Output) -> Outcome:
         timeout = min(self._call_timeout, server.call_timeout or self._call_timeout)
-        result: types.CallToolResult | Lost | None = None
+        result: CallResult | Lost | None = None
         try:
             with anyio.move_on_after(timeout):
                 result = await server.call(tool, arguments, output.say)
@@ -126,7 +124,7 @@ class McpToolExecutor:
         return _outcome(tool, result, timeout)
 
 
-def _outcome(tool: ToolDefinition, result: "types.CallToolResult | Lost | None", timeout: float) -> Outcome:
+def _outcome(tool: ToolDefinition, result: CallResult | Lost | None, timeout: float) -> Outcome:
     if result is None:
         text = f"{tool.name} did not finish within {timeout:g} s and was abandoned. {_fate(tool)} Ask for less, or use another tool."
         return Outcome(text, is_error=True, is_timeout=True)

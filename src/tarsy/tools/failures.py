@@ -8,6 +8,7 @@ ToolServerError
 └─ BadAnswer        what the server said is not the protocol
 """
 
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from tarsy.kit.groups import leaves
@@ -31,6 +32,10 @@ class HttpFailure:
     def __str__(self) -> str:
         what = f"HTTP {self.status}" if self.status else "no answer"
         return f"{what} to {self.method} {self.url}" + (f": {self.detail}" if self.detail else "")
+
+
+# The SDK sends a request in the context of the task that asked for it, so failures find their call even when several are under way.
+failures: ContextVar[list[HttpFailure] | None] = ContextVar("failures", default=None)
 
 
 class ToolServerError(Exception):

@@ -7,7 +7,6 @@ import math
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
-from contextvars import ContextVar
 from functools import cache
 
 import anyio
@@ -17,7 +16,7 @@ from httpx2._utils import get_environment_proxies
 
 from tarsy.kit.text import clip
 from tarsy.tools.endpoint import HttpEndpoint
-from tarsy.tools.failures import HttpFailure
+from tarsy.tools.failures import HttpFailure, failures
 
 # Enough of an error page to recognise it.
 BODY_EXCERPT = 500
@@ -37,10 +36,6 @@ ERROR_SECONDS = 5.0
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
 
 _THIS_MACHINE: Mapping[str, str | None] = dict.fromkeys(("all://localhost", "all://127.0.0.1", "all://[::1]"))
-
-# The SDK sends a request in the context of the task that asked for it, so failures find their call even when several are under way.
-failures: ContextVar[list[HttpFailure] | None] = ContextVar("failures", default=None)
-
 
 Wrap = Callable[[httpx2.AsyncBaseTransport], httpx2.AsyncBaseTransport]
 
@@ -191,3 +186,12 @@ async def _beginning(response: httpx2.Response) -> bytes:
 def _is_declined_option(request: httpx2.Request, status: int) -> bool:
     """A server may decline the stream of its own messages (GET) and the explicit end of a session (DELETE)."""
     return status == 405 and request.method in {"GET", "DELETE"}
+
+
+async def say_goodbye(endpoint: HttpEndpoint, url: str, seen: list[HttpFailure]) -> None:
+    """Tell the server that the execution is over; why it could not be told is in `seen`."""
+    try:
+        async with http_client(endpoint) as client:
+            await client.delete(url)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        seen.append(HttpFailure(method="DELETE", url=url.partition("?")[0], status=None, detail=str(error)))

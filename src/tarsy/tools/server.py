@@ -13,14 +13,13 @@ from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName
 from tarsy.kit.clock import Clock, milliseconds_since
 from tarsy.kit.imports import load
+from tarsy.tools.answers import CallResult, ListedTool
 from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
 from tarsy.tools.masking import Masker
 from tarsy.tools.pool import ConnectionPool
 
 if TYPE_CHECKING:
-    import mcp_types as types
-
     from tarsy.tools.connection import Connection
 
 log = structlog.get_logger(__name__)
@@ -94,9 +93,7 @@ class ToolServer:
             if self.listing is None or changed:
                 await self._list()
 
-    async def call(
-        self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: Callable[[str], None]
-    ) -> "types.CallToolResult | Lost":
+    async def call(self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: Callable[[str], None]) -> CallResult | Lost:
         """Run a tool; over a new connection if the old one is gone, and a second time only if that cannot do harm.
 
         Raises:
@@ -162,7 +159,7 @@ class ToolServer:
         offered = {tool.name: tool for tool in tools if self._offers(tool.name)}
         return tuple(_definition(self.name, tool, self.masker) for tool in offered.values())
 
-    async def _asked(self) -> "tuple[types.Tool, ...]":
+    async def _asked(self) -> tuple[ListedTool, ...]:
         connection = await self._connect()
         self._listed_on = (connection, connection.tool_changes)
         try:
@@ -217,7 +214,7 @@ def _endpoint(config: ResolvedMcpServer, env: Mapping[str, str], execution_id: s
     return found, ""
 
 
-def _definition(server: str, tool: "types.Tool", masker: Masker) -> ToolDefinition:
+def _definition(server: str, tool: ListedTool, masker: Masker) -> ToolDefinition:
     hints = tool.annotations
     return ToolDefinition(
         name=str(ToolName(server, tool.name)),

@@ -119,13 +119,18 @@ class Pipe:
             raise anyio.EndOfStream
         return data
 
-    async def send(self, data: bytes) -> None:
-        rest = memoryview(data)
+    async def send(self, data: bytes | memoryview) -> None:
+        rest = self.offer(memoryview(data))
         while rest:
-            try:
-                rest = rest[os.write(self._open, rest) :]
-            except BlockingIOError:
-                await anyio.wait_writable(self._open)
+            await anyio.wait_writable(self._open)
+            rest = self.offer(rest)
+
+    def offer(self, data: memoryview) -> memoryview:
+        """Write what there is room for; answers with the rest."""
+        try:
+            return data[os.write(self._open, data) :]
+        except BlockingIOError:
+            return data
 
     def close(self) -> None:
         if self._fd is not None:

@@ -184,6 +184,31 @@ async def test_a_tool_that_is_listed_twice_is_offered_once() -> None:
         assert [tool.name for tool in (await tools.list()).tools].count("fault.twin") == 1
 
 
+async def test_a_server_may_ask_whether_we_are_there_and_is_offered_nothing_else() -> None:
+    async with opened(fault()) as tools:
+        replies = json.loads((await tools.call("fault.ask_back")).content)
+    assert replies["mine-ping"] == {}
+    assert replies["mine-roots/list"]["code"] == -32601
+
+
+async def test_a_server_is_told_when_its_answer_is_no_longer_waited_for() -> None:
+    async with opened(fault(), call_timeout=0.5) as tools:
+        assert (await tools.call("fault.hang")).is_timeout
+        notices = json.loads((await tools.call("fault.told")).content)
+    assert notices == ["notifications/initialized", "notifications/cancelled"]
+
+
+async def test_an_answer_finds_its_question_though_the_number_came_back_as_a_text() -> None:
+    async with opened(fault(), call_timeout=10.0) as tools:
+        assert (await tools.call("fault.textual_id")).content == "found all the same"
+
+
+async def test_arguments_larger_than_a_pipe_arrive_whole() -> None:
+    text = "".join(f"line {number}\n" for number in range(40_000))
+    async with opened(fault()) as tools:
+        assert (await tools.call("fault.echo", json.dumps({"text": text}))).content == text
+
+
 async def test_a_changed_tool_list_is_seen() -> None:
     async with opened(fault()) as tools:
         assert (await tools.call("fault.grown")).refused

@@ -4,9 +4,9 @@ import base64
 import json
 from typing import Any
 
-import mcp_types as types
 import pytest
 
+from tarsy.tools.answers import CallResult
 from tarsy.tools.content import MAX_CONTENT, clip_content, render
 
 TEN_BYTES = base64.b64encode(b"0123456789").decode()
@@ -27,8 +27,8 @@ BLOCKS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def result(*blocks: dict[str, Any], structured: dict[str, Any] | None = None) -> types.CallToolResult:
-    return types.CallToolResult.model_validate({"content": blocks, "structuredContent": structured})
+def result(*blocks: dict[str, Any], structured: dict[str, Any] | None = None) -> CallResult:
+    return CallResult.model_validate({"content": blocks, "structuredContent": structured})
 
 
 @pytest.mark.parametrize(("block", "text"), BLOCKS)

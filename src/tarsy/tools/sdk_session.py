@@ -1,0 +1,152 @@
+"""A session that the MCP SDK holds: with servers behind a URL, and with stdio servers of the revisions without a handshake.
+
+Imported on first use only: the SDK is heavy.
+"""
+
+import logging
+import math
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import anyio
+import mcp_types as types
+import structlog
+from anyio.streams.memory import MemoryObjectReceiveStream
+from mcp.client._transport import ReadStream, TransportStreams
+from mcp.client.session import ClientSession
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from tarsy.tools.answers import CallResult, ToolPage
+from tarsy.tools.endpoint import HttpEndpoint
+from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, Ears, OnProgress, Session, SessionError
+from tarsy.tools.stdio import Link, Listener, Message
+from tarsy.tools.transport import WatchedStream, http_streams, sse_streams
+
+log = structlog.get_logger(__name__)
+
+# The SDK's loggers write message contents, which are not masked.
+for _name in ("mcp", "client"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
+
+
+class SdkSession:
+    def __init__(self, session: ClientSession) -> None:
+        self._session = session
+
+    @property
+    def is_stateless(self) -> bool:
+        return self._session.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    async def list_page(self, cursor: str | None) -> ToolPage:
+        params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
+        return ToolPage.model_validate(await self._request(types.ListToolsRequest(params=params), types.ListToolsResult))
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], on_progress: OnProgress) -> CallResult:
+        async def progress(progress: float, total: float | None, message: str | None) -> None:
+            on_progress(progress, total, message)
+
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
+        return CallResult.model_validate(await self._request(request, types.CallToolResult, progress))
+
+    async def ping(self) -> None:
+        await self._request(types.PingRequest(), types.EmptyResult)
+
+    async def _request(self, request: Any, result: type[Any], progress: Any = None) -> dict[str, Any]:
+        try:
+            answer = await self._session.send_request(request, result, progress_callback=progress)
+        except MCPError as error:
+            raise _renamed(error) from error
+        return answer.model_dump(by_alias=True)
+
+
+def _renamed(error: MCPError) -> SessionError:
+    # The SDK makes this one up when the connection ended; servers use the same code for errors of their own.
+    made_up = error.message == "Connection closed" or error.message.startswith("SSE stream")
+    return SessionError(error.code, error.message, over=error.code == CONNECTION_CLOSED and made_up)
+
+
+@asynccontextmanager
+async def http_session(endpoint: HttpEndpoint, ears: Ears, on_failure: Callable[[], None]) -> AsyncGenerator[Session]:
+    """A session with a server behind a URL; `on_failure` has to end one of the older protocol, whose writer swallows failures."""
+    streams = sse_streams(endpoint, on_failure) if endpoint.sse else http_streams(endpoint)
+    async with _session(streams, ears) as session:
+        try:
+            await session.initialize()
+        except MCPError as error:
+            if error.code != UNSUPPORTED_PROTOCOL_VERSION:
+                raise
+            await session.discover()
+        await _ask_for_logs(session)
+        yield SdkSession(session)
+
+
+@asynccontextmanager
+async def session_without_handshake(link: Link, ears: Ears) -> AsyncGenerator[Session]:
+    async with _session(_streams(link), ears) as session:
+        await session.discover()
+        yield SdkSession(session)
+
+
+@asynccontextmanager
+async def _session(streams: AbstractAsyncContextManager[TransportStreams], ears: Ears) -> AsyncGenerator[ClientSession]:
+    async def on_log(params: types.LoggingMessageNotificationParams) -> None:
+        ears.on_log(params.level, params.data)
+
+    async def on_message(message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            ears.on_tools_changed()
+
+    async with (
+        streams as (read, write),
+        ClientSession(
+            _watched(read, ears),
+            write,
+            client_info=types.Implementation(name="tarsy", version="1"),
+            logging_callback=on_log,
+            message_handler=on_message,
+        ) as session,
+    ):
+        yield session
+
+
+def _watched(read: ReadStream[SessionMessage | Exception], ears: Ears) -> WatchedStream:
+    return WatchedStream(read, ears.on_end)
+
+
+async def _ask_for_logs(session: ClientSession) -> None:
+    capabilities = session.server_capabilities
+    if capabilities is not None and capabilities.logging is not None and session.initialize_result is not None:
+        try:
+            await session.send_request(types.SetLevelRequest(params=types.SetLevelRequestParams(level="info")), types.EmptyResult)
+        except MCPError as error:
+            log.debug("tool_server.no_log_level", code=error.code)
+
+
+@asynccontextmanager
+async def _streams(link: Link) -> AsyncGenerator[TransportStreams]:
+    """A stdio server's messages as the SDK wants them."""
+    # As many as come: each has been read from the pipe already.
+    incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
+    write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+
+    def take(message: Message) -> None:
+        incoming.send_nowait(SessionMessage(types.jsonrpc_message_adapter.validate_python(message, by_name=False)))
+
+    link.attach(Listener(take, incoming.close))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_send, link, outgoing)
+        try:
+            yield read, write
+        finally:
+            link.leave()
+            incoming.close()
+            tasks.cancel_scope.cancel()
+
+
+async def _send(link: Link, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    async with outgoing:
+        async for message in outgoing:
+            link.post(message.message.model_dump(by_alias=True, exclude_unset=True, mode="json"))
