@@ -19,7 +19,7 @@ from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.domain.citation import CheckedCitation
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import Message, ToolCall
-from tarsy.domain.evidence import ALERT, Evidence
+from tarsy.domain.evidence import ALERT, AnsweredCall, Evidence
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.run_input import AnyInput, InputPlace, place_of
@@ -110,6 +110,10 @@ class MemoryJournal:
             for one in results
             if one.metadata["evidence_id"] in ids
         ]
+
+    async def answered(self, execution_id: str) -> list[AnsweredCall]:
+        made = [call for call in self.mcp if call.execution_id == execution_id and call.evidence_id]
+        return [AnsweredCall(call.evidence_id or "", f"{call.server}.{call.tool}", call.arguments or "") for call in made]
 
     def publish(self, delta: StreamDelta) -> None:
         """Nobody watches."""

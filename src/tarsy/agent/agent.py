@@ -10,6 +10,7 @@ from tarsy.agent.controllers.native import NativeSpeech
 from tarsy.agent.controllers.react import ReActSpeech
 from tarsy.agent.controllers.single_shot import executive_summary_controller, scoring_controller, synthesis_controller
 from tarsy.agent.controllers.speech import ToolSpeech
+from tarsy.agent.controllers.tool_turn import RunWaitsError
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.stopping import Stopping, StopReason
@@ -44,8 +45,10 @@ class BaseAgent:
                 await recorder.commit(execution_changes=(recorder.moved(RunStatus.ACTIVE),))
             return await self._controller.run(context, recorder, stored)
         except anyio.get_cancelled_exc_class():
-            await _close(recorder, stopping.reason)
+            await _close(recorder, stopping)
             raise
+        except RunWaitsError as waiting:
+            return ExecutionResult(status=RunStatus.ACTIVE, waits=waiting.waits)
         except ClaimLostError:
             raise
         except Exception:
@@ -54,11 +57,11 @@ class BaseAgent:
             raise
 
 
-async def _close(recorder: Recorder, reason: StopReason) -> None:
+async def _close(recorder: Recorder, stopping: Stopping) -> None:
     """The last write of a stopped execution. One that will be continued elsewhere keeps its status."""
     with anyio.move_on_after(LAST_WRITE_SECONDS, shield=True):
         try:
-            match reason:
+            match reason := stopping.reason:
                 case StopReason.HANDED_OVER | StopReason.PARKED:
                     await recorder.commit(closed=recorder.close_all(TimelineStatus.INTERRUPTED))
                 case StopReason.CANCELLED:
@@ -68,7 +71,7 @@ async def _close(recorder: Recorder, reason: StopReason) -> None:
                 case StopReason.TIMED_OUT:
                     await recorder.commit(
                         closed=recorder.close_all(TimelineStatus.TIMED_OUT),
-                        execution_changes=(recorder.moved(RunStatus.TIMED_OUT, "the session ran out of time"),),
+                        execution_changes=(recorder.moved(RunStatus.TIMED_OUT, stopping.told),),
                     )
                 case StopReason.LOST:
                     return

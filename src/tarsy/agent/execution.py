@@ -8,6 +8,7 @@ from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.claim import Claim
+from tarsy.domain.execution import Waits
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock
@@ -34,6 +35,8 @@ class ExecutionContext:
     clock: Clock
     # What the ids of its tool calls begin with: its letter in the plan, or what a question gives.
     evidence_prefix: str
+    # The id under which the result of each of its tool calls may be cited, by call id; the run fills it.
+    evidence_ids: dict[str, str] = field(default_factory=dict[str, str])
     # What its agent was given, by the ids under which it may be cited, whole.
     documents: Mapping[str, str] = field(default_factory=dict[str, str])
     # What its agent is told the time by, where that is not the time at which its steps are stored.
@@ -46,14 +49,6 @@ class ExecutionContext:
     @property
     def session_id(self) -> str:
         return self.claim.session_id
-
-
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """What an execution waits for, in words for people, and for how long."""
-
-    reason: str
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

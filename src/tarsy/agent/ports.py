@@ -8,7 +8,7 @@ from typing import Protocol
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.change import StoredChange
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.evidence import Evidence
+from tarsy.domain.evidence import AnsweredCall, Evidence
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.price import Price
@@ -127,5 +127,9 @@ class ResultStore(Protocol):
         ...
 
     async def cited(self, execution_id: str, ids: Collection[str]) -> Sequence[Evidence]:
-        """What an execution may cite of these: its own results, and those of the stages before its own, of whichever agent."""
+        """What an execution may cite of these: its own results, those of agents that it sent, and those of the stages before its own, of whichever agent."""
+        ...
+
+    async def answered(self, execution_id: str) -> Sequence[AnsweredCall]:
+        """The calls of an execution that came to something, in order, without the refused ones."""
         ...

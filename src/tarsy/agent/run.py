@@ -6,7 +6,7 @@ from typing import assert_never
 
 from tarsy.agent.context_window import Pointer, Scales, fit, tokens_of, window_of, without_oldest_turns
 from tarsy.agent.cut_answer import CONTINUE, pieces_so_far
-from tarsy.agent.execution import ExecutionContext, ExecutionResult, Waits
+from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.failure_log import FailureLog
 from tarsy.agent.inputs import Inputs
 from tarsy.agent.iteration import IterationState, failed_in_a_row, state_after
@@ -22,7 +22,7 @@ from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.evidence import call_id
-from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.execution import ExecutionChange, Waits
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, GenerateInput
 from tarsy.domain.status import RunStatus
@@ -54,7 +54,7 @@ class Run:
         self.call_ids = {call.id for message in stored.messages for call in message.body.tool_calls}
         self.inputs = Inputs(context.track, (*context.recorded_inputs, *stored.inputs), context.told_clock or context.clock)
         # The id under which the result of each tool call may be cited.
-        self.evidence: dict[str, str] = {}
+        self.evidence = context.evidence_ids
         self._turn = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)
         self._models: list[tuple[ResolvedProvider, LLMBackend]] = [
             (config.provider, config.llm_backend),
@@ -75,6 +75,12 @@ class Run:
         """The tool that reads shortened results again, as the model may call it; empty when it has none."""
         has_it = self.catalog.find(READ_RESULT_TOOL) is not None
         return spoken_name(READ_RESULT_TOOL, self.context.config.tool_calling) if has_it else ""
+
+    @property
+    def must_cite(self) -> bool:
+        """Whether an answer without a citation lacks something: one to a question does not, nor that of a sub-agent that has no tools."""
+        is_without_tools = bool(self.context.prompts.context.task) and not self.catalog.tools
+        return self.context.chat is None and not is_without_tools
 
     def number(self, calls: Iterable[ToolCall]) -> None:
         """Give the next ids to calls, in the order in which the model made them."""

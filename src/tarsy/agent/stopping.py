@@ -21,9 +21,16 @@ class Stopping:
 
     whole: "Stopping | None" = None
     own: StopReason | None = None
+    # What is said of a run whose time was up.
+    out_of_time: str = "the session ran out of time"
 
     @property
     def reason(self) -> StopReason:
         if self.own is not None:
             return self.own
         return self.whole.reason if self.whole else StopReason.HANDED_OVER
+
+    @property
+    def told(self) -> str:
+        """Whose time was up, in words for people."""
+        return self.out_of_time if self.own is not None or self.whole is None else self.whole.told

@@ -9,8 +9,8 @@ from tarsy.agent.context_window import BYTES_PER_TOKEN, window_of
 from tarsy.agent.failure_log import failed_closes
 from tarsy.agent.folding import fold
 from tarsy.agent.model_call import ModelCall, WholeText
-from tarsy.agent.prompt.builder import reading_back
 from tarsy.agent.prompt.inputs import SeenResult
+from tarsy.agent.prompt.result_line import reading_back
 from tarsy.agent.run import Run
 from tarsy.config.resolve.resolved import ResolvedSummarization
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind

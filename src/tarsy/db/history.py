@@ -13,7 +13,7 @@ from tarsy.db.rows import execution_of, stage_of, timeline_of
 from tarsy.db.session_rows import chat_message_of
 from tarsy.db.tables import agent_executions, chat_user_messages, stages, timeline_events
 from tarsy.domain.chat import ChatUserMessage
-from tarsy.domain.evidence import Evidence
+from tarsy.domain.evidence import AnsweredCall, Evidence, call_number
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.timeline import TimelineEvent
@@ -84,8 +84,20 @@ class StoredResults:
 
         return await retrying(attempt) if ids else []
 
+    async def answered(self, execution_id: str) -> Sequence[AnsweredCall]:
+        async def attempt() -> list[AnsweredCall]:
+            async with borrowed(self._engine) as connection:
+                rows = await _ANSWERED.rows(connection, {"execution_id": execution_id})
+            made = [
+                AnsweredCall(row["evidence_id"], str(ToolName(row["server"], row["tool"] or "")), row["arguments"] or "") for row in rows
+            ]
+            # In the order of the calls, whichever was answered first.
+            return sorted(made, key=lambda call: call_number(call.evidence_id))
 
-# What an execution may cite: results of its own and of the stages before its own. Of a call that was made again, the one that ended.
+        return await retrying(attempt)
+
+
+# What an execution may cite: results of its own, of those it sent, and of the stages before its own. Of a call that was made again, the one that ended.
 _CITED = sa.text(
     """
     SELECT DISTINCT ON (t.metadata ->> 'evidence_id') t.metadata ->> 'evidence_id' AS evidence_id, t.content, t.metadata, c.content AS arguments
@@ -93,12 +105,21 @@ _CITED = sa.text(
     JOIN stages mine ON mine.id = own.stage_id
     JOIN timeline_events t ON t.session_id = own.session_id
     JOIN stages s ON s.id = t.stage_id
+    JOIN agent_executions seer ON seer.id = t.execution_id
     LEFT JOIN timeline_events c ON c.execution_id = t.execution_id AND c.event_type = 'llm_tool_call'
         AND c.metadata ->> 'evidence_id' = t.metadata ->> 'evidence_id'
     WHERE own.id = CAST(:execution_id AS uuid) AND t.event_type = 'tool_result' AND t.status NOT IN ('streaming', 'interrupted')
         AND t.metadata ->> 'evidence_id' = ANY(CAST(:ids AS text[]))
-        AND (s.stage_index < mine.stage_index OR t.execution_id = own.id)
+        AND (s.stage_index < mine.stage_index OR seer.id = own.id OR seer.parent_execution_id = own.id)
     ORDER BY t.metadata ->> 'evidence_id', t.position DESC
+    """
+)
+
+
+_ANSWERED = Statement(
+    """
+    SELECT evidence_id, server, tool, arguments FROM mcp_interactions
+    WHERE execution_id = :execution_id AND kind = 'tool_call' AND evidence_id IS NOT NULL ORDER BY started_at, id
     """
 )
 
@@ -118,11 +139,13 @@ def evidence_of(row: sa.RowMapping) -> Evidence:
 
 
 async def _stages(connection: RawConnection, session_id: str, events: dict[str, list[TimelineEvent]]) -> list[StageRecord]:
-    executions: dict[str, list[AgentExecution]] = defaultdict(list)
+    below: dict[str, list[AgentExecution]] = defaultdict(list)
     for row in await _EXECUTIONS.rows(connection, {"id": session_id}):
-        executions[row["stage_id"]].append(execution_of(row))
+        execution = execution_of(row)
+        below[execution.parent_execution_id or execution.stage_id].append(execution)
+
+    def records(above: str) -> tuple[ExecutionRecord, ...]:
+        return tuple(ExecutionRecord(one, tuple(events.get(one.id, ())), records(one.id)) for one in below.get(above, ()))
+
     found = [stage_of(row) for row in await _STAGES.rows(connection, {"id": session_id})]
-    return [
-        StageRecord(stage, tuple(ExecutionRecord(execution, tuple(events.get(execution.id, ()))) for execution in executions[stage.id]))
-        for stage in found
-    ]
+    return [StageRecord(stage, records(stage.id)) for stage in found]

@@ -68,6 +68,7 @@ async def stored_analysis(connection: AsyncConnection, session_id: str) -> str |
         & (timeline_events.c.event_type == TimelineEventType.FINAL_ANALYSIS)
         & (timeline_events.c.status == TimelineStatus.COMPLETED)
         & (agent_executions.c.status == RunStatus.COMPLETED)
+        & agent_executions.c.parent_execution_id.is_(None)
     )
     told = (
         sa.select(stages.c.stage_index, stages.c.stage_type, agent_executions.c.agent_index, agent_executions.c.agent_name)

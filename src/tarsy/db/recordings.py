@@ -32,6 +32,7 @@ from tarsy.domain.recording import (
     RecordedTool,
     RecordedToolDefinition,
     Recording,
+    sub_track_of,
     track_of,
 )
 from tarsy.domain.session import AlertSession
@@ -85,13 +86,19 @@ async def _rows(connection: AsyncConnection, table: sa.Table, session_id: str, o
 
 async def _tracks(connection: AsyncConnection, session_id: str) -> Mapping[str, str]:
     query = (
-        sa.select(
-            agent_executions.c.id, agent_executions.c.agent_index, agent_executions.c.agent_name, stages.c.stage_index, stages.c.stage_name
-        )
+        sa.select(agent_executions, stages.c.stage_index, stages.c.stage_name)
         .join(stages, stages.c.id == agent_executions.c.stage_id)
         .where(agent_executions.c.session_id == session_id)
     )
-    return {row.id: track_of(row.stage_index, row.stage_name, row.agent_index, row.agent_name) for row in await connection.execute(query)}
+    executions = {row.id: row for row in await connection.execute(query)}
+
+    def track(execution_id: str) -> str:
+        row = executions[execution_id]
+        if row.parent_execution_id is None:
+            return track_of(row.stage_index, row.stage_name, row.agent_index, row.agent_name)
+        return sub_track_of(track(row.parent_execution_id), row.agent_index, row.agent_name)
+
+    return {execution_id: track(execution_id) for execution_id in executions}
 
 
 async def _inputs(connection: AsyncConnection, session_id: str) -> tuple[RecordedInput, ...]:

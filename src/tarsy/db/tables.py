@@ -300,11 +300,22 @@ agent_executions = sa.Table(
     sa.Column("model_name", sa.Text, nullable=False),
     sa.Column("tool_calling", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
+    sa.Column("parent_execution_id", Id, sa.ForeignKey("agent_executions.id", ondelete="CASCADE")),
+    sa.Column("dispatched_by", sa.Text),
+    sa.Column("task", sa.Text),
     sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("error_message", sa.Text),
     sa.Column("started_at", Timestamp),
     sa.Column("completed_at", Timestamp),
-    sa.UniqueConstraint("stage_id", "agent_index"),
+    # A sub-agent counts among those of the agent that sent it: its index is the number of the call that did.
+    sa.Index(
+        "uq_agent_executions_stage_id_agent_index",
+        "stage_id",
+        "agent_index",
+        unique=True,
+        postgresql_where=sa.text("parent_execution_id IS NULL"),
+    ),
+    sa.Index("uq_agent_executions_parent_execution_id_agent_index", "parent_execution_id", "agent_index", unique=True),
     _one_of("status", RunStatus),
     sa.Index(None, "session_id"),
 )

@@ -119,7 +119,7 @@ def _lack(record: ExecutionRecord) -> Shortcoming | None:
 
 
 def _has_evidence(stages: Sequence[StageRecord]) -> bool:
-    return any(_is_evidence(event) for record in stages for execution in record.executions for event in execution.events)
+    return any(_is_evidence(event) for record in stages for top in record.executions for one in top.tree for event in one.events)
 
 
 def _is_evidence(event: TimelineEvent) -> bool:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from string import ascii_uppercase
 
+from tarsy.domain.tool import RUN_AGENT_TOOL
+
 ALERT = "ALERT"
 RUNBOOK = "RUNBOOK"
 
@@ -35,6 +37,20 @@ class Evidence:
     # A call that was never made (refused, malformed, unknown tool) shows nothing about the world.
     refused: bool = False
 
+    @property
+    def is_report(self) -> bool:
+        """Whether it is what another agent said: words about observations, and none itself."""
+        return self.tool == RUN_AGENT_TOOL
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredCall:
+    """A tool call that came to something, by the id of its result."""
+
+    evidence_id: str
+    tool: str
+    arguments: str
+
 
 def is_evidence_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
@@ -58,6 +74,11 @@ def question_prefix(number: int) -> str:
 def call_id(prefix: str, number: int) -> str:
     """The id of an agent's call; calls count from 1. The prefix is the agent's letters, or what a dispatching call or question gives."""
     return f"{prefix}{number}"
+
+
+def call_number(evidence_id: str) -> int:
+    """Which of its agent's calls an id names."""
+    return int(re.split(r"\D", evidence_id)[-1])
 
 
 def sub_agent_prefix(dispatching: str) -> str:

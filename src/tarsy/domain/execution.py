@@ -18,11 +18,23 @@ class AgentExecution:
     model_name: str
     tool_calling: str
     status: RunStatus
+    # For a sub-agent: the execution that sent it, by which of its calls (an evidence id), and to do what. Its index is then the number of that call.
+    parent_execution_id: str | None = None
+    dispatched_by: str | None = None
+    task: str | None = None
     # A person asked that this agent alone should stop.
     cancel_requested: bool = False
     error_message: str | None = None
     started_at: datetime | None = None
     completed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """What an execution waits for, in words for people, and for how long."""
+
+    reason: str
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

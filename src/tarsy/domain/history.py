@@ -24,6 +24,8 @@ class ExecutionRecord:
     execution: AgentExecution
     # In order of their sequence numbers.
     events: tuple[TimelineEvent, ...] = ()
+    # Those it sent, in order of its calls.
+    children: tuple["ExecutionRecord", ...] = ()
 
     @property
     def analysis(self) -> str:
@@ -49,6 +51,11 @@ class ExecutionRecord:
         return CitationCounts(**counts) if counts else None
 
     @property
+    def tree(self) -> tuple["ExecutionRecord", ...]:
+        """Itself, and all that were sent below it."""
+        return (self, *(record for child in self.children for record in child.tree))
+
+    @property
     def conclusion(self) -> str:
         """What the agent was asked for, whichever kind of agent it is."""
         return self.analysis or last_text(self.events, TimelineEventType.EXECUTIVE_SUMMARY)
@@ -57,7 +64,7 @@ class ExecutionRecord:
 @dataclass(frozen=True, slots=True)
 class StageRecord:
     stage: Stage
-    # In order of their agent indexes.
+    # In order of their agent indexes, without those that they sent.
     executions: tuple[ExecutionRecord, ...] = ()
 
 

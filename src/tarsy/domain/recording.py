@@ -19,6 +19,11 @@ def track_of(stage_index: int, stage_name: str, agent_index: int, agent_name: st
     return f"{stage_index}.{stage_name}/{agent_index}.{agent_name}"
 
 
+def sub_track_of(parent: str, call_number: int, agent_name: str) -> str:
+    """Name the conversation of a sub-agent, by the call that sent it: `0.analysis/1.Lead/4.LogAgent`."""
+    return f"{parent}/{call_number}.{agent_name}"
+
+
 class Recorded(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.execution import Waits
 
 # Servers that annotate nothing still name their tools: `list_pods`, `pods_list`, `getLogs`.
 _READING = re.compile("get|list|describe|read|search|find|show|view|fetch|query|logs?|top|status|count|watch", re.IGNORECASE)
@@ -13,6 +14,8 @@ _READING = re.compile("get|list|describe|read|search|find|show|view|fetch|query|
 BUILT_IN_SERVER = "tarsy"
 # The built-in tool whose results are the operator's own words.
 LOAD_SKILL_TOOL = "tarsy.load_skill"
+# The built-in tool whose calls are executions of their own.
+RUN_AGENT_TOOL = "tarsy.run_agent"
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
@@ -48,6 +51,11 @@ class ToolDefinition:
         """Whether a call may change something: it does not say that it only reads, nor does its name."""
         words = _WORDS.findall(self.name.rpartition(".")[2])
         return not (self.read_only or any(_READING.fullmatch(word) for word in (*words[:1], *words[-1:])))
+
+    @property
+    def sends_agent(self) -> bool:
+        """Whether a call is an execution of its own: it has its own limits, and made again it is continued."""
+        return self.name == RUN_AGENT_TOOL
 
     @property
     def safe_to_repeat(self) -> bool:
@@ -92,6 +100,8 @@ class ToolResult:
     is_timeout: bool = False
     # The call never reached a server: unknown tool, arguments against the schema, refused by configuration.
     refused: bool = False
+    # It has come to nothing yet: the call is made again when this is over.
+    waits: Waits | None = None
 
     @property
     def is_trusted(self) -> bool:

@@ -49,8 +49,8 @@ class Dependencies:
 class RunScope:
     """A run that can be told to stop, and why."""
 
-    def __init__(self) -> None:
-        self.stopping = Stopping()
+    def __init__(self, stopping: Stopping | None = None) -> None:
+        self.stopping = stopping or Stopping()
         # What the run waits for, when it was stopped to be parked.
         self.parking: Parking | None = None
         self._scope = anyio.CancelScope()

@@ -11,7 +11,9 @@ import structlog
 from tarsy.agent.agent import BaseAgent, create_controller
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.prompt.agent_section import agent_section, handed_over
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL, PromptBuilder
+from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
 from tarsy.agent.skills import AgentSkills
 from tarsy.agent.stopping import Stopping, StopReason
@@ -36,6 +38,7 @@ from tarsy.domain.work import Parking
 from tarsy.kit.groups import single_errors
 from tarsy.session.dependencies import Dependencies
 from tarsy.session.plan import PlannedStage, StageOutcome
+from tarsy.session.sub_agents import Sender, Sent, SubAgents
 
 log = structlog.get_logger(__name__)
 
@@ -52,6 +55,8 @@ class StageJob:
     previous: Sequence[str]
     chat: ChatPrompt | None = None
     stored: StageRecord | None = None
+    # Set for a job whose one agent was sent by another.
+    sent: Sent | None = None
     referenced_stage_id: str | None = None
 
 
@@ -131,8 +136,11 @@ class StageRunner:
         dependencies = self._dependencies
         servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
         skills = AgentSkills(job.chain.skills, config, dependencies.skills)
-        track = track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
+        track = job.sent.track if job.sent else track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
+        number = 1 if job.sent else execution.agent_index
         documents, place = _documents(job), dependencies.place_of(job.session.id)
+        evidence_ids: dict[str, str] = {}
+        sub_agents = self._sub_agents(job, stage, Sender(job.claim, _record(job, execution), track, documents, config, stopping))
         built_in = await self._built_in_tools(job, execution, config)
         async with dependencies.tools.open(config, servers, execution_id=execution.id, track=track) as tools:
             context = ExecutionContext(
@@ -151,6 +159,7 @@ class StageRunner:
                     absent=tuple(config.absent_servers.values()),
                     mask=dependencies.mask,
                     clock=dependencies.clock,
+                    sending=lambda tools: sub_agents.around(tools, evidence_ids),
                 ),
                 journal=dependencies.journal,
                 live=dependencies.live,
@@ -158,19 +167,26 @@ class StageRunner:
                 prices=dependencies.prices,
                 mask=dependencies.mask,
                 clock=dependencies.clock,
-                evidence_prefix=job.planned.evidence_prefix(execution.agent_index),
-                documents=documents,
+                evidence_prefix=job.planned.evidence_prefix(number),
+                evidence_ids=evidence_ids,
+                documents=_citable(job, documents),
                 recorded_inputs=place.recorded_inputs,
                 told_clock=place.clock,
-                previous=job.previous[execution.agent_index - 1],
+                previous=job.previous[number - 1],
                 chat=job.chat,
             )
             return await BaseAgent(create_controller(context)).execute(context, stopping)
 
+    def _sub_agents(self, job: StageJob, stage: Stage, sender: Sender) -> SubAgents:
+        async def run(sent: Sent, record: ExecutionRecord, config: ResolvedAgentConfig, stopping: Stopping) -> ExecutionResult:
+            return await self._run_agent(_job_of(job, sent, config), stage, record, config, stopping)
+
+        return SubAgents(self._dependencies, sender, run)
+
     async def _built_in_tools(self, job: StageJob, execution: AgentExecution, config: ResolvedAgentConfig) -> tuple[BuiltInTool, ...]:
         dependencies = self._dependencies
         documents = _documents(job)
-        in_part = _told_in_part(job, config, documents)
+        in_part = bool(job.sent and job.sent.given) or _told_in_part(job, config, documents)
         read_result = ReadResult(dependencies.results, execution_id=execution.id, documents=documents, in_part=in_part)
         if not _calls_tools(config):
             return (read_result,)
@@ -258,8 +274,28 @@ def _execution(stage: Stage, config: ResolvedAgentConfig, index: int) -> AgentEx
 
 def _documents(job: StageJob) -> dict[str, str]:
     """What the agents are given, by the ids under which they may cite it."""
-    given = {ALERT: job.session.alert_data, RUNBOOK: job.runbook}
+    handed = {name: one.text for name, one in job.sent.given.items()} if job.sent else {}
+    given = {ALERT: job.session.alert_data, RUNBOOK: job.runbook, **handed}
     return {name: text for name, text in given.items() if text.strip()}
+
+
+def _citable(job: StageJob, documents: Mapping[str, str]) -> dict[str, str]:
+    """Those of its documents that an agent may cite: what another agent said is not among them."""
+    reports = {name for name, one in job.sent.given.items() if one.is_report} if job.sent else set[str]()
+    return {name: text for name, text in documents.items() if name not in reports}
+
+
+def _record(job: StageJob, execution: AgentExecution) -> ExecutionRecord:
+    """An execution with those that it has sent before."""
+    stored = job.stored.executions if job.stored else ()
+    return next((record for record in stored if record.execution.id == execution.id), ExecutionRecord(execution))
+
+
+def _job_of(job: StageJob, sent: Sent, config: ResolvedAgentConfig) -> StageJob:
+    """The job of an agent that was sent, within the stage of the agent that sent it."""
+    planned = replace(job.planned, agents=(config,), evidence_prefixes=(sent.evidence_prefix,), concludes=False)
+    told = handed_over(sent.given, Fence(job.session.nonce), limit=side_limit(config.provider), read_back=read_back_of(config))
+    return replace(job, planned=planned, previous=(told,), chat=None, stored=None, sent=sent)
 
 
 def _told_in_part(job: StageJob, config: ResolvedAgentConfig, documents: Mapping[str, str]) -> bool:
@@ -289,6 +325,8 @@ def _prompt_context(job: StageJob, config: ResolvedAgentConfig) -> PromptContext
         runbook=shown_document(RUNBOOK, job.runbook, side_limit(config.provider), read_back=read_back),
         custom_instructions=config.custom_instructions,
         server_instructions=tuple((name, job.chain.mcp_servers[name].instructions) for name in config.mcp_servers),
+        agents=agent_section(config.sub_agents, job.chain.mcp_servers, config.tool_calling),
+        task=job.sent.task if job.sent else "",
         asks_verdict=job.planned.concludes,
     )
 
@@ -313,7 +351,9 @@ class Abandoned:
 def abandoned(records: Iterable[StageRecord], status: RunStatus, *, reason: str, at: datetime) -> Abandoned:
     """Close those of `records` that are open."""
     left = [record for record in records if not record.stage.status.is_final]
-    open_executions = (one.execution for record in left for one in record.executions if not one.execution.status.is_final)
+    open_executions = (
+        one.execution for record in left for top in record.executions for one in top.tree if not one.execution.status.is_final
+    )
     return Abandoned(
         tuple(ExecutionChange(execution_id=one.id, at=at, status=status, error_message=reason) for one in open_executions),
         tuple(StageClose(stage_id=record.stage.id, status=status, completed_at=at, error_message=reason) for record in left),

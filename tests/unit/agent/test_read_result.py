@@ -14,7 +14,7 @@ from tarsy.agent.toolbox.read_result import DEFINITION, PAGE, ReadResult, excerp
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.evidence import ALERT, RUNBOOK, Evidence
+from tarsy.domain.evidence import ALERT, RUNBOOK, AnsweredCall, Evidence
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.tools.masking import Unmasked
@@ -44,6 +44,10 @@ class Stored:
 
     async def cited(self, execution_id: str, ids: Collection[str]) -> list[Evidence]:
         return [Evidence(id="A7", text=LONG)] if (execution_id, tuple(ids)) == ("mine", ("A7",)) else []
+
+    async def answered(self, execution_id: str) -> list[AnsweredCall]:
+        assert execution_id == "mine"
+        return []
 
 
 def reader(servers: ToolExecutor, *, in_part: bool = False) -> ToolExecutor:

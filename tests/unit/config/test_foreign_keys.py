@@ -96,9 +96,7 @@ def test_what_the_other_example_uses_loads_and_what_has_no_effect_is_said(direct
         "agent_chains.outage.scoring.max_iterations",
     }
     later = {problem.path for problem in warnings if problem.message.endswith("is accepted, not acted on yet")}
-    chain = "agent_chains.outage"
-    assert {"defaults.orchestrator", "agents.Lead.orchestrator", f"{chain}.sub_agents", f"{chain}.chat.sub_agents"} <= later
-    assert {f"{chain}.stages[0].sub_agents", f"{chain}.stages[0].agents[0].sub_agents"} <= later
+    assert not any("sub_agents" in path or "orchestrator" in path for path in later)
 
 
 def one(directory: ConfigDirectory, tarsy: str, providers: str | None = None) -> Problem:

@@ -151,10 +151,6 @@ agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents:
         "system.runbooks.repo_url",
         "system.slack",
         "defaults.memory",
-        "defaults.orchestrator",
-        "agents.A.orchestrator",
-        "agents.A.sub_agents",
-        "agent_chains.c.sub_agents",
     ]
     assert all(warning.message.endswith("is accepted, not acted on yet") for warning in loaded.warnings)
 

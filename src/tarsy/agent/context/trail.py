@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
-from tarsy.agent.prompt.builder import reading_back
 from tarsy.agent.prompt.fence import Fence
-from tarsy.agent.prompt.result_line import result_line
+from tarsy.agent.prompt.result_line import reading_back, result_line
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.kit.text import clip

@@ -64,7 +64,7 @@ class Conclusion:
         draft = await self._reviewed(answered.turn.text)
         metadata = {**answered.metadata, **lacks(self._run, draft.text, cut=_is_cut(answered))}
         answered = replace(answered, metadata=metadata)
-        analyses = self._run.context.chat is None
+        analyses = self._run.must_cite
         if SHORTCOMING in metadata or not draft.wants_correction(asks_verdict=self._asks_verdict, analyses=analyses):
             return await self._store(answered, draft, _shown(self._recorder, answered, draft))
         if answered.call:

@@ -1,5 +1,6 @@
 """The tool calls of one answer: made in order where the order matters, each stored the moment it is done, in the places reserved for them."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -15,6 +16,7 @@ from tarsy.agent.recorder import StepParts
 from tarsy.agent.run import Run
 from tarsy.agent.summary import Sized, Summarizer
 from tarsy.domain.conversation import Message, ToolCall
+from tarsy.domain.execution import Waits
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.mask import is_masked
 from tarsy.domain.status import TimelineStatus
@@ -31,6 +33,14 @@ class TurnOutcome:
     timed_out: frozenset[str] = frozenset()
     # Set when nothing came but timeouts.
     error: str | None = None
+
+
+class RunWaitsError(Exception):
+    """A call of the run has to wait, and so has the run; what is done is stored."""
+
+    def __init__(self, waits: Waits) -> None:
+        super().__init__(waits.reason)
+        self.waits = waits
 
 
 class ToolTurn:
@@ -75,9 +85,13 @@ class ToolTurn:
         """
         results: list[ToolResult] = []
         stored: list[Message] = []
+        waiting: list[Waits] = []
 
         async def one(pending: PendingCall) -> None:
             result = self._masked(await self._result(pending.call, deadline))
+            if result.waits:
+                waiting.append(await self._leave_open(result, result.waits))
+                return
             stored.append(await self._store(pending, result))
             results.append(result)
 
@@ -86,6 +100,8 @@ class ToolTurn:
                 async with anyio.create_task_group() as tasks:
                     for pending in together:
                         tasks.start_soon(one, pending, name=f"tool {pending.call.name}")
+            if waiting:
+                raise RunWaitsError(max(waiting, key=lambda wait: wait.seconds))
         # Some of a turn that was interrupted may be there already.
         self._run.messages = sorted([*self._run.messages, *stored], key=lambda message: message.sequence_number)
         order = {pending.call.id: place for place, pending in enumerate(self._calls)}
@@ -111,7 +127,7 @@ class ToolTurn:
         """Whether a call whose outcome is unknown may be made again; of a tool that does not exist the toolbox says so again."""
         definition = self._run.catalog.find(call.name)
         # Arguments are stored masked: with a secret among them, the same call cannot be made again.
-        return definition is None or (definition.safe_to_repeat and not is_masked(call.arguments))
+        return definition is None or definition.sends_agent or (definition.safe_to_repeat and not is_masked(call.arguments))
 
     def _place_in_order(self) -> Callable[[PendingCall], int]:
         """Numbers the groups of calls that may be made at the same time."""
@@ -132,7 +148,8 @@ class ToolTurn:
         context = self._run.context
         started_at, started = context.clock.now(), context.clock.monotonic()
         event_id = self._events[call.id]
-        with anyio.move_on_at(deadline):
+        definition = self._run.catalog.find(call.name)
+        with anyio.move_on_at(math.inf if definition and definition.sends_agent else deadline):
             return await context.tools.execute(call, lambda output: self._run.recorder.append(event_id, output))
         content = f"{call.name} did not answer before the time of this iteration was up."
         waited = milliseconds_since(started, context.clock)
@@ -161,6 +178,11 @@ class ToolTurn:
             inputs=recorder.given(read),
         )
         return message
+
+    async def _leave_open(self, result: ToolResult, waits: Waits) -> Waits:
+        """End the entry of a call that waits; the one that makes the call again opens its own."""
+        await self._run.recorder.commit(closed=(self._run.recorder.close(self._events[result.call.id], TimelineStatus.INTERRUPTED),))
+        return waits
 
     def _outcome(self, seen: SeenResult, sized: Sized) -> StepParts:
         """What a step says of a result, whatever part of it the model is shown."""

@@ -87,7 +87,7 @@ class Seen:
 
     @cached_property
     def usable(self) -> frozenset[str]:
-        return frozenset(one.id for one in self.evidence.values() if not one.refused)
+        return frozenset(one.id for one in self.evidence.values() if not one.refused and not one.is_report)
 
 
 def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedAnalysis:
@@ -147,6 +147,8 @@ class _Citations:
         evidence_id, quotation = citation.evidence_id, citation.quotation
         if evidence_id not in self._seen.evidence:
             return _failed(citation, f"there is no {evidence_id}")
+        if self._seen.evidence[evidence_id].is_report:
+            return _failed(citation, f"{evidence_id} is what an agent said: cite the results that it rests on, such as {evidence_id}.1")
         if evidence_id not in self._seen.usable:
             return _failed(citation, f"{evidence_id} was refused: it shows nothing")
         if quotation is None:

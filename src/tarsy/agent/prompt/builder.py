@@ -6,11 +6,12 @@ from typing import assert_never
 
 from tarsy.agent.evidence.review import Review
 from tarsy.agent.prompt import instructions
+from tarsy.agent.prompt.agent_section import REPORT, sub_agent_task
 from tarsy.agent.prompt.correction import correction_points, correction_task
 from tarsy.agent.prompt.fence import Fence, unwrap
 from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext, SeenResult
 from tarsy.agent.prompt.react_format import FORMAT, describe_tools
-from tarsy.agent.prompt.result_line import line_of, result_line
+from tarsy.agent.prompt.result_line import line_of, reading_back, result_line
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.tool import ToolDefinition
@@ -143,6 +144,8 @@ class PromptBuilder:
         return _lines(instructions.UNTRUSTED, *more, instructions.RUNBOOK_IS_ADVICE if self._has_runbook else "")
 
     def _answer(self) -> str:
+        if self.context.task:
+            return REPORT
         return _lines(instructions.ANSWER, instructions.VERDICT if self.context.asks_verdict else "")
 
     @property
@@ -156,10 +159,14 @@ class PromptBuilder:
             *general,
             "# Tool servers\n" + "\n\n".join(servers) if servers else "",
             self.context.skills,
+            self.context.agents,
             f"# Instructions for {self.context.agent_name}\n{own}" if own else "",
         )
 
     def _investigation(self, previous: str) -> str:
+        if self.context.task:
+            task = sub_agent_task(self.context.task)
+            return _blocks(self._alert(), self._runbook(), self._reports(previous), self._warnings(), task)
         task = "Investigate this alert and find its root cause, or show that there is no fault."
         if previous.strip():
             task += " Earlier stages have worked on it: build on what they established, verify what your answer depends on, and do not repeat their calls."
@@ -217,11 +224,6 @@ def is_compaction_pointer(content: str) -> bool:
     """Whether a result has given way to a pointer before."""
     _, line = line_of(content)
     return content.removeprefix(line).lstrip("\n").startswith(_POINTER)
-
-
-def reading_back(tool: str, evidence_id: str) -> str:
-    """How to read the whole of a result of which only a part is shown; nothing where there is no tool for it."""
-    return f' Read any part of it with {tool}, id "{evidence_id}".' if tool else ""
 
 
 def _conversation(system: str, user: str) -> Messages:

@@ -23,6 +23,10 @@ class PromptContext:
     server_instructions: tuple[tuple[str, str], ...] = ()
     # The section about skills, as `skill_section` writes it.
     skills: str = ""
+    # The section about agents that this one may send, as `agent_section` writes it.
+    agents: str = ""
+    # What another agent sent this one to do; empty for an agent of the plan.
+    task: str = ""
     # One line per tool server that should be there and is not.
     tool_warnings: tuple[str, ...] = ()
     # The tool that reads shortened results again, as the agent may call it; empty where it has none.

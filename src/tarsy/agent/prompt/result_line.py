@@ -24,6 +24,11 @@ def result_line(evidence_id: str, tool: str, arguments: str, read_at: datetime |
     return f"{head}{call_text(tool, arguments)}" + (f" at {utc(read_at)}" if read_at else "")
 
 
+def reading_back(tool: str, evidence_id: str) -> str:
+    """How to read the whole of a result of which only a part is shown; nothing where there is no tool for it."""
+    return f' Read any part of it with {tool}, id "{evidence_id}".' if tool else ""
+
+
 def call_text(tool: str, arguments: str) -> str:
     """A call as people write it: `server.tool(name=value)`."""
     return defused(clip(" ".join(f"{tool}({_written(arguments)})".split()), _LONGEST_CALL, notice="…)"))

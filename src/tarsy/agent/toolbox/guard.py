@@ -8,6 +8,7 @@ from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.react.feedback import format_unknown_tool
 from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
 from tarsy.domain.agent import ToolCalling
+from tarsy.domain.claim import ClaimLostError
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolResult
 from tarsy.kit.clock import Clock
@@ -36,6 +37,8 @@ class GuardedTools(ToolWrapper):
             return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=started_at)
         try:
             return await super().execute(call, on_output)
+        except ClaimLostError:
+            raise
         except Exception as error:  # cancellation passes: it is no Exception
             log.exception("tool.broke", tool=call.name)
             return ToolResult(call=call, content=f"{call.name} broke: {self._mask(str(error))}", is_error=True, started_at=started_at)

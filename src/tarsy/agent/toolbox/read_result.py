@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tarsy.agent.ports import ResultStore
-from tarsy.agent.prompt.builder import READ_RESULT_TOOL, reading_back
+from tarsy.agent.prompt.builder import READ_RESULT_TOOL
+from tarsy.agent.prompt.result_line import reading_back
 from tarsy.agent.toolbox.built_in import CallRefusedError
 from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
 from tarsy.domain.tool import ToolCatalog, ToolDefinition

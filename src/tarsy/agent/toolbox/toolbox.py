@@ -19,11 +19,12 @@ def toolbox(
     absent: Sequence[str] = (),
     mask: Callable[[str], str],
     clock: Clock,
+    sending: Callable[[ToolExecutor], ToolExecutor] = lambda tools: tools,
 ) -> ToolExecutor:
-    """Wrap the tool servers, which come with their own masking; `absent` says why others are missing.
+    """Wrap the tool servers, which come with their own masking; `absent` says why others are missing, `sending` adds the sending of agents.
 
-    Outermost first: guard → built-in tools → limits → masking → MCP. What asks before a call is made, or counts it (approval, budget),
+    Outermost first: guard → built-in tools → sending → limits → masking → MCP. What asks before a call is made, or counts it (approval, budget),
     goes between the guard and the built-in tools.
     """
-    reached = AbsentServers(LimitedTools(servers), absent)
+    reached = sending(AbsentServers(LimitedTools(servers), absent))
     return GuardedTools(BuiltInTools(reached, built_in, clock=clock), tool_calling=tool_calling, mask=mask, clock=clock)

@@ -19,7 +19,6 @@ from tarsy.config.schema.values import (
     SkillName,
     SubAgentName,
     Text,
-    later,
     refuse,
 )
 from tarsy.domain.agent import AgentType, ToolCalling
@@ -118,12 +117,12 @@ class OrchestratorConfig(Section):
 
 
 class OrchestratorKey(Section):
-    orchestrator: OrchestratorConfig | None = later("How other agents are sent.")
+    orchestrator: OrchestratorConfig | None = Field(default=None, description="How other agents are sent.")
 
 
 class SubAgentKeys(OrchestratorKey):
-    sub_agents: tuple[SubAgentConfig, ...] | None = later(
-        "Agents that this one may send: names, or mappings; the highest level that says so wins."
+    sub_agents: tuple[SubAgentConfig, ...] | None = Field(
+        default=None, description="Agents that this one may send: names, or mappings; the highest level that says so wins."
     )
 
 

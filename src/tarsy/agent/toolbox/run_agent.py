@@ -1,0 +1,114 @@
+"""The built-in tool `tarsy.run_agent`: sends another agent. Each call is an execution of its own, and its result is what that agent reports."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tarsy.agent.ports import ToolExecutor
+from tarsy.agent.toolbox.built_in import CallRefusedError
+from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
+from tarsy.config.problems import did_you_mean
+from tarsy.config.resolve.resolved import ResolvedAgentConfig
+from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.execution import Waits
+from tarsy.domain.tool import RUN_AGENT_TOOL, ToolCatalog, ToolDefinition, ToolResult
+from tarsy.kit.clock import Clock, milliseconds_since
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errand:
+    """An agent to send: by which call, whom, to do what, and with which results at hand."""
+
+    dispatched_by: str
+    agent: ResolvedAgentConfig
+    task: str
+    context_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What an agent that was sent came back with; with `waits` it has not come back yet."""
+
+    text: str
+    failed: bool = False
+    waits: Waits | None = None
+
+
+class Dispatcher(Protocol):
+    """Sends agents and waits for them. An errand that was begun before is continued, one that was done is read back."""
+
+    async def send(self, errand: Errand) -> Report:
+        """Raises:
+        CallRefusedError: there is no such result to hand over.
+        """
+        ...
+
+
+class SendingTools(ToolWrapper):
+    """Adds `run_agent` to an agent's tools. `ids` gives the evidence id of each call."""
+
+    def __init__(
+        self, inner: ToolExecutor, agents: Sequence[ResolvedAgentConfig], dispatcher: Dispatcher, ids: Mapping[str, str], clock: Clock
+    ) -> None:
+        super().__init__(inner)
+        self._agents = {agent.agent_name: agent for agent in agents}
+        self._dispatcher = dispatcher
+        self._ids = ids
+        self._clock = clock
+        self._definition = _definition(tuple(self._agents))
+
+    async def list_tools(self) -> ToolCatalog:
+        catalog = await super().list_tools()
+        # A recording may list it as it was; what is sent is what is configured.
+        others = tuple(tool for tool in catalog.tools if tool.name != RUN_AGENT_TOOL)
+        return ToolCatalog((*others, self._definition), catalog.warnings, catalog.listings)
+
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
+        if call.name != RUN_AGENT_TOOL:
+            return await super().execute(call, on_output)
+        started_at, started = self._clock.now(), self._clock.monotonic()
+        try:
+            report = await self._dispatcher.send(self._errand(call))
+        except CallRefusedError as refusal:
+            return ToolResult(call=call, content=str(refusal), is_error=True, refused=True, started_at=started_at)
+        duration = milliseconds_since(started, self._clock)
+        return ToolResult(
+            call=call, content=report.text, is_error=report.failed, waits=report.waits, started_at=started_at, duration_ms=duration
+        )
+
+    def _errand(self, call: ToolCall) -> Errand:
+        read = parse_arguments(call.arguments, self._definition.parameters_schema)
+        if isinstance(read, ArgumentProblem):
+            raise CallRefusedError(read.message)
+        agent, task = self._agents.get(read["name"]), str(read["task"]).strip()
+        if agent is None:
+            raise CallRefusedError(f'There is no agent "{read["name"]}" to send; {did_you_mean(read["name"], self._agents)}')
+        if not task:
+            raise CallRefusedError("The agent was not sent: its task is empty. Write what it is to find out.")
+        return Errand(dispatched_by=self._ids[call.id], agent=agent, task=task, context_ids=_ids(read))
+
+
+def _ids(read: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(name).strip("[] ") for name in read.get("context_ids") or ()))
+
+
+def _definition(names: Sequence[str]) -> ToolDefinition:
+    properties = {
+        # No enumeration: a wrong name is answered with the right ones.
+        "name": {"type": "string", "description": f"The agent to send: {', '.join(names)}."},
+        "task": {"type": "string", "description": "What it is to find out, complete in itself: it sees nothing of this conversation."},
+        "context_ids": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Ids of results, such as A2, that it is given to read.",
+        },
+    }
+    return ToolDefinition(
+        name=RUN_AGENT_TOOL,
+        description="Send another agent to work on a task, and get its report. Several calls in one turn run at the same time.",
+        parameters_schema={"type": "object", "properties": properties, "required": ["name", "task"]},
+        # As a call: what the agent does is bounded by its own tools, and making the call again continues it.
+        read_only=True,
+        idempotent=True,
+    )
