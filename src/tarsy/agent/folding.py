@@ -26,7 +26,8 @@ _VARIABLE = re.compile(
     r"|\b(?=[0-9a-fA-F]*\d)(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{7,}\b"
     r"|\d+(?:[.,:]\d+)*"
 )
-_HEADER = re.compile(r"[A-Z][A-Z0-9_()%/-]*(?: [A-Z(][A-Z0-9_()%/-]*)*(?: {2,}[A-Z][A-Z0-9_()%/ -]*)+")
+# The first line of a table: names of columns in capital letters.
+TABLE_HEADER = re.compile(r"[A-Z][A-Z0-9_()%/-]*(?: [A-Z(][A-Z0-9_()%/-]*)*(?: {2,}[A-Z][A-Z0-9_()%/ -]*)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _with_tables(lines: Sequence[str]) -> Iterator[tuple[int, str, bool]]:
     """The lines with their numbers, and whether each is a row under a header of columns."""
     in_table = False
     for number, line in enumerate(lines):
-        if _HEADER.fullmatch(line.rstrip()):
+        if TABLE_HEADER.fullmatch(line.rstrip()):
             in_table = True
             continue
         in_table = in_table and "  " in line.strip()

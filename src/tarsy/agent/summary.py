@@ -6,6 +6,7 @@ Folding and cutting say exactly what is not shown. The whole result is stored be
 from dataclasses import dataclass
 
 from tarsy.agent.context_window import BYTES_PER_TOKEN, window_of
+from tarsy.agent.emptiness import emptiness
 from tarsy.agent.failure_log import failed_closes
 from tarsy.agent.folding import fold
 from tarsy.agent.model_call import ModelCall, WholeText
@@ -21,8 +22,6 @@ from tarsy.kit.text import CutText, cut_middle, estimate_tokens, in_thread_if_lo
 
 # What a summarising model is given of a huge result at most: half of a common window, and of its own.
 _SUMMARY_INPUT_TOKENS = 60_000
-# What servers answer that have nothing to say.
-_NOTHING = frozenset({"", "(no output)", "[]", "{}", "null", "none"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class Summarizer:
             return self._cut(seen, sized, self._limit())
         if sized.is_folded:
             return Shown(sized.text, f"{_folded(sized)}{self._whole(seen)}")
-        return Shown(sized.text, "The answer is empty." if sized.text.strip().lower() in _NOTHING else "")
+        return Shown(sized.text, "" if seen.result.is_error else emptiness(seen.result.call, sized.text))
 
     def _settings(self, result: ToolResult, text: str) -> ResolvedSummarization | None:
         """The server's wish to have a result of this size summarised."""

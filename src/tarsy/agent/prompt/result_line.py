@@ -34,6 +34,11 @@ def call_text(tool: str, arguments: str) -> str:
     return defused(clip(" ".join(f"{tool}({_written(arguments)})".split()), _LONGEST_CALL, notice="…)"))
 
 
+def argument_text(value: Any) -> str:
+    """A value of a call's arguments where it is spoken of outside a fence: one line, of bounded length."""
+    return defused(clip(" ".join(_value(value).split()), _LONGEST_CALL, notice="…"))
+
+
 def utc(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
