@@ -88,10 +88,14 @@ class Summarizer:
     def _whole(self, seen: SeenResult) -> str:
         return reading_back(self._run.read_back, seen.evidence_id)
 
+    def _rest(self, seen: SeenResult, sized: Sized, cut: CutText) -> str:
+        """How to read what a cut leaves out; places in a folded text are not places in the result."""
+        return reading_back(self._run.read_back, seen.evidence_id, cut.head if cut.left_out and not sized.is_folded else None)
+
     def _cut(self, seen: SeenResult, sized: Sized, limit_tokens: int) -> Shown:
         cut = cut_middle(sized.text, limit_tokens * BYTES_PER_TOKEN)
         note = f"Cut: you see {_extent(cut)} of {len(sized.text)}{_of_folded(sized)}; what lies between was shown to no one."
-        return Shown(cut.text, f"{note}{self._whole(seen)}")
+        return Shown(cut.text, f"{note}{self._rest(seen, sized, cut)}")
 
     async def _summarize(self, seen: SeenResult, sized: Sized, settings: ResolvedSummarization, purpose: str) -> Shown:
         provider = settings.provider or self._run.provider
@@ -119,7 +123,7 @@ class Summarizer:
     def _summary_note(self, seen: SeenResult, sized: Sized, given: CutText) -> str:
         read = "read all of it" if not given.left_out else f"read {_extent(given)}, not what lies between"
         note = f"Summary of a result of {len(seen.result.content)} characters, made by a model that {read}{_of_folded(sized)}."
-        return f"{note} Quote the result, not the summary.{self._whole(seen)}"
+        return f"{note} Quote the result, not the summary.{self._rest(seen, sized, given)}"
 
 
 def _folded(sized: Sized) -> str:

@@ -218,7 +218,9 @@ async def test_what_a_summarising_model_cannot_be_given_is_the_middle_and_both_a
     assert ("OLDEST" in asked, "NEWEST" in asked, "characters from the middle are left out here" in asked) == (True, True, True)
     assert "This call: [A1] k8s.logs(pod=web-1) at " in asked
     shown = next(message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool")
-    assert re.search(r"made by a model that read the first \d+ and the last \d+ characters, not what lies between", shown)
+    told = re.search(r"made by a model that read the first (\d+) and the last \d+ characters, not what lies between", shown)
+    assert told
+    assert f'tarsy__read_result, id "A1"; what was left out begins at offset {told[1]}.' in shown
 
 
 async def test_a_summary_that_fails_leaves_the_beginning_the_end_and_a_notice(database_url: str) -> None:

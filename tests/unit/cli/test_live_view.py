@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tarsy.cli.live_view import LiveView, print_end
+from tarsy.cli.live_view import LiveView, print_end, print_verdict
 from tarsy.cli.terminal import harmless
 from tarsy.domain.timeline import TimelineEventType
 
@@ -82,3 +82,51 @@ def test_a_recorded_session_says_so_above_its_result() -> None:
     print_end(Console(file=file, width=120), {"id": "s", "status": "completed", "final_analysis": "The disk.", "recorded": True})
     told = file.getvalue()
     assert told.index("RECORDED MODEL") < told.index("The disk.")
+
+
+VERDICT: dict[str, Any] = {
+    "outcome": "no_fault",
+    "object": {"kind": "Pod", "namespace": "shop", "name": "web-1"},
+    "mechanism": "The disk is full.",
+    "confidence": "medium",
+    "confidence_reason": "no citation could be verified",
+    "since": "03:02Z",
+    "still_happening": "yes",
+}
+
+
+def _ended(**fields: Any) -> list[str]:
+    file = io.StringIO()
+    print_end(Console(file=file, width=100), {"id": "s", "status": "completed", "final_analysis": "Full.", **fields})
+    return [line.strip("│ ") for line in file.getvalue().splitlines()]
+
+
+def test_the_verdict_stands_above_the_analysis_with_its_confidence_and_why() -> None:
+    lines = _ended(verdict=VERDICT, citations={"cited": 15, "verified": 14})
+    told = ["no fault: Pod/shop/web-1", "The disk is full.", "confidence medium (no citation could be verified)", "since 03:02Z"]
+    begin = lines.index(told[0])
+    assert lines[begin : begin + 5] == [*told, "still happening: yes"]
+    assert begin < lines.index("14 of 15 citations verified") < lines.index("Full.")
+
+
+def test_a_verdict_may_lack_its_object_and_a_session_its_verdict() -> None:
+    bare = VERDICT | {"object": None, "since": "", "confidence_reason": ""}
+    lines = _ended(verdict=bare, citations={"cited": 0, "verified": 0})
+    assert [
+        line for line in lines if line in {"no fault", "The disk is full.", "confidence medium", "still happening: yes"} or "since" in line
+    ] == ["no fault", "The disk is full.", "confidence medium", "still happening: yes"]
+    before = _ended(verdict=None, citations=None)
+    assert not any("Verdict" in line or "citations" in line for line in before)
+    assert "Full." in before
+
+
+def test_a_verdict_gives_the_terminal_no_orders() -> None:
+    file = io.StringIO()
+    hostile = VERDICT | {
+        "mechanism": ORDERS,
+        "object": {"kind": ORDERS, "namespace": "", "name": ORDERS},
+        "confidence_reason": "[red]x[/red]",
+    }
+    print_verdict(Console(file=file, force_terminal=True, color_system=None, width=80), {"verdict": hostile, "citations": None})
+    assert "([red]x[/red])" in file.getvalue(), "markup is no order either"
+    assert not [order for order in ("\x1b[2J", "\x1b]0;", "\x9b") if order in file.getvalue()]

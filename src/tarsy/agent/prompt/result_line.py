@@ -24,9 +24,12 @@ def result_line(evidence_id: str, tool: str, arguments: str, read_at: datetime |
     return f"{head}{call_text(tool, arguments)}" + (f" at {utc(read_at)}" if read_at else "")
 
 
-def reading_back(tool: str, evidence_id: str) -> str:
-    """How to read the whole of a result of which only a part is shown; nothing where there is no tool for it."""
-    return f' Read any part of it with {tool}, id "{evidence_id}".' if tool else ""
+def reading_back(tool: str, evidence_id: str, offset: int | None = None) -> str:
+    """How to read the whole of a result of which only a part is shown, or what follows `offset`; nothing where there is no tool for it."""
+    if not tool:
+        return ""
+    rest = "." if offset is None else f"; what was left out begins at offset {offset}."
+    return f' Read any part of it with {tool}, id "{evidence_id}"{rest}'
 
 
 def call_text(tool: str, arguments: str) -> str:
