@@ -1,6 +1,6 @@
 /** Incidents: lists, details, mutes, and what can be done to them. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import type { IncidentState, Severity } from "@/wire/types";
+import type { IncidentState, Severity, VerdictOutcome } from "@/wire/types";
 import { api, expectData } from "./client";
 
 export interface IncidentFilter {
@@ -8,6 +8,7 @@ export interface IncidentFilter {
   severity?: Severity[] | undefined;
   source?: string[] | undefined;
   label?: string[] | undefined;
+  verdict?: VerdictOutcome[] | undefined;
   text?: string | undefined;
   from?: string | undefined;
 }

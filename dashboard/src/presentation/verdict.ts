@@ -9,6 +9,10 @@ export const OUTCOME_FACES = {
   inconclusive: { label: "Inconclusive", tone: "warning", icon: CircleHelp },
 } satisfies Record<VerdictOutcome, Face>;
 
+export function outcomeOf(name: string | undefined): VerdictOutcome | undefined {
+  return (Object.keys(OUTCOME_FACES) as VerdictOutcome[]).find((outcome) => outcome === name);
+}
+
 export const CONFIDENCE_FACES = {
   high: { label: "High confidence", tone: "good", icon: SignalHigh },
   medium: { label: "Medium confidence", tone: "warning", icon: SignalMedium },

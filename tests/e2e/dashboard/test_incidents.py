@@ -17,6 +17,19 @@ pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
 ROUTES = [{"name": "test", "group_by": ["alertname"], "group_wait": "0s"}]
 TABLET = (1024, 768)
+ANALYSIS = """\
+## Root cause
+
+The logs of `cart` fill the disk.
+
+```verdict
+outcome: fault
+object: Node/node-1
+mechanism: The logs of the cart fill the disk.
+confidence_object: high
+confidence_mechanism: high
+```
+"""
 
 
 def _alert(name: str, severity: str, *, status: str = "firing", **labels: str) -> dict[str, Any]:
@@ -48,7 +61,9 @@ def _send(http: httpx.Client, *alerts: dict[str, Any]) -> dict[str, Any]:
 def monitored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server to which a monitoring system has sent alerts, and a pipeline a change; one incident is investigated, one is over."""
     calls = (
-        says(AGENT, 0, {"text": "## Root cause\n\nThe logs of `cart` fill the disk."}),
+        says(AGENT, 0, {"text": ANALYSIS}),
+        # Asked for citations, it has none.
+        says(AGENT, 1, {"text": ANALYSIS}),
         says(SUMMARY, 0, {"text": "The logs of cart fill the disk of node-1."}),
     )
     with recorded_server(tmp_path_factory.mktemp("monitored"), *calls, speed="0", routes=ROUTES) as running:
@@ -72,7 +87,17 @@ def test_the_front_page_lists_what_is_wrong_and_its_filters_live_in_the_address(
         page.goto("/")
         expect(page.get_by_role("region", name="Incidents")).to_contain_text("The logs of cart fill the disk of node-1.")
         expect(page.get_by_text("3 of 3 firing")).to_be_visible()
+        expect(page.get_by_role("region", name="Incidents")).to_contain_text("Fault foundmedium confidence")
+        expect(page.get_by_text("Node/node-1")).to_be_visible()
         assert len(_rows(page)) == 1
+        page.get_by_role("combobox", name="Verdict").click()
+        page.get_by_role("option", name="No fault").click()
+        expect(page.get_by_text("No incident matches")).to_be_visible()
+        assert page.url.endswith("/?verdict=no_fault")
+        page.get_by_role("combobox", name="Verdict").click()
+        page.get_by_role("option", name="Fault found").click()
+        expect(page.locator("[data-row-link]")).to_have_count(1)
+        page.get_by_role("button", name="Clear").click()
         page.get_by_role("button", name="All 2").click()
         expect(page.locator("[data-row-link]")).to_have_count(2)
         assert page.url.endswith("/?state=all")

@@ -18,7 +18,7 @@ PAGES = {
     "system": ("/system", "Effective configuration"),
     "usage": ("/usage", "This month"),
 }
-FIRST_LOAD_LIMIT = 300_000
+FIRST_LOAD_LIMIT = 250_000
 
 
 def visit(page: Page, name: str, sessions: dict[str, str]) -> None:
@@ -73,7 +73,7 @@ def test_an_unknown_address_and_an_unknown_session_say_so(browser: Browser, serv
         expect(page.get_by_text("The session could not be loaded.")).to_be_visible()
 
 
-def test_the_list_loads_less_than_300_kb_of_javascript(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+def test_the_list_loads_less_than_250_kb_of_javascript(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     scripts: list[Response] = []
     with open_page(browser, server.url) as page:
         page.on("response", lambda response: scripts.append(response) if response.url.endswith(".js") else None)

@@ -9,6 +9,7 @@ import { Choice, SearchBox } from "@/components/filter-fields";
 import { formatCount } from "@/components/format";
 import { isFiltered, PERIODS } from "@/components/search-words";
 import { SEVERITY_FACES } from "@/presentation/incidents";
+import { OUTCOME_FACES } from "@/presentation/verdict";
 import type { IncidentSearch, ShownState } from "./search";
 import { readIncidentSearch, STATES } from "./search";
 
@@ -37,6 +38,9 @@ export function Filters({ search, onChange, searchBox, totals, sources }: Filter
       </Choice>
       <Choice label="Source" value={search.source ?? ""} onValue={(source) => set({ source })} all="Any source">
         {known.map((source) => [source, source])}
+      </Choice>
+      <Choice label="Verdict" value={search.verdict ?? ""} onValue={(verdict) => set({ verdict })} all="Any verdict">
+        {Object.entries(OUTCOME_FACES).map(([outcome, face]) => [outcome, face.label])}
       </Choice>
       <Choice label="Opened" value={search.since ?? ""} onValue={(since) => set({ since })} all="Any time">
         {Object.entries(PERIODS).map(([period, { label }]) => [period, label])}

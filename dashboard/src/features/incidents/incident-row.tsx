@@ -10,12 +10,12 @@ import { MONO, ONE_LINE } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { SEVERITY_FACES, STATE_FACES } from "@/presentation/incidents";
 import { SESSION_FACES } from "@/presentation/statuses";
+import { CONFIDENCE_FACES, OUTCOME_FACES } from "@/presentation/verdict";
 import type { IncidentItem } from "@/wire/types";
 
-export const COLUMNS = { xs: "1fr auto", md: "104px minmax(0, 1fr) 132px 110px 84px 84px" };
+export const COLUMNS = { xs: "1fr auto", md: "104px minmax(0, 1fr) 150px 110px 84px 84px" };
 
 export const IncidentRow = memo(function IncidentRow({ incident }: { incident: IncidentItem }) {
-  const { last_session_status: status } = incident;
   return (
     <Box component="li" sx={{ ...LIST_ROW, gridTemplateColumns: COLUMNS }}>
       <Typography variant="body2" component="div" sx={{ gridRow: { xs: 1, md: "auto" } }}>
@@ -33,10 +33,17 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
           </Box>
         </Typography>
         <Typography variant="body2" color="textSecondary" sx={ONE_LINE}>
+          {incident.verdict_object !== null && (
+            <Box component="span" sx={{ fontFamily: MONO, fontSize: "0.78rem", color: "text.primary", mr: 1 }}>
+              {incident.verdict_object}
+            </Box>
+          )}
           {incident.executive_summary ?? verdictMissing(incident)}
         </Typography>
       </Box>
-      <Cell>{status && <Badge face={SESSION_FACES[status]} />}</Cell>
+      <Cell>
+        <Found incident={incident} />
+      </Cell>
       <Cell>
         <span title={`${incident.firing} of ${incident.alerts} alerts fire; heard of ${incident.deliveries} times`}>
           {formatCount(incident.firing)} of {formatCount(incident.alerts)} firing
@@ -49,6 +56,18 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
     </Box>
   );
 });
+
+/** What the last investigation came to, or how far it is. */
+function Found({ incident }: { incident: IncidentItem }) {
+  const { last_session_status: status, verdict_outcome: outcome, verdict_confidence: confidence } = incident;
+  if (outcome === null) return status && <Badge face={SESSION_FACES[status]} />;
+  return (
+    <>
+      <Badge face={OUTCOME_FACES[outcome]} />
+      {confidence !== null && <Box sx={{ fontSize: "0.78rem", pl: "22px" }}>{CONFIDENCE_FACES[confidence].label.toLowerCase()}</Box>}
+    </>
+  );
+}
 
 function Cell({ children }: { children: React.ReactNode }) {
   return (

@@ -65,7 +65,7 @@ function List({ incidents, total }: { incidents: IncidentItem[]; total: number }
           {plural(total, "incident")}
         </Typography>
         <Heading>Problem, and what was found</Heading>
-        <Heading>Investigation</Heading>
+        <Heading>Verdict</Heading>
         <Heading>Alerts</Heading>
         <Heading>State</Heading>
         <Heading right>Age</Heading>

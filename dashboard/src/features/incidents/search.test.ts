@@ -25,6 +25,12 @@ describe("the filters of the incident list", () => {
     expect(incidentFilterOf({ state: "resolved" }, NOW).state).toEqual(["resolved"]);
   });
 
+  test("a verdict is asked for, and only one that there is", () => {
+    expect(readIncidentSearch({ verdict: "fault" })).toEqual({ verdict: "fault" });
+    expect(incidentFilterOf({ verdict: "fault" }, NOW)).toEqual({ state: ["open"], verdict: ["fault"] });
+    expect(readIncidentSearch({ verdict: "guilty" })).toEqual({});
+  });
+
   test("a label has a name", () => {
     expect(labelsOf("=x,a=,b")).toEqual(["a="]);
   });

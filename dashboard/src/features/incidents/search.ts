@@ -3,7 +3,8 @@ import type { IncidentFilter } from "@/api/incidents";
 import type { Period } from "@/components/search-words";
 import { beginOf, given, periodOf, word } from "@/components/search-words";
 import { SEVERITY_FACES } from "@/presentation/incidents";
-import type { Severity } from "@/wire/types";
+import { outcomeOf } from "@/presentation/verdict";
+import type { Severity, VerdictOutcome } from "@/wire/types";
 
 /** What is open is what is wrong: it is shown unless the reader asks for more. */
 export const STATES = { open: "Open", resolved: "Resolved", all: "All" } as const;
@@ -18,6 +19,8 @@ export interface IncidentSearch {
   /** `name=value`, joined by commas. */
   label?: string;
   since?: Period;
+  /** What the last investigation came to. */
+  verdict?: VerdictOutcome;
 }
 
 const BY_WEIGHT = Object.keys(SEVERITY_FACES) as Severity[];
@@ -33,6 +36,7 @@ export function readIncidentSearch(raw: Record<string, unknown>): IncidentSearch
     ...given("source", word(raw["source"])),
     ...given("label", labels.length > 0 ? labels.join(",") : undefined),
     ...given("since", periodOf(raw["since"])),
+    ...given("verdict", outcomeOf(word(raw["verdict"]))),
   };
 }
 
@@ -48,6 +52,7 @@ export function incidentFilterOf(search: IncidentSearch, now: number): IncidentF
     ...given("severity", search.severity && BY_WEIGHT.slice(0, BY_WEIGHT.indexOf(search.severity) + 1)),
     ...given("source", search.source === undefined ? undefined : [search.source]),
     ...given("label", labels.length > 0 ? labels : undefined),
+    ...given("verdict", search.verdict && [search.verdict]),
     ...given("text", search.text),
     ...given("from", search.since && beginOf(search.since, now)),
   };

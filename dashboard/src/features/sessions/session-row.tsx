@@ -10,6 +10,7 @@ import { formatCost, formatCount } from "@/components/format";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { partialNotice } from "@/presentation/partial-analysis";
 import { hasEnded, reasonBeside, SESSION_FACES } from "@/presentation/statuses";
+import { CONFIDENCE_FACES, OUTCOME_FACES } from "@/presentation/verdict";
 import type { SessionListItem } from "@/wire/types";
 
 export const COLUMNS = { xs: "1fr auto", md: "124px minmax(0, 1fr) 170px 64px 80px 84px" };
@@ -38,7 +39,7 @@ export const SessionRow = memo(function SessionRow({ session }: { session: Sessi
         </Typography>
       </Box>
       <Typography variant="body2" component="div" color="textSecondary" sx={{ minWidth: 0, display: { xs: hasEnded(session.status) ? "none" : "block", md: "block" }, gridColumn: { xs: "1 / -1", md: "auto" } }}>
-        {hasEnded(session.status) ? <Box sx={ONE_LINE}>{session.author}</Box> : <Progress session={session} />}
+        {hasEnded(session.status) ? <Came session={session} /> : <Progress session={session} />}
       </Typography>
       <Figure>{session.total_tokens > 0 && <span title={[`${session.total_tokens.toLocaleString()} tokens`, formatCost(session.cost)].filter((part) => part !== null).join(", ")}>{formatCount(session.total_tokens)}</span>}</Figure>
       <Figure>{session.started_at && <Elapsed since={session.started_at} until={session.completed_at} />}</Figure>
@@ -48,6 +49,20 @@ export const SessionRow = memo(function SessionRow({ session }: { session: Sessi
     </Box>
   );
 });
+
+/** What it came to, as far as it came to anything, and by whom it was asked for. */
+function Came({ session: { verdict, author } }: { session: SessionListItem }) {
+  return (
+    <>
+      {verdict && (
+        <span title={`${CONFIDENCE_FACES[verdict.confidence].label}: ${verdict.mechanism}`}>
+          <Badge face={OUTCOME_FACES[verdict.outcome]} />
+        </span>
+      )}
+      <Box sx={ONE_LINE}>{author}</Box>
+    </>
+  );
+}
 
 function Figure({ children }: { children: React.ReactNode }) {
   return (

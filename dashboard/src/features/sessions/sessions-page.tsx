@@ -93,7 +93,7 @@ function List({ title, sessions, note, actions }: { title: string; sessions: Ses
           </Box>
         </Typography>
         <Heading>Alert</Heading>
-        <Heading>{title === "Active" ? "Stage" : "Author"}</Heading>
+        <Heading>{title === "Active" ? "Stage" : "Verdict, author"}</Heading>
         <Heading right>Tokens</Heading>
         <Heading right>Duration</Heading>
         <Heading right>Submitted</Heading>
