@@ -88,7 +88,7 @@ class MemoryJournal:
             self.status = moved.status or self.status
 
     async def load(self, execution_id: str) -> StoredRun:
-        assert execution_id == EXECUTION
+        del execution_id  # there is one
         return StoredRun(
             begun=self.begun,
             messages=tuple(sorted(self.messages.values(), key=lambda message: message.sequence_number)),
@@ -103,7 +103,7 @@ class MemoryJournal:
         return ToolOutcome(found.result["content"], found.is_error) if found and found.result else None
 
     async def cited(self, execution_id: str, ids: Collection[str]) -> list[Evidence]:
-        assert execution_id == EXECUTION
+        del execution_id
         results = [one for one in self.events.values() if one.event_type is TimelineEventType.TOOL_RESULT and one.metadata.get("read_at")]
         return [
             Evidence(id=str(one.metadata["evidence_id"]), text=one.content, refused=bool(one.metadata.get("refused")))
