@@ -51,6 +51,7 @@ from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.signals import CANCEL, PAUSE, RELOAD, WORK
 from tarsy.db.skill_texts import SkillTextRepository
+from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.vital_signs import VitalSignsReader
@@ -379,6 +380,8 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         tools=observer.tools(parts.tools),
         results=StoredResults(engine),
         prices=PriceList(parts.config.system.cost_estimation, parts.loaded.env),
+        book=PostgresSpendingBook(engine),
+        period_budgets=tuple(one.budget for one in parts.config.system.budgets),
         changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
         live=live.publisher,

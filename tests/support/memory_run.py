@@ -8,6 +8,9 @@ from typing import Any
 
 from support.agent_scenario import NONCE, SERVER, Scenario
 from tarsy.agent.agent import BaseAgent, create_controller
+from tarsy.agent.ceilings.ceilings import Ceilings, ExecutionPlace
+from tarsy.agent.ceilings.ledger import SESSION, Ledger
+from tarsy.agent.ceilings.memory_book import MemoryBook
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
@@ -174,8 +177,13 @@ class MemoryRun:
         stored: Any = type("Execution", (), {"llm_provider": self.journal.provider, "llm_backend": self.journal.backend})()
         config = continued_with(self.scenario.chain.stages[0].agents[0], stored)
         llm = self.scenario.llm or in_process_client(env={}, recordings=lambda _: recording)
+        claim, prices = Claim(INVESTIGATION, "work", "session", "token", "session"), PriceList(CostEstimationConfig(), {})
+        ledger = Ledger(MemoryBook(), self.clock)
+        ledger.open(SESSION, "session", self.scenario.chain.budget)
+        path = ledger.open_execution(SESSION, EXECUTION, config.budget)
+        place = ExecutionPlace(claim=claim, stage_id="stage", execution_id=EXECUTION, track=self.track, path=path)
         yield ExecutionContext(
-            claim=Claim(INVESTIGATION, "work", "session", "token", "session"),
+            claim=claim,
             stage_id="stage",
             execution_id=EXECUTION,
             track=self.track,
@@ -197,7 +205,8 @@ class MemoryRun:
             journal=self.journal,
             live=self.journal,
             results=self.journal,
-            prices=PriceList(CostEstimationConfig(), {}),
+            prices=prices,
+            ceilings=Ceilings(ledger, place, prices, recorded=self.recorded_inputs),
             mask=Unmasked(),
             clock=self.clock,
             evidence_prefix="A",

@@ -7,6 +7,8 @@ from typing import Any, cast
 
 from support.agent_scenario import NONCE, Scenario
 from support.memory_run import DiedError, MemoryJournal
+from tarsy.agent.ceilings.ledger import Ledger
+from tarsy.agent.ceilings.memory_book import MemoryBook
 from tarsy.agent.stopping import Stopping
 from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.domain.claim import INVESTIGATION, Claim
@@ -157,6 +159,7 @@ class MemoryTree:
             tools=RecordedToolServers(recording),
             results=self.journal,
             prices=PriceList(CostEstimationConfig(), {}),
+            book=MemoryBook(),
             changes=cast("Any", NoChanges()),
             skills=anything,
             live=self.journal,
@@ -171,6 +174,7 @@ class MemoryTree:
             claim=Claim(INVESTIGATION, "work", "session", "token", "session"),
             session=_session(self.scenario),
             chain=chain,
+            ledger=Ledger(MemoryBook(), FixedClock()),
             planned=plan(chain)[0],
             runbook="",
             previous=("",) * len(chain.stages[0].agents),

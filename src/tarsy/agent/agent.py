@@ -5,6 +5,8 @@ from typing import Protocol, assert_never
 import anyio
 import structlog
 
+from tarsy.agent.ceilings.ceilings import CeilingMetError
+from tarsy.agent.ceilings.ending import end_unspoken
 from tarsy.agent.controllers.iterating import IteratingController
 from tarsy.agent.controllers.native import NativeSpeech
 from tarsy.agent.controllers.react import ReActSpeech
@@ -44,6 +46,8 @@ class BaseAgent:
             if not stored.begun:
                 await recorder.commit(execution_changes=(recorder.moved(RunStatus.ACTIVE),))
             return await self._controller.run(context, recorder, stored)
+        except CeilingMetError as error:
+            return await end_unspoken(context.ceilings, recorder, error)
         except anyio.get_cancelled_exc_class():
             await _close(recorder, stopping)
             raise

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tarsy.agent.ceilings.ceilings import Ceilings
 from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, Prices, ResultStore, ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
@@ -31,6 +32,7 @@ class ExecutionContext:
     live: LiveText
     results: ResultStore
     prices: Prices
+    ceilings: Ceilings
     mask: Mask
     clock: Clock
     # What the ids of its tool calls begin with: its letter in the plan, or what a question gives.

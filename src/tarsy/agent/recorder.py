@@ -53,6 +53,7 @@ class Recorder:
     async def commit(self, **parts: Unpack[StepParts]) -> None:
         """Write a step. The journal writes it whole, though the run be cancelled meanwhile."""
         awaited = [close for call in parts.get("llm_interactions", ()) for close in self._awaiting.pop(call.id, ())]
+        parts["inputs"] = (*parts.get("inputs", ()), *self.given(*self._context.ceilings.noted()))
         parts["closed"] = (*(close() for close in awaited), *parts.get("closed", ()))
         # One after the other: eight results at once would only wait for each other, on eight connections.
         with anyio.CancelScope(shield=True):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
-from tarsy.agent.context_window import Pointer, Scales, fit, tokens_of, window_of, without_oldest_turns
+from tarsy.agent.context_window import USABLE_SHARE, Pointer, Scales, fit, tokens_of, window_of, without_oldest_turns
 from tarsy.agent.cut_answer import CONTINUE, pieces_so_far
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.failure_log import FailureLog
@@ -56,6 +56,7 @@ class Run:
         # The id under which the result of each tool call may be cited.
         self.evidence = context.evidence_ids
         self._turn = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)
+        context.ceilings.begin(stored, self._turn)
         self._models: list[tuple[ResolvedProvider, LLMBackend]] = [
             (config.provider, config.llm_backend),
             *((fallback.provider, fallback.backend) for fallback in config.fallback_providers),
@@ -111,7 +112,11 @@ class Run:
         tools: tuple[ToolDefinition, ...] = (),
         extra: tuple[ConversationMessage, ...] = (),
     ) -> CompletedCall:
-        """Call the model with the conversation (and `extra` at its end)."""
+        """Call the model with the conversation (and `extra` at its end).
+
+        Raises:
+            CeilingMetError: the call does not fit under a ceiling.
+        """
         config = self.context.config
         messages = self._fitting(tools, extra)
         self._sent = sum(map(tokens_of, messages)) - sum(map(tokens_of, extra))
@@ -125,19 +130,23 @@ class Run:
             track=self.context.track,
             turn=self._turn,
         )
-        self._turn += 1
         within = min(config.llm_call_timeout, config.iteration_timeout)
-        continued, self.continued = self.continued, None
-        # The rest of an answer that was cut is shown where its beginning is.
-        router = WithoutVerdict(WholeText(continued.event_type) if continued else router, pieces_so_far(self.messages))
-        call = await ModelCall(self.context, self.recorder, router, continued).run(
-            request,
-            kind,
-            within=within,
-            iteration=self.state.used + 1,
-            # What was left out is not what the stored conversation says: such a request keeps its own messages.
-            own_messages=len(messages) != len(self.messages) + len(extra),
-        )
+
+        async def make(admitted: GenerateInput, within: float) -> CompletedCall:
+            self._turn += 1
+            continued, self.continued = self.continued, None
+            # The rest of an answer that was cut is shown where its beginning is.
+            shown = WithoutVerdict(WholeText(continued.event_type) if continued else router, pieces_so_far(self.messages))
+            return await ModelCall(self.context, self.recorder, shown, continued).run(
+                admitted,
+                kind,
+                within=within,
+                iteration=self.state.used + 1,
+                # What was left out is not what the stored conversation says: such a request keeps its own messages.
+                own_messages=len(messages) != len(self.messages) + len(extra),
+            )
+
+        call = await self.context.ceilings.metered(request, kind, within, make)
         if call.answer.error is None:
             self.failures.end_with(call.interaction.id)
             self.failed_calls = 0
@@ -147,6 +156,10 @@ class Run:
     def window(self) -> int:
         """The model's window: as configured, or as learned from a model that found a conversation too long."""
         return self._learned_window or window_of(self.provider)
+
+    def narrow(self, tokens: int) -> None:
+        """Make do with what so many tokens hold, because there is no money for more."""
+        self._learned_window = min(self.window, int(tokens / USABLE_SHARE))
 
     def _fitting(self, tools: tuple[ToolDefinition, ...], extra: tuple[ConversationMessage, ...] = ()) -> tuple[ConversationMessage, ...]:
         weights = [*map(self._scales.weigh, self.messages), *map(tokens_of, extra)]

@@ -5,11 +5,12 @@ Folding and cutting say exactly what is not shown. The whole result is stored be
 
 from dataclasses import dataclass
 
+from tarsy.agent.ceilings.ceilings import CeilingMetError
 from tarsy.agent.context_window import BYTES_PER_TOKEN, window_of
 from tarsy.agent.emptiness import emptiness
 from tarsy.agent.failure_log import failed_closes
 from tarsy.agent.folding import fold
-from tarsy.agent.model_call import ModelCall, WholeText
+from tarsy.agent.model_call import CompletedCall, ModelCall, WholeText
 from tarsy.agent.prompt.inputs import SeenResult
 from tarsy.agent.prompt.result_line import reading_back
 from tarsy.agent.run import Run
@@ -108,10 +109,16 @@ class Summarizer:
             backend=settings.backend or self._run.backend,
             track=f"{self._context.track}/summary/{seen.result.call.id}",
         )
-        router = WholeText(TimelineEventType.MCP_TOOL_SUMMARY)
-        call = await ModelCall(self._context, self._recorder, router).run(
-            request, LLMInteractionKind.SUMMARIZATION, within=self._context.config.llm_call_timeout, own_messages=True
-        )
+        router, kind = WholeText(TimelineEventType.MCP_TOOL_SUMMARY), LLMInteractionKind.SUMMARIZATION
+
+        async def make(admitted: GenerateInput, within: float) -> CompletedCall:
+            return await ModelCall(self._context, self._recorder, router).run(admitted, kind, within=within, own_messages=True)
+
+        try:
+            call = await self._context.ceilings.metered(request, kind, self._context.config.llm_call_timeout, make)
+        except CeilingMetError as error:
+            self._context.ceilings.note(error.met)
+            return self._cut(seen, sized, min(settings.size_threshold_tokens, self._limit()))
         if call.answer.error or not call.answer.text.strip():
             cut = self._cut(seen, sized, min(settings.size_threshold_tokens, self._limit()))
             return Shown(cut.text, cut.note, failed_closes(call, self._recorder), (call.interaction,))

@@ -111,7 +111,7 @@ async def _warnings(connection: AsyncConnection, session_id: str) -> Mapping[str
     """What executions were told about missing servers."""
     told: dict[str, tuple[str, ...]] = {}
     for row in await _rows(connection, timeline_events, session_id, timeline_events.c.position):
-        if row["event_type"] == "warning" and row["execution_id"]:
+        if row["event_type"] == "warning" and row["execution_id"] and "code" not in row["metadata"]:
             told[row["execution_id"]] = (*told.get(row["execution_id"], ()), row["content"])
     return told
 

@@ -77,6 +77,7 @@ _PARTS: Mapping[str, str] = {
     "model_sums": model_sums(_brought(llm_interactions)),
     "session_sums": session_sums(_brought(llm_interactions)),
     "tool_sums": tool_sums(_brought(mcp_interactions)),
+    "settled": "DELETE FROM reservations d USING held WHERE d.id = ANY(CAST(:settled AS uuid[]))",
     "runbook": "UPDATE alert_sessions SET runbook = :runbook FROM held WHERE id = :session_id",
     **{
         f"stage_of_{kind}": f"UPDATE {subject.door.table.name} SET stage_id = :stage_id FROM held WHERE id = :subject_id"  # noqa: S608 - see above
@@ -142,8 +143,10 @@ def _placed(opened: Sequence[TimelineEvent], drafts: Sequence[Draft]) -> list[ro
 
 
 def _notes(step: Step) -> Mapping[str, rows.NewRow]:
-    """What is noted on the noun itself: what its agents are given, or which stage is its own."""
+    """What is noted beside the rows: what is no longer reserved, what the noun's agents are given, or which stage is its own."""
     notes: dict[str, rows.NewRow] = {}
+    if settled := [one.settles for one in step.llm_interactions if one.settles]:
+        notes["settled"] = {"settled": settled}
     if step.runbook is not None:
         notes["runbook"] = {"runbook": storable(step.runbook), "session_id": step.session_id}
     if step.stages and (name := f"stage_of_{step.claim.kind}") in _PARTS:

@@ -517,6 +517,25 @@ session_spending = sa.Table(
     postgresql_with=ROOMY,
 )
 
+# What is set aside for a model call until it has told what it used; a call that never did leaves its row, and is spent.
+reservations = sa.Table(
+    "reservations",
+    metadata,
+    # For the conclusion of an execution: the execution's own id.
+    sa.Column("id", Id, primary_key=True),
+    _session_key(),
+    sa.Column("stage_id", Id, nullable=False),
+    sa.Column("execution_id", Id, sa.ForeignKey("agent_executions.id", ondelete="CASCADE"), nullable=False),
+    # For a conclusion that is still to come: spent by none, and free again when its execution has ended.
+    sa.Column("is_kept", sa.Boolean, nullable=False),
+    sa.Column("usd", sa.Numeric, nullable=False),
+    sa.Column("tokens", sa.BigInteger, nullable=False),
+    sa.Column("model_calls", sa.Integer, nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False, server_default=sa.func.now()),
+    sa.Index(None, "session_id"),
+    sa.Index(None, "created_at"),
+)
+
 # One row per channel. Its row lock, held to the end of the writer's transaction, makes a channel's ids gap-free and in commit order.
 event_channels = sa.Table(
     "event_channels",

@@ -16,7 +16,9 @@ from tarsy.domain.usage import TokenUsage
 
 _MILLION = Decimal(1_000_000)
 # What a conclusion needs to say what was found and what was not.
-CONCLUSION_TOKENS = 2_000
+CONCLUSION_TOKENS = 3_000
+# What a conclusion is told at the most when there is no money for more: a longer conversation is shortened for it, down to its opening.
+CONCLUSION_INPUT = 16_000
 # An answer that may not be longer than this is not worth its input.
 SHORTEST_ANSWER = 256
 
@@ -42,6 +44,7 @@ class Spent:
 
 
 _NAMES = tuple(field.name for field in fields(Spent))
+NOTHING = Spent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +74,14 @@ class Ceiling:
         value = getattr(self, limit)
         match limit:
             case Limit.USD:
-                return f"its ceiling of {dollars(value)}"
+                return f"its ceiling of {written(value)}"
             case Limit.SECONDS:
                 return f"its ceiling of {value:g} s"
             case Limit.TOKENS | Limit.MODEL_CALLS | Limit.TOOL_CALLS:
                 return f"its ceiling of {value:,} {limit.replace('_', ' ')}"
+
+
+UNLIMITED = Ceiling()
 
 
 class Limit(StrEnum):
@@ -86,6 +92,20 @@ class Limit(StrEnum):
     TOOL_CALLS = "tool_calls"
 
 
+def written(usd: Decimal) -> str:
+    """An amount as a person would have written it: `$0.50`, and `$0.0025` where cents do not say it."""
+    return f"${usd:.2f}" if usd == round(usd, 2) else dollars(usd)
+
+
+def share(remaining: Ceiling, at_once: int) -> Ceiling:
+    """What each of `at_once` agents that another one sends may use of what is left to that one: together one half of it."""
+    return Ceiling(**{name: _part(getattr(remaining, name), 2 * at_once) for name in _NAMES})
+
+
+def _part(whole: Any, parts: int) -> Any:
+    return None if whole is None else max(whole, 0) // parts if isinstance(whole, int) else max(whole, type(whole)(0)) / parts
+
+
 def _first(special: Any, general: Any) -> Any:
     return general if special is None else special
 
@@ -93,6 +113,10 @@ def _first(special: Any, general: Any) -> Any:
 def _lower(own: Any, wish: Any) -> Any:
     known = [value for value in (own, wish) if value is not None]
     return min(known) if known else None
+
+
+def _left(ceiling: Any, used: Any) -> Any:
+    return None if ceiling is None else max(ceiling - used, type(used)(0))
 
 
 def _passes(ceiling: "Decimal | float | None", amount: "Decimal | float") -> bool:
@@ -111,6 +135,11 @@ class Account:
     @property
     def used(self) -> Spent:
         return self.spent + self.reserved
+
+    @property
+    def remaining(self) -> Ceiling:
+        """What is left; never less than nothing."""
+        return Ceiling(**{name: _left(getattr(self.ceiling, name), getattr(self.used, name)) for name in _NAMES})
 
     def reserve(self, wanted: Spent) -> "Account":
         return Account(self.name, self.ceiling, self.spent, self.reserved + wanted)
@@ -154,25 +183,46 @@ def used_by(usage: TokenUsage, price: Price | None, seconds: float) -> Spent:
     return Spent(usd=usd, tokens=usage.input_tokens + usage.output_tokens, seconds=seconds, model_calls=1)
 
 
-def conclusion(input_tokens: int, answer_tokens: int, price: Price | None) -> Spent:
-    """What the forced conclusion will use at most after a call that adds `answer_tokens` to the conversation."""
-    return model_call(input_tokens + answer_tokens, CONCLUSION_TOKENS, price)
+def conclusion(input_tokens: int, answer_tokens: int, price: Price | None, opening: int = 0) -> Spent:
+    """What the forced conclusion will use at most after a call that adds `answer_tokens` to the conversation, whose `opening` cannot be shortened."""
+    told = min(input_tokens + answer_tokens, max(CONCLUSION_INPUT, opening))
+    return model_call(told, CONCLUSION_TOKENS, price)
 
 
-def next_model_call(accounts: Sequence[Account], input_tokens: int, longest: int, price: Price | None) -> Fits | Exhausted:
+def next_model_call(
+    accounts: Sequence[Account], input_tokens: int, longest: int, price: Price | None, opening: int = 0
+) -> Fits | Exhausted:
     """Whether a call fits under every ceiling, with room for the conclusion after it, and how long its answer may be.
 
     What is kept for this execution's own conclusion is not part of what `accounts` have reserved.
-    Each token of the answer is paid for twice: as output, and as input of the conclusion.
     """
-    longest = min([longest, *(_longest_answer(account, input_tokens, price) for account in accounts)])
+    longest = min([longest, *(_longest_answer(account, input_tokens, price, opening) for account in accounts)])
     output = max(longest, SHORTEST_ANSWER)
-    return _fitting(accounts, Fits(output, model_call(input_tokens, output, price), conclusion(input_tokens, output, price)))
+    kept = conclusion(input_tokens, output, price, opening)
+    return _fitting(accounts, Fits(output, model_call(input_tokens, output, price), kept))
 
 
-def next_tool_call(accounts: Sequence[Account], conclusion_input: int, price: Price | None) -> Fits | Exhausted:
-    """Whether a tool call fits, with room for the conclusion after it. `conclusion_input` counts the longest result that may come."""
-    return _fitting(accounts, Fits(0, Spent(tool_calls=1), conclusion(conclusion_input, 0, price)))
+def single_model_call(
+    accounts: Sequence[Account], input_tokens: int, longest: int, price: Price | None, kept: Spent = NOTHING
+) -> Fits | Exhausted:
+    """Whether a call fits that leads to no other: what is `kept` for the conclusion stays as it is."""
+    fixed = model_call(input_tokens, 0, price) + kept
+    each = price.output if price else None
+    longest = min([longest, *(_room(account.ceiling, account.used + fixed, 1, each) for account in accounts)])
+    output = max(longest, SHORTEST_ANSWER)
+    return _fitting(accounts, Fits(output, model_call(input_tokens, output, price), kept))
+
+
+def affordable_input(accounts: Sequence[Account], price: Price | None) -> int:
+    """How many tokens a conclusion may be told; may be less than nothing."""
+    answer = model_call(0, CONCLUSION_TOKENS, price)
+    each = price.input if price else None
+    return min((_room(account.ceiling, account.used + answer, 1, each) for account in accounts), default=10**9)
+
+
+def next_tool_call(accounts: Sequence[Account], kept: Spent) -> Fits | Exhausted:
+    """Whether a tool call fits beside the conclusion that is `kept`: however long its result is, the conclusion does not grow with it."""
+    return _fitting(accounts, Fits(0, Spent(tool_calls=1), kept))
 
 
 def _fitting(accounts: Sequence[Account], call: Fits) -> Fits | Exhausted:
@@ -182,12 +232,23 @@ def _fitting(accounts: Sequence[Account], call: Fits) -> Fits | Exhausted:
     return call
 
 
-def _longest_answer(account: Account, input_tokens: int, price: Price | None) -> int:
+def _longest_answer(account: Account, input_tokens: int, price: Price | None, opening: int) -> int:
     """How many tokens of answer an account has room for beside the input and the conclusion; may be less than nothing."""
-    fixed = account.used + model_call(input_tokens, 0, price) + conclusion(input_tokens, 0, price)
+    told = max(CONCLUSION_INPUT, opening)
+    call = account.used + model_call(input_tokens, 0, price)
+    # As long as the conclusion is told all of it, each token is paid for twice: as output, and as input of the conclusion.
+    twice = _room(account.ceiling, call + conclusion(input_tokens, 0, price, opening), 2, price.output + price.input if price else None)
+    if input_tokens + twice <= told:
+        return twice
+    once = _room(account.ceiling, call + model_call(told, CONCLUSION_TOKENS, price), 1, price.output if price else None)
+    return max(once, told - input_tokens) if twice >= told - input_tokens >= 0 else once
+
+
+def _room(ceiling: Ceiling, fixed: Spent, times: int, each: Decimal | None) -> int:
+    """How many tokens fit beside what is fixed, each of them counted so many times and at this price for a million."""
     room: list[int] = []
-    if account.ceiling.tokens is not None:
-        room.append((account.ceiling.tokens - fixed.tokens) // 2)
-    if account.ceiling.usd is not None and price and (each := price.output + price.input):
-        room.append(int(((account.ceiling.usd - fixed.usd) * _MILLION / each).to_integral_value(ROUND_DOWN)))
+    if ceiling.tokens is not None:
+        room.append((ceiling.tokens - fixed.tokens) // times)
+    if ceiling.usd is not None and each:
+        room.append(int(((ceiling.usd - fixed.usd) * _MILLION / each).to_integral_value(ROUND_DOWN)))
     return min(room, default=10**9)

@@ -10,6 +10,8 @@ from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.tool import BUILT_IN_SERVER
 
+# Under this name the timeline entry of a forced conclusion says which ceiling led to it.
+CEILING = "ceiling"
 # Under this name the timeline entry of a conclusion says what it lacks; `FORCED` has had a name of its own for longer.
 SHORTCOMING = "shortcoming"
 FORCED_CONCLUSION = "forced_conclusion"
@@ -89,9 +91,27 @@ def partial_reason(stages: Sequence[StageRecord], *, with_tools: bool) -> str | 
     `with_tools`: its agents were given tool servers.
     """
     found = _shortcomings(stages)
+    if found and all(found) and (ceiling := _ceiling(stages)):
+        return told_ceiling(ceiling)
     if found and all(found):
         return _REASONS[found[0]] if found[0] else None
     return _NO_EVIDENCE if with_tools and found and not _has_evidence(stages) else None
+
+
+def told_ceiling(ceiling: str) -> str:
+    return f"It was ended by {ceiling}."
+
+
+def _ceiling(stages: Sequence[StageRecord]) -> str | None:
+    """The ceiling that forced the newest conclusion that was forced by one."""
+    analyses = (
+        event.metadata
+        for record in reversed(stages)
+        for execution in record.executions
+        for event in execution.events
+        if event.event_type is TimelineEventType.FINAL_ANALYSIS
+    )
+    return next((metadata[CEILING] for metadata in analyses if CEILING in metadata), None)
 
 
 def _shortcomings(stages: Sequence[StageRecord]) -> list[Shortcoming | None]:

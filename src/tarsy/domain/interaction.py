@@ -53,6 +53,8 @@ class LLMInteraction(Interaction):
     first_chunk_ms: int | None = None
     # As it was when the call was made; None: not known.
     price: Price | None = None
+    # The reservation that its use takes the place of.
+    settles: str | None = None
 
     @property
     def cost_usd(self) -> Decimal | None:

@@ -55,6 +55,8 @@ class GenerateInput:
     # Which conversation of the session this is and how many calls it has made before: stable over resume and replay.
     track: str = ""
     turn: int = 0
+    # What is left to say it in, thoughts included; None: as much as the model says.
+    max_output_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar, assert_never
 class InputKind(StrEnum):
     NOW = "now"
     READ = "read"
+    CEILING = "ceiling"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,22 @@ class ReadAt:
     at: datetime
 
 
-RunInput = Now | ReadAt
+@dataclass(frozen=True, slots=True)
+class CeilingMet:
+    """A call that was not made because it did not fit under a ceiling: of the conversation itself (`about` is empty), or what `about` names."""
+
+    about: str
+    # Whose ceiling it was: a session's, a stage's, an agent's, a day's or a month's; and of what.
+    account: str
+    limit: str
+    # In words for people: `its ceiling of $0.50`, and what stood against it.
+    told: str
+    detail: str = ""
+    # How many tokens the conclusion may be told; 0: as many as its model can be.
+    room: int = 0
+
+
+RunInput = Now | ReadAt | CeilingMet
 SomeInput = TypeVar("SomeInput", bound=RunInput, covariant=True)  # noqa: PLC0105 - a value that is only read
 
 
@@ -44,6 +60,7 @@ class PlacedInput(Generic[SomeInput]):
     value: SomeInput
 
 
+_CEILING_FIELDS = ("account", "limit", "told", "detail")
 AnyInput = PlacedInput[RunInput]
 InputPlace = tuple[int, InputKind, str]
 
@@ -55,6 +72,8 @@ def place_of(turn: int, value: RunInput) -> InputPlace:
             return turn, InputKind.NOW, ""
         case ReadAt(evidence_id):
             return turn, InputKind.READ, evidence_id
+        case CeilingMet(about):
+            return turn, InputKind.CEILING, about
         case _:
             assert_never(value)
 
@@ -64,6 +83,8 @@ def input_fields(value: RunInput) -> Mapping[str, Any]:
     match value:
         case Now(at) | ReadAt(at=at):
             return {"at": at.isoformat()}
+        case CeilingMet():
+            return {name: getattr(value, name) for name in _CEILING_FIELDS} | {"room": value.room}
         case _:
             assert_never(value)
 
@@ -79,6 +100,8 @@ def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:
             return Now(_moment(fields))
         case InputKind.READ:
             return ReadAt(name, _moment(fields))
+        case InputKind.CEILING:
+            return CeilingMet(name, **{field: str(fields.get(field, "")) for field in _CEILING_FIELDS}, room=int(fields.get("room", 0)))
         case _:
             assert_never(kind)
 

@@ -99,6 +99,7 @@ def call_metadata(request: GenerateInput) -> bytes:
             "provider_name": request.provider.name,
             "track": request.track,
             "turn": request.turn,
+            "max_output_tokens": request.max_output_tokens,
             "first_chunk_timeout": request.provider.first_chunk_timeout,
             "stall_timeout": request.provider.stall_timeout,
             "recording": request.provider.recording,
@@ -126,6 +127,7 @@ def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> t
             backend=_BACKENDS_BACK[config.backend],
             track=str(beside.get("track", "")),
             turn=int(beside.get("turn", 0)),
+            max_output_tokens=beside.get("max_output_tokens"),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UnreadableRequestError(f"the request cannot be read: {error!r}") from error

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from tarsy.agent.ceilings.ledger import SpendingBook
 from tarsy.agent.ports import ChangeLog, Journal, LiveText, LLMClient, Mask, Prices, ResultStore, SkillTexts, ToolServers
 from tarsy.agent.stopping import Stopping, StopReason
+from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.work import Parking
 from tarsy.kit.clock import Clock
@@ -28,6 +30,7 @@ class Dependencies:
     tools: ToolServers
     results: ResultStore
     prices: Prices
+    book: SpendingBook
     changes: ChangeLog
     skills: SkillTexts
     live: LiveText
@@ -35,6 +38,8 @@ class Dependencies:
     runbooks: RunbookSource
     mask: Mask
     clock: Clock
+    # What all sessions together may cost in a time.
+    period_budgets: Sequence[PeriodBudget] = ()
     # What reached the runs of a recording that is replayed.
     recorded_inputs: Sequence[AnyInput] = ()
     # Sessions that do not take place here and now, by id.

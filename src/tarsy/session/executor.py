@@ -14,7 +14,7 @@ from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.domain.analysis import best_analysis, concluding_executions, conclusions_of
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.conclusion import partial_reason, says_nothing
+from tarsy.domain.conclusion import partial_reason, says_nothing, told_ceiling
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession, SessionClose
@@ -25,7 +25,8 @@ from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.work import Claimed, Lane, Parking, RunEnd, WorkRules
 from tarsy.kit.text import clip_bytes, in_thread_if_long
 from tarsy.session.dependencies import Dependencies, RunScope
-from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, next_step, plan
+from tarsy.session.ledgers import session_ledger
+from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, ended_by_ceiling, next_step, plan
 from tarsy.session.stage_runner import Abandoned, StageJob, StageRunner, abandoned, outcome_of, read_back_of
 
 log = structlog.get_logger(__name__)
@@ -68,6 +69,7 @@ class SessionExecutor:
         """Run what is left of the chain; answers with how it ends, and with all that its stages have told."""
         records = await self._dependencies.history.told(claimed.noun.id)
         runbook = await self._runbook(claimed, chain)
+        ledger = await session_ledger(self._dependencies, claimed, chain)
         done = finished_stages(stages, records)
         while True:
             step = next_step(stages, done)
@@ -83,6 +85,7 @@ class SessionExecutor:
                 claim=claimed.claim,
                 session=claimed.noun,
                 chain=chain,
+                ledger=ledger,
                 planned=planned,
                 runbook=runbook,
                 previous=_previous(
@@ -96,6 +99,8 @@ class SessionExecutor:
                 return ran
             done = [*done, ran[0]]
             records = await self._dependencies.history.told(claimed.noun.id)
+            if ledger.ended and (finish := ended_by_ceiling(stages, done, ledger.ended.told)):
+                return finish, records
 
     async def _runbook(self, claimed: Claimed[AlertSession], chain: ResolvedChain) -> str:
         """The alert's own runbook or the default. It is fetched once; that it could not be is told on the timeline."""
@@ -165,6 +170,8 @@ def _partial_reason(records: Sequence[StageRecord], chain: ResolvedChain, finish
     """Why the session's analysis is not what was asked for; None: it is, or there is none."""
     if finish.final_analysis is None:
         return None
+    if finish.ceiling:
+        return told_ceiling(finish.ceiling)
     if finish.partial:
         return f"The session ended before all its stages were done: {finish.error}"
     return partial_reason(records, with_tools=_has_tools(chain))

@@ -24,6 +24,7 @@ from tarsy.domain.step import Step, WorkClose
 from tarsy.domain.work import ChatWork, Claimed, Lane, Parking, RunEnd, ScoreWork, WorkRules
 from tarsy.kit.text import clip
 from tarsy.session.dependencies import Dependencies, RunScope
+from tarsy.session.ledgers import followup_ledger
 from tarsy.session.plan import PlannedStage
 from tarsy.session.stage_runner import StageJob, StageRunner, abandoned, read_back_of
 
@@ -103,6 +104,7 @@ class _FollowUps(ABC, Generic[FollowUp]):
             claim=claimed.claim,
             session=session,
             chain=chain,
+            ledger=await followup_ledger(self._dependencies, claimed, chain, session, stage_id),
             planned=planned,
             runbook=session.runbook if session.runbook is not None else chain.default_runbook,
             previous=(investigation,),

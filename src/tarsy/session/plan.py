@@ -6,6 +6,7 @@ from itertools import count
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedStage
 from tarsy.domain.analysis import StageConclusions, best_analysis
+from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.evidence import agent_prefix
 from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus, session_status_of
@@ -25,6 +26,8 @@ class PlannedStage:
     references: int | None = None
     # What the evidence ids of each agent begin with; empty for agents that call no tools.
     evidence_prefixes: tuple[str, ...] = ()
+    # Of all its agents together.
+    budget: Ceiling = UNLIMITED
     # Whether what its agent says becomes the session's analysis, with its verdict.
     concludes: bool = False
 
@@ -56,6 +59,8 @@ class FinishSession:
     executive_summary: str | None = None
     executive_summary_error: str | None = None
     error: str | None = None
+    # The ceiling that ended it, in words for people.
+    ceiling: str | None = None
 
 
 NextStep = RunStage | FinishSession
@@ -84,6 +89,7 @@ def _investigation(stage: ResolvedStage, index: int, places: Iterator[int]) -> I
         success_policy=stage.success_policy,
         parallel_type=stage.parallel_type,
         evidence_prefixes=tuple(agent_prefix(next(places)) for _ in stage.agents),
+        budget=stage.budget,
     )
     if stage.synthesis and len(stage.agents) > 1:
         name, agents = f"{stage.name} synthesis", (stage.synthesis,)
@@ -103,6 +109,21 @@ def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome]) -> N
     if len(done) == len(stages):
         return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
     return RunStage(stages[len(done)])
+
+
+def ended_by_ceiling(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], ceiling: str) -> FinishSession | None:
+    """How a session ends whose ceiling was met in the stages in `done`; None: what is left is worth trying, and needs little.
+
+    That there was no money for a synthesis or a summary is no failure: what was found stands.
+    """
+    left = stages[len(done) :]
+    if left and left[0].stage_type is not StageType.INVESTIGATION and done[-1].status is RunStatus.COMPLETED:
+        return None
+    analysis = concluded(done)
+    if analysis is None:
+        return FinishSession(status=SessionStatus.FAILED, error=done[-1].error, ceiling=ceiling)
+    summary = f"not written because of {ceiling}" if stages[-1].stage_type is StageType.EXEC_SUMMARY else None
+    return FinishSession(status=SessionStatus.COMPLETED, final_analysis=analysis, executive_summary_error=summary, ceiling=ceiling)
 
 
 def _finish_with_summary(done: Sequence[StageOutcome], summary: StageOutcome) -> FinishSession:

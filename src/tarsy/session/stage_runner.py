@@ -9,6 +9,8 @@ import anyio
 import structlog
 
 from tarsy.agent.agent import BaseAgent, create_controller
+from tarsy.agent.ceilings.ceilings import Ceilings, ExecutionPlace
+from tarsy.agent.ceilings.ledger import SESSION, Ledger
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.prompt.agent_section import agent_section, handed_over
@@ -23,7 +25,7 @@ from tarsy.agent.toolbox.read_result import ReadResult, shown_document
 from tarsy.agent.toolbox.recent_changes import RecentChanges
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
-from tarsy.domain.agent import AgentType
+from tarsy.domain.agent import AgentType, ProviderType
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.evidence import ALERT, RUNBOOK
 from tarsy.domain.execution import AgentExecution, ExecutionChange
@@ -50,6 +52,7 @@ class StageJob:
     claim: Claim
     session: AlertSession
     chain: ResolvedChain
+    ledger: Ledger
     planned: PlannedStage
     runbook: str
     previous: Sequence[str]
@@ -70,6 +73,7 @@ class StageRunner:
         Cancellation passes through; what is done by then stays done.
         """
         record = job.stored or await self._begin(job)
+        job.ledger.open_stage(record.stage.id, job.planned.budget)
         results = await self._run_agents(job, record, stopping)
         if parking := parking_of(results, self._dependencies.clock.now()):
             return parking
@@ -142,6 +146,7 @@ class StageRunner:
         evidence_ids: dict[str, str] = {}
         sub_agents = self._sub_agents(job, stage, Sender(job.claim, _record(job, execution), track, documents, config, stopping))
         built_in = await self._built_in_tools(job, execution, config)
+        ceilings = self._ceilings(job, stage, execution, config, track)
         async with dependencies.tools.open(config, servers, execution_id=execution.id, track=track) as tools:
             context = ExecutionContext(
                 claim=job.claim,
@@ -156,6 +161,7 @@ class StageRunner:
                     tools,
                     (*built_in, LoadSkill(skills)),
                     tool_calling=config.tool_calling,
+                    ceilings=ceilings,
                     absent=tuple(config.absent_servers.values()),
                     mask=dependencies.mask,
                     clock=dependencies.clock,
@@ -165,6 +171,7 @@ class StageRunner:
                 live=dependencies.live,
                 results=dependencies.results,
                 prices=dependencies.prices,
+                ceilings=ceilings,
                 mask=dependencies.mask,
                 clock=dependencies.clock,
                 evidence_prefix=job.planned.evidence_prefix(number),
@@ -175,7 +182,15 @@ class StageRunner:
                 previous=job.previous[number - 1],
                 chat=job.chat,
             )
-            return await BaseAgent(create_controller(context)).execute(context, stopping)
+            with ceilings.until_ended():
+                return await BaseAgent(create_controller(context)).execute(context, stopping)
+
+    def _ceilings(self, job: StageJob, stage: Stage, execution: AgentExecution, config: ResolvedAgentConfig, track: str) -> Ceilings:
+        path = job.ledger.open_execution((*SESSION, stage.id), execution.id, config.budget)
+        place = ExecutionPlace(claim=job.claim, stage_id=stage.id, execution_id=execution.id, track=track, path=path)
+        is_live = config.provider.type is not ProviderType.REPLAY
+        recorded = self._dependencies.place_of(job.session.id).recorded_inputs
+        return Ceilings(job.ledger, place, self._dependencies.prices, recorded=recorded, is_live=is_live)
 
     def _sub_agents(self, job: StageJob, stage: Stage, sender: Sender) -> SubAgents:
         async def run(sent: Sent, record: ExecutionRecord, config: ResolvedAgentConfig, stopping: Stopping) -> ExecutionResult:

@@ -22,6 +22,7 @@ from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
+from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.tables import llm_interactions, mcp_interactions, messages
 from tarsy.demo.samples import Sample, list_samples, recording_loader
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, WorkKind
@@ -69,6 +70,7 @@ async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
             tools=McpToolServers(env={}, clock=clock),
             results=StoredResults(engine),
             prices=PriceList(CostEstimationConfig(), {}),
+            book=PostgresSpendingBook(engine),
             changes=StoredChanges(engine),
             skills=SkillTextRepository(engine),
             live=unwatched,

@@ -280,6 +280,7 @@ def investigations(engine: AsyncEngine) -> SessionExecutor:
             tools=unused,
             results=unused,
             prices=PriceList(CostEstimationConfig(), {}),
+            book=unused,
             changes=unused,
             skills=unused,
             live=unused,

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.budget import (
+    CONCLUSION_INPUT,
     CONCLUSION_TOKENS,
     SHORTEST_ANSWER,
     Account,
@@ -19,6 +20,7 @@ from tarsy.domain.budget import (
     model_call,
     next_model_call,
     next_tool_call,
+    share,
     used_by,
 )
 from tarsy.domain.price import Price
@@ -71,7 +73,7 @@ class Investigation:
             self.tool(agent)
 
     def tool(self, agent: int, result: int = 50) -> None:
-        decision = next_tool_call(self._others(agent), self.conversations[agent] + result, self.price)
+        decision = next_tool_call(self._others(agent), conclusion(self.conversations[agent] + result, 0, self.price))
         if isinstance(decision, Fits):
             self.keep(agent, decision.kept)
             self.accounts = [one.settle(Spent(), decision.wanted) for one in self.accounts]
@@ -88,7 +90,7 @@ class Investigation:
     def conclude(self, agent: int) -> None:
         """An agent that has not made a single call has nothing to conclude."""
         if self.kept[agent] != Spent():
-            spent = model_call(self.conversations[agent], CONCLUSION_TOKENS, self.price)
+            spent = model_call(min(self.conversations[agent], CONCLUSION_INPUT), CONCLUSION_TOKENS, self.price)
             self.accounts = [one.settle(Spent(), spent) for one in self._others(agent)]
             self.kept[agent] = Spent()
         self.concluded[agent] = True
@@ -131,7 +133,7 @@ def test_a_call_under_way_counts_as_spent_until_it_has_told_what_it_used() -> No
 def test_what_ends_an_investigation_is_told_in_plain_words() -> None:
     ceiling = Ceiling(usd=Decimal("0.5"), tokens=60_000, seconds=300, model_calls=3, tool_calls=5)
     assert [ceiling.told(limit) for limit in Limit] == [
-        "its ceiling of $0.5000",
+        "its ceiling of $0.50",
         "its ceiling of 60,000 tokens",
         "its ceiling of 300 s",
         "its ceiling of 3 model calls",
@@ -146,3 +148,9 @@ def test_a_special_ceiling_completes_a_general_one_and_a_sender_only_lowers() ->
     assert special.over(general) == Ceiling(usd=Decimal(1), tokens=500, model_calls=3)
     wish = Ceiling(usd=Decimal(5), tokens=50, tool_calls=2)
     assert general.lowered(wish) == Ceiling(usd=Decimal(1), tokens=50, tool_calls=2)
+
+
+def test_the_agents_that_another_one_sends_share_half_of_what_is_left_to_it() -> None:
+    left = Account("agent", Ceiling(usd=Decimal(1), tokens=1_000, tool_calls=3), Spent(usd=Decimal("0.2"), tokens=2_000)).remaining
+    assert left == Ceiling(usd=Decimal("0.8"), tokens=0, tool_calls=3)
+    assert share(left, 2) == Ceiling(usd=Decimal("0.2"), tokens=0, tool_calls=0)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from anyio import to_thread
 
+from tarsy.agent.ceilings.ceilings import CeilingMetError
 from tarsy.agent.controllers.shown_answer import ShownAnswer, show_analysis, show_as_response
 from tarsy.agent.controllers.speech import GivesAnswer
 from tarsy.agent.evidence.review import Review, cited_ids, review
@@ -85,8 +86,13 @@ class Conclusion:
         run, recorder = self._run, self._recorder
         tool_calling = run.context.config.tool_calling
         request = ConversationMessage(Role.USER, run.context.prompts.build_correction_prompt(draft, tool_calling))
-        call = await run.call(LLMInteractionKind.CORRECTION, self._speech.concluding_router(), extra=(request,))
         stored = replace(answered, call=None, messages=(), inputs=())
+        try:
+            call = await run.call(LLMInteractionKind.CORRECTION, self._speech.concluding_router(), extra=(request,))
+        except CeilingMetError as error:
+            run.context.ceilings.note(error.met)
+            remark = {"correction": f"It was not asked for a correction because of {error.met.told}."}
+            return await self._store(stored, draft, _shown(recorder, answered, draft, remark))
         if failure := self._failure(call):
             shown = _shown(recorder, answered, draft, {"correction": failure})
             return await self._store(stored, draft, shown, _unheard(recorder, call), call)

@@ -8,6 +8,8 @@ from uuid import uuid4
 
 import anyio
 
+from tarsy.agent.ceilings.ceilings import CeilingMetError
+from tarsy.agent.ceilings.ending import tell_end
 from tarsy.agent.context_window import Pointer
 from tarsy.agent.controllers.conclusion import Answered, Conclusion
 from tarsy.agent.controllers.shown_answer import show_thought
@@ -51,7 +53,10 @@ class IteratingController:
             match move:
                 case Iterate():
                     await self._nudge(run, circle)
-                    result = await self._iterate(run)
+                    try:
+                        result = await self._iterate(run)
+                    except CeilingMetError as error:
+                        return await self._end_at_ceiling(run, error)
                     if result:
                         return result
                 case ForceConclusion():
@@ -212,6 +217,15 @@ class IteratingController:
             return None
         return await run.after_failure(call, error)
 
+    async def _end_at_ceiling(self, run: Run, error: CeilingMetError) -> ExecutionResult:
+        """Conclude with what is kept for that; an agent that has made no call yet has nothing to conclude."""
+        if not run.context.ceilings.has_begun:
+            raise error
+        await tell_end(run.context.ceilings, run.recorder, error.met)
+        if error.met.room:
+            run.narrow(error.met.room)
+        return await self._conclude(run)
+
     async def _conclude(self, run: Run) -> ExecutionResult:
         """One more call, without tools. The prompt is stored with its answer, so that a crash between them leaves no trace."""
         context, recorder = run.context, run.recorder
@@ -260,7 +274,8 @@ class IteratingController:
 
 
 def _forced(run: Run) -> dict[str, Any]:
-    return {FORCED_CONCLUSION: True, "iterations_used": run.state.used, "max_iterations": run.state.max_iterations}
+    limits = {"iterations_used": run.state.used, "max_iterations": run.state.max_iterations}
+    return {FORCED_CONCLUSION: True, **limits, **run.context.ceilings.mark}
 
 
 _EMPTY_CONCLUSION = ErrorChunk("the model's conclusion was empty", ErrorCode.EMPTY_RESPONSE)

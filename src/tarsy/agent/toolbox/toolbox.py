@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
+from tarsy.agent.ceilings.ceilings import Ceilings
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.toolbox.absent import AbsentServers
+from tarsy.agent.toolbox.budget import BudgetedTools
 from tarsy.agent.toolbox.built_in import BuiltInTool, BuiltInTools
 from tarsy.agent.toolbox.guard import GuardedTools
 from tarsy.agent.toolbox.limits import LimitedTools
@@ -16,6 +18,7 @@ def toolbox(
     built_in: Sequence[BuiltInTool],
     *,
     tool_calling: ToolCalling,
+    ceilings: Ceilings | None = None,
     absent: Sequence[str] = (),
     mask: Callable[[str], str],
     clock: Clock,
@@ -23,8 +26,10 @@ def toolbox(
 ) -> ToolExecutor:
     """Wrap the tool servers, which come with their own masking; `absent` says why others are missing, `sending` adds the sending of agents.
 
-    Outermost first: guard → built-in tools → sending → limits → masking → MCP. What asks before a call is made, or counts it (approval, budget),
-    goes between the guard and the built-in tools.
+    Outermost first: guard → budget → built-in tools → sending → limits → masking → MCP. What asks before a call is made (approval) goes between
+    the budget and the built-in tools.
     """
     reached = sending(AbsentServers(LimitedTools(servers), absent))
-    return GuardedTools(BuiltInTools(reached, built_in, clock=clock), tool_calling=tool_calling, mask=mask, clock=clock)
+    offered = BuiltInTools(reached, built_in, clock=clock)
+    counted = BudgetedTools(offered, ceilings, clock=clock) if ceilings else offered
+    return GuardedTools(counted, tool_calling=tool_calling, mask=mask, clock=clock)

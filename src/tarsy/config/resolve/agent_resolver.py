@@ -10,10 +10,12 @@ from tarsy.config.resolve.hierarchy import BUILT_IN, Layer, Level, highest
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedFallback, ResolvedOrchestrator
 from tarsy.config.resolve.resolved_entries import fitting_backend, reaches, resolved_provider
 from tarsy.config.schema.agents import AgentConfig, AgentKind, SkillsKeys, SubAgentConfig
+from tarsy.config.schema.budget import BudgetKey, ceiling_of
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
 from tarsy.config.schema.providers import FallbackConfig
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.agent import AgentType, LLMBackend
+from tarsy.domain.budget import Ceiling
 
 Value = TypeVar("Value")
 ADDS_NOTHING = SkillsKeys()
@@ -104,6 +106,7 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
         skills=tuple(name for name in loadable if name not in required),
         required_skills=required,
         orchestrator=_orchestrator(choice.layers),
+        budget=_budget(place, definition),
     )
     subs = _sub_agents(config, place, choice, selection) if kind is AgentType.DEFAULT and not place.is_sub_agent else ()
     agent = agent.model_copy(update={"sub_agents": tuple(sub.agent for sub in subs)})
@@ -140,6 +143,11 @@ def _sub_agent(config: Config, place: AgentPlace, entry: SubAgentConfig, selecti
         title=f"{place.title} → {entry.name}", path=place.path, name=entry.name, layers=(*above, own), adds=entry, is_sub_agent=True
     )
     return resolve_agent(config, sent, selection)
+
+
+def _budget(place: AgentPlace, definition: AgentConfig) -> Ceiling:
+    own = place.adds if isinstance(place.adds, BudgetKey) else BudgetKey()
+    return ceiling_of(own, definition)
 
 
 def _orchestrator(layers: tuple[Layer, ...]) -> ResolvedOrchestrator:

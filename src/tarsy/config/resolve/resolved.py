@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tarsy.config.schema.masking import DEFAULT_GROUPS
 from tarsy.config.schema.values import Section
 from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
+from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
 
@@ -25,6 +26,10 @@ def resolved_from(section: Section, kind: type[Model], /, **resolved: object) ->
 
 def _is_empty(entries: Mapping[str, object] | tuple[object, ...]) -> bool:
     return not entries
+
+
+def _limits_nothing(ceiling: Ceiling) -> bool:
+    return ceiling == UNLIMITED
 
 
 class Resolved(BaseModel):
@@ -126,6 +131,7 @@ class ResolvedAgentConfig(Resolved):
     required_skills: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
     # Those this one may send, each complete; they send none themselves.
     sub_agents: tuple["ResolvedAgentConfig", ...] = Field(default=(), exclude_if=_is_empty)
+    budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
     orchestrator: ResolvedOrchestrator = Field(default=ResolvedOrchestrator(), exclude_if=lambda said: said == ResolvedOrchestrator())
 
 
@@ -137,6 +143,8 @@ class ResolvedStage(Resolved):
     success_policy: SuccessPolicy = SuccessPolicy.ANY
     # Present when more than one agent runs.
     synthesis: ResolvedAgentConfig | None = None
+    # Of all its agents together.
+    budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
 
 
 class ResolvedChain(Resolved):
@@ -153,3 +161,5 @@ class ResolvedChain(Resolved):
     skills: Mapping[str, ResolvedSkill] = Field(default={}, exclude_if=_is_empty)
     default_runbook: str = ""
     session_timeout: float = 900.0
+    # Of the whole investigation, lowered by what its alert asked for; and of each question about it, and of its judgement.
+    budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)

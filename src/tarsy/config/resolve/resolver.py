@@ -14,6 +14,7 @@ from tarsy.config.resolve.hierarchy import Layer, Level
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedSkill, ResolvedStage
 from tarsy.config.resolve.resolved_entries import resolved_server
 from tarsy.config.schema.agents import SkillsKeys
+from tarsy.config.schema.budget import ceiling_of
 from tarsy.config.schema.chains import ChainConfig, StageConfig
 from tarsy.config.schema.configuration import Config, with_any_model
 from tarsy.config.schema.providers import NativeToolsConfig
@@ -93,6 +94,7 @@ class _ChainResolver:
             mcp_servers={name: resolved_server(self.config, name) for name in servers},
             skills=self._skills(),
             default_runbook=self.config.defaults.runbook,
+            budget=ceiling_of(self.chain, self.config.defaults),
             session_timeout=self.config.queue.session_timeout,
         )
         return ExplainedChain(resolved, tuple(self.explained))
@@ -138,6 +140,7 @@ class _ChainResolver:
             parallel_type=parallel,
             success_policy=stage.success_policy or self.config.defaults.success_policy or SuccessPolicy.ANY,
             synthesis=synthesis,
+            budget=ceiling_of(stage),
         )
 
     def _executive_summary(self) -> ResolvedAgentConfig:

@@ -1,13 +1,14 @@
 """Ceilings: what an investigation, a stage or an agent may use, and what all of them together may cost in a time."""
 
-from enum import StrEnum
+from functools import reduce
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from tarsy.config.schema.cost import Dollars
-from tarsy.config.schema.values import Count, Duration, Name, Section, later, refuse
-from tarsy.domain.budget import Ceiling
+from tarsy.config.schema.values import Count, Duration, Name, Section, refuse
+from tarsy.domain.budget import UNLIMITED, Ceiling
+from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
 
 
 class BudgetConfig(Section):
@@ -32,12 +33,13 @@ Budget = Annotated[BudgetConfig, AfterValidator(_says_something)]
 
 
 class BudgetKey(Section):
-    budget: Budget | None = later("What it may use; it ends in a conclusion, not in an error.")
+    budget: Budget | None = Field(default=None, description="What it may use; it ends in a conclusion, not in an error.")
 
 
-class BudgetPeriod(StrEnum):
-    DAY = "day"
-    MONTH = "month"
+def ceiling_of(*levels: BudgetKey) -> Ceiling:
+    """The ceiling that levels set together, from high to low: what the higher does not say, the lower does."""
+    said = [level.budget.ceiling for level in levels if level.budget]
+    return reduce(Ceiling.over, said, UNLIMITED)
 
 
 class PeriodBudgetConfig(Section):
@@ -45,3 +47,7 @@ class PeriodBudgetConfig(Section):
     usd: Dollars = Field(description="US dollars for model calls in that time.")
     alert_type: Name | None = Field(default=None, description="Only sessions of this alert type.")
     chain: Name | None = Field(default=None, description="Only sessions of this chain.")
+
+    @property
+    def budget(self) -> PeriodBudget:
+        return PeriodBudget(per=self.per, usd=self.usd, alert_type=self.alert_type, chain=self.chain)

@@ -60,5 +60,5 @@ class SystemConfig(Section):
     retention: RetentionConfig = Field(default=RetentionConfig(), description="How long data is kept.")
     slack: SlackConfig | None = later("Notifications to Slack.")
     cost_estimation: CostEstimationConfig = Field(default=CostEstimationConfig(), description="What model calls cost.")
-    budgets: tuple[PeriodBudgetConfig, ...] | None = later("What all investigations together may cost in a time.")
+    budgets: tuple[PeriodBudgetConfig, ...] = Field(default=(), description="What all investigations together may cost in a time.")
     holidays: tuple[Any, ...] | None = later("Days that count as off-duty.")

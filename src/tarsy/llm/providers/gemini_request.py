@@ -20,6 +20,8 @@ from tarsy.llm.turn_memory import TurnMemory, turn_key
 NO_SIGNATURE = base64.urlsafe_b64decode("skip_thought_signature_validator")
 
 _GENERATION = re.compile(r"gemini-(\d+)")
+_LONG_WINDED = re.compile(r"gemini-(?:2\.5|[3-9]|\d\d)")
+_MODEST_ANSWER = 8_192
 _BUDGET_PRO = 32768
 _BUDGET = 24576
 
@@ -38,12 +40,19 @@ def is_gemini_3(model: str) -> bool:
     return found is not None and int(found.group(1)) >= 3
 
 
-def thinking_config(model: str) -> types.ThinkingConfig:
-    """How much a model may think."""
+def thinking_config(model: str, longest: int | None = None) -> types.ThinkingConfig:
+    """How much a model may think; of an answer that may be no longer than `longest`, half."""
     if is_gemini_3(model):
         return types.ThinkingConfig(include_thoughts=True, thinking_level=types.ThinkingLevel.HIGH)
     budget = _BUDGET_PRO if "2.5-pro" in model else _BUDGET
-    return types.ThinkingConfig(include_thoughts=True, thinking_budget=budget)
+    return types.ThinkingConfig(include_thoughts=True, thinking_budget=min(budget, longest // 2) if longest else budget)
+
+
+def longest_answer(request: GenerateInput) -> int | None:
+    """What may be asked of this model, where the call is limited: those before 2.5 refuse more than they can say."""
+    if request.max_output_tokens is None or _LONG_WINDED.search(request.provider.model):
+        return request.max_output_tokens
+    return min(request.max_output_tokens, _MODEST_ANSWER)
 
 
 def native_tools(switches: Mapping[str, bool]) -> list[types.Tool]:
@@ -75,7 +84,8 @@ def config(request: GenerateInput) -> types.GenerateContentConfig:
     return types.GenerateContentConfig(
         system_instruction=system or None,
         tools=cast("list[Any]", tools) or None,
-        thinking_config=thinking_config(request.provider.model),
+        thinking_config=thinking_config(request.provider.model, longest_answer(request)),
+        max_output_tokens=longest_answer(request),
         automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
     )
 

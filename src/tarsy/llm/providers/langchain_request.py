@@ -20,6 +20,10 @@ Block = dict[str, Any]
 
 # Half of it at most goes to thinking where a model must be given a number.
 _THINKING_BUDGET = 16_000
+# What the vendor takes for a budget at least.
+_LEAST_THINKING = 1_024
+# What a model can say at once that the library has no profile of.
+_MODEST_ANSWER = 8_192
 _CLAUDE_VERSION = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-(\d+)(?:-(\d{1,2}))?(?!\d)")
 _CACHE: Mapping[str, str] = {"type": "ephemeral"}
 CALL_BLOCKS = {"tool_use", "function_call"}
@@ -126,28 +130,48 @@ def options(
     request: GenerateInput, dialect: Dialect, chat: BaseChatModel, memory: TurnMemory[Remembered], *, summaries: bool = True
 ) -> dict[str, Any]:
     """What goes along with this call only. Without `summaries`, a model behind the Responses API keeps its thoughts to itself."""
+    profile = cast("Mapping[str, Any]", chat.profile or {})
+    longest = longest_answer(request, profile)
     match dialect:
         case Dialect.ANTHROPIC:
-            profile, complete = cast("Mapping[str, Any]", chat.profile or {}), _thinking_is_complete(request, memory)
-            thinking = anthropic_thinking(request.provider.model, profile, complete=complete)
-            return {"thinking": thinking} if thinking else {}
+            complete = _thinking_is_complete(request, memory)
+            thinking = anthropic_thinking(request.provider.model, profile, complete=complete, longest=longest)
+            return {**({"thinking": thinking} if thinking else {}), **_named("max_tokens", longest)}
         case Dialect.RESPONSES:
-            return {"prompt_cache_key": request.execution_id, **({"reasoning": {"summary": "auto"}} if summaries else {})}
-        case Dialect.CHAT_COMPLETIONS | Dialect.GOOGLE:
-            return {}
+            reasoning = {"reasoning": {"summary": "auto"}} if summaries else {}
+            return {"prompt_cache_key": request.execution_id, **reasoning, **_named("max_tokens", longest)}
+        case Dialect.CHAT_COMPLETIONS:
+            return _named("max_tokens", longest)
+        case Dialect.GOOGLE:
+            return _named("max_output_tokens", longest)
         case _:
             assert_never(dialect)
 
 
-def anthropic_thinking(model: str, profile: Mapping[str, Any], *, complete: bool) -> dict[str, Any] | None:
-    """How this model thinks, if it does. Where thinking has a budget, an open turn without its thinking blocks is refused: better not think."""
+def longest_answer(request: GenerateInput, profile: Mapping[str, Any]) -> int | None:
+    """What may be asked of this model, where the call is limited: vendors refuse a limit beyond what their model can say."""
+    if request.max_output_tokens is None:
+        return None
+    return min(request.max_output_tokens, int(profile.get("max_output_tokens") or _MODEST_ANSWER))
+
+
+def _named(name: str, limit: int | None) -> dict[str, Any]:
+    return {} if limit is None else {name: limit}
+
+
+def anthropic_thinking(model: str, profile: Mapping[str, Any], *, complete: bool, longest: int | None = None) -> dict[str, Any] | None:
+    """How this model thinks, if it does, in an answer of at most `longest` tokens.
+
+    Where thinking has a budget, an open turn without its thinking blocks is refused: better not think.
+    """
     if _is_adaptive(model, profile):
         # The newest show a summary of their thoughts only when asked for it.
         return {"type": "adaptive", "display": "summarized"} if _version(model) >= (4, 7) else {"type": "adaptive"}
     limit = int(profile.get("max_output_tokens") or 0)
-    if not profile.get("reasoning_output") or not limit or not complete:
+    budget = min(_THINKING_BUDGET, min(limit, longest or limit) // 2)
+    if not profile.get("reasoning_output") or not complete or budget < _LEAST_THINKING:
         return None
-    return {"type": "enabled", "budget_tokens": min(_THINKING_BUDGET, limit // 2)}
+    return {"type": "enabled", "budget_tokens": budget}
 
 
 def _is_adaptive(model: str, profile: Mapping[str, Any]) -> bool:

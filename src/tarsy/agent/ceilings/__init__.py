@@ -1,0 +1,1 @@
+"""Ceilings of a run: what is used under them, and whether the next call may be made."""

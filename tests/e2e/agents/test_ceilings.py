@@ -1,0 +1,185 @@
+"""Ceilings: whatever a model does, it is stopped by them, concludes with what is left, and says so wherever its session is shown."""
+
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from support.agent_scenario import SESSION_ID, Scenario, kinds, read_back
+from support.claims import take_back
+from support.memory_run import DiedError
+from support.replaying import replayed
+from support.runaway import (
+    TRACK,
+    Runaway,
+    Say,
+    a_thousand_calls,
+    endless_text,
+    endless_tools,
+    late,
+    priced_chain,
+    runaway,
+    runaway_agent,
+    ten_calls,
+    used,
+    with_ceiling,
+)
+from tarsy.domain.budget import Ceiling, Spent
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
+from tarsy.domain.llm import Chunk, GenerateInput
+from tarsy.domain.recording import RecordedOutcome, Recording
+from tarsy.domain.run_input import InputKind
+from tarsy.domain.session import AlertSession
+from tarsy.domain.status import RunStatus, SessionStatus
+
+HALF_A_DOLLAR = Ceiling(usd=Decimal("0.5"))
+
+
+async def played(scenario: Scenario, database_url: str) -> tuple[Recording, AlertSession, Spent]:
+    async with scenario.running(database_url) as running:
+        assert running.pool
+        await running.pool.work_off(INVESTIGATION)
+        found = await read_back(running)
+        return found, await running.services.sessions.get(SESSION_ID), await used(running)
+
+
+async def fall_silent(engine: AsyncEngine) -> int:
+    """Nothing was heard of the workers for an hour: how many sessions were taken back from them."""
+    async with engine.begin() as connection:
+        await connection.execute(sa.text("UPDATE work SET heartbeat_at = now() - interval '1 hour' WHERE state = 'claimed'"))
+    recovered, _ = await take_back(engine, limit=20)
+    return len(recovered)
+
+
+def warnings(outcome: RecordedOutcome) -> list[str]:
+    return [event["content"] for event in outcome.timeline if event["metadata"].get("code") == "ceiling"]
+
+
+@pytest.mark.parametrize(
+    ("say", "ceiling", "told"),
+    [
+        (endless_tools, HALF_A_DOLLAR, "its ceiling of $0.50"),
+        (endless_text, HALF_A_DOLLAR, "its ceiling of $0.50"),
+        (endless_tools, Ceiling(tokens=60_000), "its ceiling of 60,000 tokens"),
+        (endless_tools, Ceiling(model_calls=4), "its ceiling of 4 model calls"),
+        (a_thousand_calls, Ceiling(tool_calls=7), "its ceiling of 7 tool calls"),
+        (late, HALF_A_DOLLAR, "its ceiling of $0.50"),
+    ],
+)
+async def test_a_runaway_model_ends_in_a_conclusion_under_its_ceiling(
+    database_url: str, tmp_path: Path, say: Say, ceiling: Ceiling, told: str
+) -> None:
+    scenario = runaway(Runaway(say), tmp_path, with_ceiling(priced_chain(), ceiling))
+    found, session, spent = await played(scenario, database_url)
+
+    assert ceiling.exceeded_by(spent) is None
+    assert session.status is SessionStatus.COMPLETED
+    assert session.analysis_is_partial
+    assert session.analysis_partial_reason == f"It was ended by {told}."
+    assert session.final_analysis == "The disk of node-1 is full."
+    assert found.outcome
+    (warning, *_) = warnings(found.outcome)
+    assert warning.startswith(f"Ended by {told}")
+    assert kinds(found.outcome, TRACK)[-1] == ("final_analysis", "completed")
+
+
+@pytest.mark.parametrize(
+    ("say", "ceiling", "met"),
+    [
+        (endless_tools, Ceiling(usd=Decimal("0.3")), 1),
+        # Three calls that were refused, and the end.
+        (ten_calls, Ceiling(tool_calls=7), 4),
+    ],
+)
+async def test_a_recording_made_under_a_ceiling_replays_exactly(
+    database_url: str, tmp_path: Path, say: Say, ceiling: Ceiling, met: int
+) -> None:
+    found, _, _ = await played(runaway(Runaway(say), tmp_path, with_ceiling(priced_chain(), ceiling)), database_url)
+    assert [given.kind for given in found.inputs].count(InputKind.CEILING) == met
+    assert await replayed(database_url, found) == []
+
+
+async def test_agents_under_one_ceiling_share_it_and_each_concludes(database_url: str, tmp_path: Path) -> None:
+    agents = [runaway_agent(name) for name in ("One", "Two", "Three")]
+    scenario = runaway(Runaway(endless_tools), tmp_path, with_ceiling(priced_chain(*agents), Ceiling(usd=Decimal(1))))
+    found, session, spent = await played(scenario, database_url)
+
+    assert spent.usd <= 1
+    assert session.status is SessionStatus.COMPLETED
+    assert session.analysis_partial_reason == "It was ended by its ceiling of $1.00."
+    assert found.outcome
+    ended = [event["track"] for event in found.outcome.timeline if event["metadata"].get("ceiling") == "its ceiling of $1.00"]
+    assert ended == ["0.look/1.One", "0.look/2.Two", "0.look/3.Three"]
+
+
+async def test_each_level_has_a_ceiling_of_its_own(database_url: str, tmp_path: Path) -> None:
+    first = runaway_agent("One", budget=Ceiling(model_calls=3))
+    chain = priced_chain(first, runaway_agent("Two"))
+    looking = chain.stages[0].model_copy(update={"budget": Ceiling(tool_calls=9)})
+    found, session, spent = await played(
+        runaway(Runaway(endless_tools), tmp_path, chain.model_copy(update={"stages": (looking,)})), database_url
+    )
+
+    assert spent.tool_calls == 9
+    assert found.outcome
+    told = {event["track"]: event["content"] for event in found.outcome.timeline if event["metadata"].get("code") == "ceiling"}
+    assert told["0.look/1.One"].startswith("Ended by its ceiling of 3 model calls")
+    assert told["0.look/2.Two"].startswith("Ended by its ceiling of 9 tool calls")
+    # Neither was the session's: the stages after it are run.
+    assert session.executive_summary == "The disk of node-1 is full."
+
+
+async def test_a_ceiling_too_low_for_one_call_is_told_as_such(database_url: str, tmp_path: Path) -> None:
+    model = Runaway(endless_tools)
+    scenario = runaway(model, tmp_path, with_ceiling(priced_chain(), Ceiling(usd=Decimal("0.001"))))
+    found, session, _ = await played(scenario, database_url)
+
+    assert model.requests == []
+    assert session.status is SessionStatus.FAILED
+    assert session.error_message == "Investigator: It was not begun because of its ceiling of $0.0010."
+    assert found.outcome
+    assert len(warnings(found.outcome)) == 1
+
+
+async def test_calls_of_workers_that_died_stay_spent(database_url: str, tmp_path: Path) -> None:
+    """A worker dies in the middle of a call, again and again: each call is paid for, and the last worker concludes under the ceiling."""
+    ceiling, deaths = Ceiling(usd=Decimal("1.5")), 0
+
+    class DiesInItsCall(Runaway):
+        async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+            if request.tools:
+                self.requests.append(request)
+                raise DiedError
+            async for chunk in super().generate(request):
+                yield chunk
+
+    scenario = runaway(DiesInItsCall(endless_tools), tmp_path, with_ceiling(priced_chain(), ceiling))
+    async with scenario.running(database_url) as running:
+        assert running.pool
+        while not (await running.services.sessions.get(SESSION_ID)).status.is_final:
+            with suppress(DiedError):
+                await running.pool.work_off(INVESTIGATION)
+            deaths += await fall_silent(running.engine)
+        spent = await used(running)
+        session = await running.services.sessions.get(SESSION_ID)
+    assert deaths >= 2
+    assert spent.usd <= 1.5
+    assert session.analysis_partial_reason == "It was ended by its ceiling of $1.50."
+
+
+async def test_a_question_has_the_ceiling_of_its_own(database_url: str, tmp_path: Path) -> None:
+    scenario = runaway(Runaway(endless_tools), tmp_path, with_ceiling(priced_chain(), Ceiling(model_calls=3)))
+    async with scenario.running(database_url) as running:
+        assert running.pool
+        await running.pool.work_off(INVESTIGATION)
+        before = await used(running)
+        await running.services.chats.ask(SESSION_ID, "Why?", author="tester")
+        await running.pool.work_off(CHAT_ANSWER)
+        (answered,) = await running.services.chats.list(SESSION_ID)
+        after = await used(running)
+    assert answered.status is RunStatus.COMPLETED
+    assert after.model_calls - before.model_calls == 3
