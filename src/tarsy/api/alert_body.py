@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from tarsy.config.schema.budget import Budget
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.kit.text import clip
@@ -36,6 +37,8 @@ class AlertRequest(BaseModel):
     runbook: Annotated[str, Field(max_length=MAX_RUNBOOK_URL)] | None = None
     # Tool servers to use instead of those of the chain's agents.
     mcp: McpSelection | None = None
+    # What the investigation may use at the most, at or below what its chain may.
+    budget: Budget | None = None
 
 
 def read_alert(body: bytes) -> tuple[AlertRequest, str]:

@@ -1,7 +1,7 @@
 """A TARSy server as the command line talks to it."""
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -20,8 +20,9 @@ class TarsyClient:
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
 
-    async def submit(self, data: str, alert_type: str | None, runbook: str | None) -> str:
-        body = {"data": data, **({"alert_type": alert_type} if alert_type else {}), **({"runbook": runbook} if runbook else {})}
+    async def submit(self, data: str, alert_type: str | None, runbook: str | None, budget: Mapping[str, Any] | None = None) -> str:
+        beside = {"alert_type": alert_type, "runbook": runbook, "budget": budget}
+        body = {"data": data, **{name: value for name, value in beside.items() if value}}
         answer = await self._ask("POST", "/api/v1/alerts", json=body)
         return str(answer["session_id"])
 

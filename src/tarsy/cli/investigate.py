@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,10 @@ def investigate(
     alert_type: Annotated[str | None, typer.Option("--type", help="Alert type.", show_default="the configured default")] = None,
     url: Annotated[str | None, typer.Option(help="A running TARSy to ask.", show_default="run everything in this process")] = None,
     runbook: Annotated[str | None, typer.Option(help="Address of a runbook.")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="'$0.20,5m'", help="What it may use: dollars, time, `50k tokens`, `10 model calls`, `20 tool calls`."),
+    ] = None,
     token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token for --url.")] = None,
     config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
 ) -> None:
@@ -26,13 +30,24 @@ def investigate(
     from tarsy.kit.logs import configure_logs
 
     text = _read(alert)
+    ceilings = _budget(budget) if budget else None
     if url:
-        succeeded = anyio.run(investigate_there, url, token, text, alert_type, runbook)
+        succeeded = anyio.run(investigate_there, url, token, text, alert_type, runbook, ceilings)
     else:
         # A refusal or a failure is told to the client of our own server, which is us.
         configure_logs(level=logging.ERROR)
-        succeeded = anyio.run(investigate_here, process_settings(config), text, alert_type, runbook)
+        succeeded = anyio.run(investigate_here, process_settings(config), text, alert_type, runbook, ceilings)
     raise typer.Exit(0 if succeeded else 1)
+
+
+def _budget(text: str) -> dict[str, Any]:
+    from tarsy.config.schema.budget import parse_budget
+
+    try:
+        return parse_budget(text).model_dump(mode="json", exclude_none=True)
+    except ValueError as error:
+        typer.echo(f"--budget: {error}", err=True)
+        raise typer.Exit(2) from error
 
 
 def _read(path: str) -> str:

@@ -1,5 +1,6 @@
 """An investigation in the terminal: each step as it ends, the text being written below, the analysis at the end."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Self
 
@@ -229,19 +230,23 @@ def print_verdict(console: Console, session: dict[str, Any]) -> None:
         console.print(Text(f"{citations['verified']} of {citations['cited']} citations verified", style="dim"))
 
 
-async def investigate_there(url: str, token: str | None, text: str, alert_type: str | None, runbook: str | None) -> bool:
+async def investigate_there(
+    url: str, token: str | None, text: str, alert_type: str | None, runbook: str | None, budget: Mapping[str, Any] | None
+) -> bool:
     """Submit to a running server and watch."""
     async with connect(url, token) as client:
-        session_id = await client.submit(text, alert_type, runbook)
+        session_id = await client.submit(text, alert_type, runbook, budget)
         return await follow(client, session_id, Console())
 
 
-async def investigate_here(settings: Settings, text: str, alert_type: str | None, runbook: str | None) -> bool:
+async def investigate_here(
+    settings: Settings, text: str, alert_type: str | None, runbook: str | None, budget: Mapping[str, Any] | None
+) -> bool:
     """Run a server of our own for as long as the investigation takes, and watch."""
     from tarsy.server import local_server
 
     async with local_server(settings) as server:
-        return await investigate_there(server.url, server.token, text, alert_type, runbook)
+        return await investigate_there(server.url, server.token, text, alert_type, runbook, budget)
 
 
 async def run_sample(settings: Settings, alert: str, alert_type: str, questions: tuple[str, ...]) -> bool:

@@ -10,8 +10,6 @@ from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.tool import BUILT_IN_SERVER
 
-# Under this name the timeline entry of a forced conclusion says which ceiling led to it.
-CEILING = "ceiling"
 # Under this name the timeline entry of a conclusion says what it lacks; `FORCED` has had a name of its own for longer.
 SHORTCOMING = "shortcoming"
 FORCED_CONCLUSION = "forced_conclusion"
@@ -104,14 +102,8 @@ def told_ceiling(ceiling: str) -> str:
 
 def _ceiling(stages: Sequence[StageRecord]) -> str | None:
     """The ceiling that forced the newest conclusion that was forced by one."""
-    analyses = (
-        event.metadata
-        for record in reversed(stages)
-        for execution in record.executions
-        for event in execution.events
-        if event.event_type is TimelineEventType.FINAL_ANALYSIS
-    )
-    return next((metadata[CEILING] for metadata in analyses if CEILING in metadata), None)
+    executions = (execution for record in reversed(stages) for execution in record.executions)
+    return next((execution.ceiling for execution in executions if execution.ceiling), None)
 
 
 def _shortcomings(stages: Sequence[StageRecord]) -> list[Shortcoming | None]:

@@ -9,7 +9,7 @@ from tarsy.domain.execution import AgentExecution
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.verdict import Confidence, JudgedVerdict, verdict_of
+from tarsy.domain.verdict import Confidence, JudgedVerdict, cut_off, verdict_of
 
 # Under these names the timeline entry of an analysis holds its verdict, the confidence to show for it, what its citations come to, and what
 # checking objects to.
@@ -17,6 +17,8 @@ VERDICT = "verdict"
 CONFIDENCE = "confidence"
 CITATIONS = "citations"
 REMARKS = "remarks"
+# And that of a forced conclusion, which ceiling led to it.
+CEILING = "ceiling"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,15 @@ class ExecutionRecord:
     def verdict(self) -> JudgedVerdict | None:
         """The verdict that the analysis came with, and what checking made of its confidence."""
         fields, judged = self._about_analysis.get(VERDICT), self._about_analysis.get(CONFIDENCE)
-        return JudgedVerdict(verdict_of(fields), Confidence(judged["shown"]), judged["reason"]) if fields and judged else None
+        if not fields or not judged:
+            return None
+        verdict = JudgedVerdict(verdict_of(fields), Confidence(judged["shown"]), judged["reason"])
+        return cut_off(verdict, ceiling) if (ceiling := self.ceiling) else verdict
+
+    @property
+    def ceiling(self) -> str | None:
+        """The ceiling that forced the analysis, in words for people."""
+        return self._about_analysis.get(CEILING)
 
     @property
     def citations(self) -> CitationCounts | None:

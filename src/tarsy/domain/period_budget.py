@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
-from tarsy.domain.budget import written
+from tarsy.domain.budget import Account, Ceiling, Spent, written
 
 
 class BudgetPeriod(StrEnum):
@@ -53,6 +53,10 @@ class PeriodState:
     @property
     def used(self) -> Decimal:
         return self.spent + self.reserved
+
+    def account(self, spent: Decimal) -> Account:
+        """The period as an account of which so much is spent."""
+        return Account(self.budget.per, Ceiling(usd=self.budget.usd), Spent(usd=spent))
 
     def detail(self) -> str:
         """For people: what stood against a call."""

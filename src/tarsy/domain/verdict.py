@@ -81,6 +81,12 @@ class JudgedVerdict:
     confidence_reason: str = ""
 
 
+def cut_off(judged: JudgedVerdict, ceiling: str) -> JudgedVerdict:
+    """The verdict of an investigation that a ceiling ended: what it did not come to look at may say otherwise."""
+    reason = " ".join(part for part in (judged.confidence_reason, f"It was ended by {ceiling}.") if part)
+    return JudgedVerdict(judged.verdict, at_most(judged.confidence, Confidence.MEDIUM), reason)
+
+
 def verdict_fields(verdict: Verdict) -> dict[str, Any]:
     """A verdict as it is stored, told and recorded."""
     affected = verdict.object

@@ -18,6 +18,7 @@ from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, vendor_variables, ways_to_a_model
 from tarsy.config.schema.selection import KnownTools, McpSelection, SelectionError, check_selection, nothing_known
 from tarsy.domain.agent import ProviderType
+from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.session import MAX_ALERT_BYTES, NewSession
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.kit.text import in_thread_if_long
@@ -151,6 +152,8 @@ class Submission:
     alert_type: str | None = None
     runbook_url: str | None = None
     selection: McpSelection | None = None
+    # Lowers the ceilings of the chain; it cannot raise them.
+    budget: Ceiling = UNLIMITED
     # Names the request, if its sender wants to be able to send it again.
     idempotency_key: str | None = None
 
@@ -199,6 +202,7 @@ class Intake:
         if submission.idempotency_key and await self._was_submitted(session_id, alert_type, masked):
             return session_id
         chain = await self.chain_for(alert_type, masked, submission.selection)
+        chain = chain.model_copy(update={"budget": chain.budget.lowered(submission.budget)})
         session = NewSession(
             id=session_id,
             alert_data=masked,

@@ -18,6 +18,7 @@ from tarsy.agent.ports import Prices
 from tarsy.domain.budget import (
     CONCLUSION_TOKENS,
     NOTHING,
+    Account,
     Exhausted,
     Fits,
     Limit,
@@ -31,8 +32,8 @@ from tarsy.domain.budget import (
     written,
 )
 from tarsy.domain.claim import Claim
-from tarsy.domain.conclusion import CEILING
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.history import CEILING
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorCode, GenerateInput
 from tarsy.domain.period_budget import PeriodState
@@ -49,6 +50,8 @@ LONGEST_ANSWER = 16_000
 # A period's ceiling may be free again when calls of other processes have told what they used: this often it is looked at again.
 _LOOKS = 20
 _LOOK_SECONDS = 0.5
+# Enough for a thought and some tool calls: rather than with less, a call waits for what others have reserved and will not use.
+_USEFUL_ANSWER = 2_000
 # A vendor that refuses a call before its first word does not charge for it.
 _FREE_ERRORS = frozenset(
     {
@@ -167,8 +170,7 @@ class Ceilings:
         if self._of_tools and kind is LLMInteractionKind.ITERATION:
             raise CeilingMetError(replace(self._of_tools, about=about))
         price = await self._price(request)
-        fits = await self._fitting(request, kind, price, about)
-        reservation = await self._reserve(fits, kind, about)
+        fits, reservation = await self._admitted(request, kind, price, about)
         capped = replace(request, max_output_tokens=fits.output_tokens if self._counts_words(price) else None)
         return await self._made(reservation, price, capped, make, within)
 
@@ -183,9 +185,31 @@ class Ceilings:
             costs and (bool(self._ledger.periods) or any(one.usd is not None for one in ceilings))
         )
 
-    async def _fitting(self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None, about: str) -> Fits:
+    async def _admitted(
+        self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None, about: str
+    ) -> tuple[Fits, Reservation]:
+        """Reserve a call. Where only calls under way stand against it in a period, it makes do with a shorter answer, or waits a little."""
+        refused: PeriodState | None = None
+        for _ in range(_LOOKS):
+            fits = await self._fitting(request, kind, price, about, refused)
+            reservation = self._reservation(fits)
+            refused = await self._reserve(reservation, kind)
+            if refused is None:
+                return fits, reservation
+            shorter = self._decide(request, kind, price, refused.account(refused.used))
+            if isinstance(shorter, Fits) and (shorter.output_tokens >= _USEFUL_ANSWER or self._ledger.has_begun):
+                continue
+            if isinstance(self._decide(request, kind, price, refused.account(refused.spent)), Exhausted) or not refused.reserved:
+                break
+            await anyio.sleep(_LOOK_SECONDS)
+        raise self._period_met(refused, about) if refused else AssertionError("it is looked at least once")
+
+    async def _fitting(
+        self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None, about: str, period: PeriodState | None
+    ) -> Fits:
         while True:
-            decision = self._decide(request, kind, price)
+            shorter = self._decide(request, kind, price, period.account(period.used)) if period else None
+            decision = shorter if isinstance(shorter, Fits) else self._decide(request, kind, price)
             if isinstance(decision, Fits):
                 return decision
             passing = decision.limit in {Limit.USD, Limit.TOKENS} and self._ledger.is_waiting_worth_it(self._place.path)
@@ -193,9 +217,9 @@ class Ceilings:
                 raise CeilingMetError(self._exhausted(decision, about, price))
             await self._ledger.until_freed()
 
-    def _decide(self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None) -> Fits | Exhausted:
+    def _decide(self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None, *periods: Account) -> Fits | Exhausted:
         path, tokens = self._place.path, self._estimate.tokens(request)
-        accounts = self._ledger.accounts(path)
+        accounts = [*self._ledger.accounts(path), *periods]
         match kind:
             case LLMInteractionKind.ITERATION:
                 return next_model_call(accounts, tokens, LONGEST_ANSWER, price, self._estimate.opening(request))
@@ -219,9 +243,9 @@ class Ceilings:
             about, decision.account, decision.limit, decision.told, _used(decision.limit, used), self._estimate.as_counted(room)
         )
 
-    async def _reserve(self, fits: Fits, kind: LLMInteractionKind, about: str) -> Reservation:
-        place, ledger = self._place, self._ledger
-        reservation = Reservation(
+    def _reservation(self, fits: Fits) -> Reservation:
+        place = self._place
+        return Reservation(
             id=str(uuid4()),
             claim=place.claim,
             stage_id=place.stage_id,
@@ -229,30 +253,24 @@ class Ceilings:
             wanted=fits.wanted,
             kept=fits.kept,
         )
-        before = ledger.kept(place.path)
-        ledger.keep(place.path, fits.kept)
-        ledger.reserve(place.path, fits.wanted)
-        try:
-            # A conclusion has what was kept for it in the period, too.
-            periods = () if kind is LLMInteractionKind.FORCED_CONCLUSION and self.has_begun else ledger.periods
-            refused = await self._in_period(reservation, periods)
-        except BaseException:
-            ledger.settle(place.path, fits.wanted, NOTHING)
-            raise
-        if refused:
-            ledger.keep(place.path, before)
-            ledger.settle(place.path, fits.wanted, NOTHING)
-            raise self._period_met(refused, about)
-        return reservation
 
-    async def _in_period(self, reservation: Reservation, periods: Sequence[Any]) -> PeriodState | None:
-        """Reserve, looking again a few times if only calls under way stand against it."""
-        refused = await self._ledger.book.reserve(reservation, periods)
-        for _ in range(_LOOKS):
-            if refused is None or refused.spent + reservation.wanted.usd + reservation.kept.usd > refused.budget.usd:
-                break
-            await anyio.sleep(_LOOK_SECONDS)
-            refused = await self._ledger.book.reserve(reservation, periods)
+    async def _reserve(self, reservation: Reservation, kind: LLMInteractionKind) -> PeriodState | None:
+        """Set aside what a call will use, in the accounts first, so that no other call takes it meanwhile."""
+        path, ledger = self._place.path, self._ledger
+        before = ledger.kept(path)
+        ledger.keep(path, reservation.kept)
+        ledger.reserve(path, reservation.wanted)
+        # A conclusion has what was kept for it, in the period too.
+        periods = () if kind is LLMInteractionKind.FORCED_CONCLUSION and self.has_begun else ledger.periods
+        refused: PeriodState | None = None
+        written_down = False
+        try:
+            refused = await ledger.book.reserve(reservation, periods)
+            written_down = refused is None
+        finally:
+            if not written_down:
+                ledger.keep(path, before)
+                ledger.settle(path, reservation.wanted, NOTHING)
         return refused
 
     def _period_met(self, state: PeriodState, about: str) -> CeilingMetError:

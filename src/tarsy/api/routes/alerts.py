@@ -16,6 +16,7 @@ from tarsy.api.schemas.sessions import AlertAccepted
 from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Sample, Samples
 from tarsy.api.schemas.view import StorableText, answer
 from tarsy.api.services import AuthorOf, Services, ServicesOf
+from tarsy.domain.budget import UNLIMITED
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
 from tarsy.session.intake import Submission
@@ -75,6 +76,7 @@ async def _submission(request: Request, author: str, alert_type: str | None, run
         alert_type=body.alert_type or alert_type,
         runbook_url=body.runbook or runbook,
         selection=body.mcp,
+        budget=body.budget.ceiling if body.budget else UNLIMITED,
     )
 
 

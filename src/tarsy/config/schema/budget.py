@@ -1,9 +1,10 @@
 """Ceilings: what an investigation, a stage or an agent may use, and what all of them together may cost in a time."""
 
+import re
 from functools import reduce
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, TypeAdapter
 
 from tarsy.config.schema.cost import Dollars
 from tarsy.config.schema.values import Count, Duration, Name, Section, refuse
@@ -30,6 +31,31 @@ def _says_something(budget: BudgetConfig) -> BudgetConfig:
 
 
 Budget = Annotated[BudgetConfig, AfterValidator(_says_something)]
+
+
+_AMOUNT = re.compile(
+    r"\$(?P<usd>\d+(?:\.\d+)?)|(?P<count>\d+)(?P<thousands>k?) (?P<what>tokens|model calls|tool calls)|(?P<time>\d[\d.]*(?:ms|s|m|h)[\dmsh.]*)"
+)
+
+
+def parse_budget(text: str) -> BudgetConfig:
+    """Read what a person writes on one line: `$0.20,5m`, `50k tokens, 20 tool calls`.
+
+    Raises:
+        ValueError: saying what cannot be read, and how it is written.
+    """
+    said: dict[str, Any] = {}
+    for part in (part.strip() for part in text.split(",")):
+        found = _AMOUNT.fullmatch(part)
+        if found is None:
+            raise ValueError(
+                f'"{part}" is not part of a budget: write $0.20, 5m, 50k tokens, 10 model calls or 20 tool calls, with commas between'
+            )
+        if found["what"]:
+            said[found["what"].replace(" ", "_")] = int(found["count"]) * (1_000 if found["thousands"] else 1)
+        else:
+            said |= {"usd": found["usd"]} if found["usd"] else {"time": found["time"]}
+    return TypeAdapter[BudgetConfig](Budget).validate_python(said)
 
 
 class BudgetKey(Section):

@@ -1,0 +1,27 @@
+"""A budget on one line, as a person writes it."""
+
+from decimal import Decimal
+
+import pytest
+
+from tarsy.config.schema.budget import parse_budget
+from tarsy.domain.budget import Ceiling
+
+
+@pytest.mark.parametrize(
+    ("text", "ceiling"),
+    [
+        ("$0.20,5m", Ceiling(usd=Decimal("0.20"), seconds=300)),
+        ("90s", Ceiling(seconds=90)),
+        (" $2 , 1h30m ", Ceiling(usd=Decimal(2), seconds=5400)),
+        ("50k tokens, 10 model calls, 20 tool calls", Ceiling(tokens=50_000, model_calls=10, tool_calls=20)),
+    ],
+)
+def test_a_budget_is_read_from_one_line(text: str, ceiling: Ceiling) -> None:
+    assert parse_budget(text).ceiling == ceiling
+
+
+@pytest.mark.parametrize("text", ["", "0.20", "$", "five minutes", "$0.20;5m", "10 calls", "0 tool calls", "0s"])
+def test_what_is_no_budget_is_refused_with_a_hint(text: str) -> None:
+    with pytest.raises(ValueError, match=r"write \$0.20|greater than|longer than nothing"):
+        parse_budget(text)
