@@ -10,9 +10,10 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.retry import retrying
+from tarsy.db.rows import read
 from tarsy.db.storable import storable_json
 from tarsy.db.tables import changes
-from tarsy.domain.alert import Change, ChangeOutcome
+from tarsy.domain.alert import Change
 from tarsy.domain.change import StoredChange
 from tarsy.domain.incident import identity_of
 
@@ -61,7 +62,7 @@ class ChangeRepository:
             conditions.append(sa.or_(*(column.icontains(search, autoescape=True) for column in told)))
         query = sa.select(changes).where(*conditions).order_by(changes.c.at.desc(), changes.c.id).limit(limit)
         async with self._engine.connect() as connection:
-            return [_change(row) for row in (await connection.execute(query)).mappings()]
+            return [read(StoredChange, row) for row in (await connection.execute(query)).mappings()]
 
 
 class StoredChanges:
@@ -82,16 +83,3 @@ class StoredChanges:
     ) -> list[StoredChange]:
         """See `ChangeRepository.between`."""
         return await retrying(lambda: ChangeRepository(self._engine).between(since, until, labels=labels, search=search, limit=limit))
-
-
-def _change(row: sa.RowMapping) -> StoredChange:
-    return StoredChange(
-        id=row["id"],
-        source=row["source"],
-        title=row["title"],
-        outcome=ChangeOutcome(row["outcome"]),
-        labels=row["labels"],
-        link=row["link"],
-        at=row["at"],
-        body=row["body"],
-    )

@@ -4,7 +4,7 @@ The connections are those of the engine's pool, which alone decides how many the
 """
 
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeAlias, cast
 
@@ -31,6 +31,8 @@ class Row(Protocol):
     """A row that was read, by SQLAlchemy or by the driver."""
 
     def __getitem__(self, key: str, /) -> Any: ...
+
+    def keys(self) -> Iterable[str]: ...
 
 
 class Statement:

@@ -142,7 +142,10 @@ class InteractionRepository:
         async with self._engine.connect() as connection:
             llm = await _summaries(connection, llm_interactions, session_id)
             mcp = await _summaries(connection, mcp_interactions, session_id)
-        return Trace(tuple(_llm_summary(row) for row in llm), tuple(_mcp_summary(row) for row in mcp))
+        return Trace(
+            tuple(rows.read(LLMCallSummary, row, usage=rows.usage_of(row)) for row in llm),
+            tuple(rows.read(ToolCallSummary, row) for row in mcp),
+        )
 
     async def llm_call(self, session_id: str, interaction_id: str) -> LLMCall:
         """One model call of a session, with the conversation as it was sent.
@@ -210,39 +213,3 @@ def _given(own: list[dict[str, Any]]) -> tuple[SentMessage, ...]:
 def _given_message(entry: dict[str, Any]) -> ConversationMessage:
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in entry.get("tool_calls") or ())
     return ConversationMessage(Role(entry["role"]), entry.get("content") or "", calls, entry.get("tool_call_id"), entry.get("tool_name"))
-
-
-def _llm_summary(row: sa.RowMapping) -> LLMCallSummary:
-    return LLMCallSummary(
-        id=row["id"],
-        stage_id=row["stage_id"],
-        execution_id=row["execution_id"],
-        kind=LLMInteractionKind(row["kind"]),
-        turn=row["turn"],
-        provider=row["provider"],
-        model=row["model"],
-        message_count=row["message_count"],
-        usage=rows.usage_of(row),
-        error_code=row["error_code"],
-        error_message=row["error_message"],
-        started_at=row["started_at"],
-        duration_ms=row["duration_ms"],
-        first_chunk_ms=row["first_chunk_ms"],
-        cost_usd=row["cost_usd"],
-    )
-
-
-def _mcp_summary(row: sa.RowMapping) -> ToolCallSummary:
-    return ToolCallSummary(
-        id=row["id"],
-        stage_id=row["stage_id"],
-        execution_id=row["execution_id"],
-        kind=MCPInteractionKind(row["kind"]),
-        server=row["server"],
-        tool=row["tool"],
-        evidence_id=row["evidence_id"],
-        is_error=row["is_error"],
-        error_message=row["error_message"],
-        started_at=row["started_at"],
-        duration_ms=row["duration_ms"],
-    )

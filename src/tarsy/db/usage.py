@@ -8,6 +8,7 @@ from decimal import Decimal
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.driver import Row, Statement, borrowed
+from tarsy.db.rows import read
 from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
 from tarsy.domain.usage_report import DearSession, Span, ToolUse, UsageReport, Used, UsedBy, forecast
 
@@ -69,8 +70,8 @@ class UsageRepository:
             by_chain=_grouped(groups, "chain_id"),
             by_alert_type=_grouped(groups, "alert_type"),
             by_agent=_grouped(groups, "agent_name"),
-            by_tool=tuple(_tool(row) for row in tools),
-            dearest_sessions=tuple(_session(row) for row in dearest),
+            by_tool=tuple(read(ToolUse, row) for row in tools),
+            dearest_sessions=tuple(read(DearSession, row, title=alert_title(row["alert_head"], row["alert_type"])) for row in dearest),
             month_usd=month[0]["usd"],
             month_forecast_usd=forecast(month[0]["usd"], today),
         )
@@ -102,25 +103,3 @@ def _used(row: Row) -> Used:
 def _total(days: Sequence[UsedBy]) -> Used:
     counts = {name: sum(getattr(day.used, name) for day in days) for name in _NAMES if name != "cost_usd"}
     return Used(cost_usd=sum((day.used.cost_usd for day in days), Decimal(0)), **counts)
-
-
-def _tool(row: Row) -> ToolUse:
-    return ToolUse(
-        server=row["server"],
-        tool=row["tool"],
-        calls=int(row["calls"]),
-        failed_calls=int(row["failed_calls"]),
-        duration_ms=int(row["duration_ms"]),
-    )
-
-
-def _session(row: Row) -> DearSession:
-    return DearSession(
-        id=row["id"],
-        title=alert_title(row["alert_head"], row["alert_type"]),
-        alert_type=row["alert_type"],
-        chain_id=row["chain_id"],
-        cost_usd=row["cost_usd"],
-        unpriced_calls=row["unpriced_calls"],
-        total_tokens=row["total_tokens"],
-    )
