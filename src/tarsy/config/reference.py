@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tarsy.config.load.retired import REPLACEMENTS
@@ -24,65 +25,14 @@ _KINDS = {
 }
 _PLURALS = {"text": "texts", "number": "numbers", "mapping": "mappings"}
 
-_INTRODUCTION = """\
-# Configuration reference
-
-This page is made from the program (`python -m tarsy.config.reference`). `tarsy config check` says what is wrong with your files,
-`tarsy config show` prints what they come to, `tarsy config schema --write DIR` writes JSON Schemas for your editor.
-
-## Files
-
-`--config DIR`, else `TARSY_CONFIG_DIR`, else `./config` if it holds one of the files, else the built-ins alone. No file is required.
-
-| file | holds |
-|---|---|
-| `tarsy.yaml` | everything but the models |
-| `tarsy.d/*.yaml` | further parts of `tarsy.yaml`, one file for each team or purpose |
-| `llm-providers.yaml` | the models |
-| `.env` | environment variables; also read from the working directory. The real environment wins, then the configuration directory. |
-
-- `{{.VAR}}` in a value stands for the environment variable `VAR`. It is filled in on the parsed value, so it cannot break the YAML; `$` is an ordinary
-  character. What leads to a tool server or a model is filled in only when it is used, so no stored or shown configuration holds it.
-  A variable that is not set is a mistake if some chain needs it. `{{.SESSION_ID}}` can be used in an MCP server's `custom_headers` and `session_cleanup_url`.
-- The files of `tarsy.d` and `tarsy.yaml` are checked as one: a section may be spread over several files, an entry of it (`agents.Web`, `defaults.alert_type`) stands
-  in one of them. Lists at the top, where the order counts, begin in `tarsy.yaml` and go on in the order of the names. Hidden files are not read.
-- An entry with the name of a built-in one overrides it key by key. An entry (or transport) of another `type` replaces it whole.
-- A user's chain takes over the alert types of a built-in chain.
-- An unknown key, a wrong type, a name that does not exist, a missing key of a model that some chain uses: all are reported in one go, with file and line.
-- Durations: `90s`, `15m`, `1h30m`, `500ms`, or a number of seconds.
-- Keys that other TARSys know and this one does not are refused with the lines to write instead, or marked *no effect* and accepted with a warning.
-- Keys marked *later* are read and checked; each one that is set gives the warning "accepted, not acted on yet".
-
-## Which level wins
-
-From low to high: built-in, `defaults`, agent definition, chain, stage, stage agent, the alert's own selection of tools.
-
-| field | may be set by |
-|---|---|
-| `llm_backend`, `tool_calling` | defaults, agent, chain, stage agent; the `chat`, `synthesis` and `scoring` blocks |
-| `llm_provider` | defaults, chain, stage agent; the `chat`, `synthesis` and `scoring` blocks; `executive_summary_provider` |
-| `max_iterations`, `iteration_timeout`, `llm_call_timeout`, `tool_call_timeout` | defaults, agent, chain, stage, stage agent; the `chat` block |
-| `mcp_servers` | agent, chain, stage, stage agent; the `chat` block; the alert |
-| `fallback_providers` | defaults, chain, stage, stage agent; `[]` clears |
-| `success_policy` | defaults, stage |
-| `skills`, `required_skills` | agent; a stage agent and an entry of `sub_agents` add to them |
-| `sub_agents` | agent, chain, stage, stage agent; the `chat` block |
-| `orchestrator`, each of its keys by itself | defaults, agent, chain, stage, stage agent; the `chat` block |
-| `type` | agent definition only; a stage agent may repeat it |
-
-A block stands above the chain (and stage) it belongs to; `defaults.scoring` stands above the chain's plain keys and below the chain's own `scoring`.
-Chat has the tool servers of all stages unless it, or the definition of its agent, names others.
-`tarsy config show --resolved CHAIN --origin` says for every field where it came from.
-
-Where no level names a provider, the first one below whose key is in the environment is taken, then the first usable one of your own. With none, the server starts
-and refuses alerts with the names of the variables to set.
-"""
+# The rules that no table shows.
+_INTRODUCTION = Path(__file__).with_name("reference_introduction.md")
 
 
 def render() -> str:
     """The whole page."""
     parts = [
-        _INTRODUCTION,
+        _INTRODUCTION.read_text(encoding="utf-8"),
         _built_in_level(),
         *_document(TARSY_FILE, TarsyDocument),
         *_document(PROVIDERS_FILE, ProvidersDocument),
