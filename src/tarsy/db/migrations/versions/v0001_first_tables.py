@@ -9,8 +9,6 @@ from sqlalchemy.dialects import postgresql
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -67,39 +65,34 @@ def upgrade() -> None:
         "ix_alert_sessions_by_status",
         "alert_sessions",
         ["status", sa.literal_column("created_at DESC"), sa.literal_column("id DESC")],
-        unique=False,
         postgresql_where=sa.text("deleted_at IS NULL"),
     )
     op.create_index(
         "ix_alert_sessions_by_type",
         "alert_sessions",
         ["alert_type", sa.literal_column("created_at DESC"), sa.literal_column("id DESC")],
-        unique=False,
         postgresql_where=sa.text("deleted_at IS NULL"),
     )
-    op.create_index("ix_alert_sessions_ended", "alert_sessions", ["completed_at"], unique=False)
+    op.create_index("ix_alert_sessions_ended", "alert_sessions", ["completed_at"])
     op.create_index(
         "ix_alert_sessions_queue",
         "alert_sessions",
         ["created_at", "id"],
-        unique=False,
         postgresql_where=sa.text("status = 'pending' AND deleted_at IS NULL"),
     )
     op.create_index(
         "ix_alert_sessions_recent",
         "alert_sessions",
         [sa.literal_column("created_at DESC"), sa.literal_column("id DESC")],
-        unique=False,
         postgresql_where=sa.text("deleted_at IS NULL"),
     )
     op.create_index(
         "ix_alert_sessions_running",
         "alert_sessions",
         ["id"],
-        unique=False,
         postgresql_where=sa.text("status IN ('in_progress', 'cancelling')"),
     )
-    op.create_index("ix_alert_sessions_search", "alert_sessions", ["search"], unique=False, postgresql_using="gin")
+    op.create_index("ix_alert_sessions_search", "alert_sessions", ["search"], postgresql_using="gin")
     op.create_table(
         "audit_log",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
@@ -110,8 +103,8 @@ def upgrade() -> None:
         sa.Column("details", postgresql.JSONB(), server_default="{}", nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_log")),
     )
-    op.create_index(op.f("ix_audit_log_at"), "audit_log", ["at"], unique=False)
-    op.create_index(op.f("ix_audit_log_session_id"), "audit_log", ["session_id"], unique=False)
+    op.create_index(op.f("ix_audit_log_at"), "audit_log", ["at"])
+    op.create_index(op.f("ix_audit_log_session_id"), "audit_log", ["session_id"])
     op.create_table(
         "event_channels",
         sa.Column("name", sa.Text(), nullable=False),
@@ -139,8 +132,8 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_events_session_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("channel", "id", name=op.f("pk_events")),
     )
-    op.create_index(op.f("ix_events_created_at"), "events", ["created_at"], unique=False)
-    op.create_index(op.f("ix_events_session_id"), "events", ["session_id"], unique=False)
+    op.create_index(op.f("ix_events_created_at"), "events", ["created_at"])
+    op.create_index(op.f("ix_events_session_id"), "events", ["session_id"])
     op.create_table(
         "stages",
         sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
@@ -170,7 +163,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_stages")),
         sa.UniqueConstraint("session_id", "stage_index", name=op.f("uq_stages_session_id_stage_index")),
     )
-    op.create_index(op.f("ix_stages_referenced_stage_id"), "stages", ["referenced_stage_id"], unique=False)
+    op.create_index(op.f("ix_stages_referenced_stage_id"), "stages", ["referenced_stage_id"])
     op.create_table(
         "agent_executions",
         sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
@@ -195,7 +188,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_agent_executions")),
         sa.UniqueConstraint("stage_id", "agent_index", name=op.f("uq_agent_executions_stage_id_agent_index")),
     )
-    op.create_index(op.f("ix_agent_executions_session_id"), "agent_executions", ["session_id"], unique=False)
+    op.create_index(op.f("ix_agent_executions_session_id"), "agent_executions", ["session_id"])
     op.create_table(
         "chat_user_messages",
         sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
@@ -223,8 +216,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_chat_user_messages")),
         postgresql_with={"fillfactor": 70},
     )
-    op.create_index(op.f("ix_chat_user_messages_chat_id_created_at"), "chat_user_messages", ["chat_id", "created_at"], unique=False)
-    op.create_index(op.f("ix_chat_user_messages_stage_id"), "chat_user_messages", ["stage_id"], unique=False)
+    op.create_index(op.f("ix_chat_user_messages_chat_id_created_at"), "chat_user_messages", ["chat_id", "created_at"])
+    op.create_index(op.f("ix_chat_user_messages_stage_id"), "chat_user_messages", ["stage_id"])
     op.create_index(
         "uq_chat_user_messages_open",
         "chat_user_messages",
@@ -260,8 +253,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_session_scores")),
         postgresql_with={"fillfactor": 70},
     )
-    op.create_index(op.f("ix_session_scores_session_id_created_at"), "session_scores", ["session_id", "created_at"], unique=False)
-    op.create_index(op.f("ix_session_scores_stage_id"), "session_scores", ["stage_id"], unique=False)
+    op.create_index(op.f("ix_session_scores_session_id_created_at"), "session_scores", ["session_id", "created_at"])
+    op.create_index(op.f("ix_session_scores_stage_id"), "session_scores", ["stage_id"])
     op.create_index(
         "uq_session_scores_open", "session_scores", ["session_id"], unique=True, postgresql_where=sa.text("status IN ('pending', 'active')")
     )
@@ -301,8 +294,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_llm_interactions")),
         sa.UniqueConstraint("execution_id", "track", "turn", name=op.f("uq_llm_interactions_execution_id_track_turn")),
     )
-    op.create_index("ix_llm_interactions_session", "llm_interactions", ["session_id", "started_at"], unique=False)
-    op.create_index(op.f("ix_llm_interactions_stage_id"), "llm_interactions", ["stage_id"], unique=False)
+    op.create_index("ix_llm_interactions_session", "llm_interactions", ["session_id", "started_at"])
+    op.create_index(op.f("ix_llm_interactions_stage_id"), "llm_interactions", ["stage_id"])
     op.create_table(
         "mcp_interactions",
         sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
@@ -327,9 +320,9 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["stage_id"], ["stages.id"], name=op.f("fk_mcp_interactions_stage_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_mcp_interactions")),
     )
-    op.create_index(op.f("ix_mcp_interactions_execution_id"), "mcp_interactions", ["execution_id"], unique=False)
-    op.create_index("ix_mcp_interactions_session", "mcp_interactions", ["session_id", "started_at"], unique=False)
-    op.create_index(op.f("ix_mcp_interactions_stage_id"), "mcp_interactions", ["stage_id"], unique=False)
+    op.create_index(op.f("ix_mcp_interactions_execution_id"), "mcp_interactions", ["execution_id"])
+    op.create_index("ix_mcp_interactions_session", "mcp_interactions", ["session_id", "started_at"])
+    op.create_index(op.f("ix_mcp_interactions_stage_id"), "mcp_interactions", ["stage_id"])
     op.create_table(
         "messages",
         sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
@@ -351,7 +344,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_messages")),
         sa.UniqueConstraint("execution_id", "sequence_number", name=op.f("uq_messages_execution_id_sequence_number")),
     )
-    op.create_index(op.f("ix_messages_session_id"), "messages", ["session_id"], unique=False)
+    op.create_index(op.f("ix_messages_session_id"), "messages", ["session_id"])
     op.create_table(
         "timeline_events",
         sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
@@ -385,56 +378,5 @@ def upgrade() -> None:
         sa.UniqueConstraint("session_id", "position", name=op.f("uq_timeline_events_session_id_position")),
         postgresql_with={"fillfactor": 70},
     )
-    op.create_index(
-        "ix_timeline_events_open", "timeline_events", ["session_id"], unique=False, postgresql_where=sa.text("status = 'streaming'")
-    )
-    op.create_index(op.f("ix_timeline_events_stage_id"), "timeline_events", ["stage_id"], unique=False)
-
-
-def downgrade() -> None:
-    op.drop_index(op.f("ix_timeline_events_stage_id"), table_name="timeline_events")
-    op.drop_index("ix_timeline_events_open", table_name="timeline_events", postgresql_where=sa.text("status = 'streaming'"))
-    op.drop_table("timeline_events")
-    op.drop_index(op.f("ix_messages_session_id"), table_name="messages")
-    op.drop_table("messages")
-    op.drop_index(op.f("ix_mcp_interactions_stage_id"), table_name="mcp_interactions")
-    op.drop_index("ix_mcp_interactions_session", table_name="mcp_interactions")
-    op.drop_index(op.f("ix_mcp_interactions_execution_id"), table_name="mcp_interactions")
-    op.drop_table("mcp_interactions")
-    op.drop_index(op.f("ix_llm_interactions_stage_id"), table_name="llm_interactions")
-    op.drop_index("ix_llm_interactions_session", table_name="llm_interactions")
-    op.drop_table("llm_interactions")
-    op.drop_index("uq_session_scores_open", table_name="session_scores", postgresql_where=sa.text("status IN ('pending', 'active')"))
-    op.drop_index(op.f("ix_session_scores_stage_id"), table_name="session_scores")
-    op.drop_index(op.f("ix_session_scores_session_id_created_at"), table_name="session_scores")
-    op.drop_table("session_scores")
-    op.drop_index(
-        "uq_chat_user_messages_open", table_name="chat_user_messages", postgresql_where=sa.text("status IN ('pending', 'active')")
-    )
-    op.drop_index(op.f("ix_chat_user_messages_stage_id"), table_name="chat_user_messages")
-    op.drop_index(op.f("ix_chat_user_messages_chat_id_created_at"), table_name="chat_user_messages")
-    op.drop_table("chat_user_messages")
-    op.drop_index(op.f("ix_agent_executions_session_id"), table_name="agent_executions")
-    op.drop_table("agent_executions")
-    op.drop_index(op.f("ix_stages_referenced_stage_id"), table_name="stages")
-    op.drop_table("stages")
-    op.drop_index(op.f("ix_events_session_id"), table_name="events")
-    op.drop_index(op.f("ix_events_created_at"), table_name="events")
-    op.drop_table("events")
-    op.drop_table("chats")
-    op.drop_table("event_channels")
-    op.drop_index(op.f("ix_audit_log_session_id"), table_name="audit_log")
-    op.drop_index(op.f("ix_audit_log_at"), table_name="audit_log")
-    op.drop_table("audit_log")
-    op.drop_index("ix_alert_sessions_search", table_name="alert_sessions", postgresql_using="gin")
-    op.drop_index(
-        "ix_alert_sessions_running", table_name="alert_sessions", postgresql_where=sa.text("status IN ('in_progress', 'cancelling')")
-    )
-    op.drop_index("ix_alert_sessions_recent", table_name="alert_sessions", postgresql_where=sa.text("deleted_at IS NULL"))
-    op.drop_index(
-        "ix_alert_sessions_queue", table_name="alert_sessions", postgresql_where=sa.text("status = 'pending' AND deleted_at IS NULL")
-    )
-    op.drop_index("ix_alert_sessions_ended", table_name="alert_sessions")
-    op.drop_index("ix_alert_sessions_by_type", table_name="alert_sessions", postgresql_where=sa.text("deleted_at IS NULL"))
-    op.drop_index("ix_alert_sessions_by_status", table_name="alert_sessions", postgresql_where=sa.text("deleted_at IS NULL"))
-    op.drop_table("alert_sessions")
+    op.create_index("ix_timeline_events_open", "timeline_events", ["session_id"], postgresql_where=sa.text("status = 'streaming'"))
+    op.create_index(op.f("ix_timeline_events_stage_id"), "timeline_events", ["stage_id"])

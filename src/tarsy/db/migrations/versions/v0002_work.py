@@ -5,17 +5,11 @@ from alembic import op
 
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 _SEARCH = (
     "to_tsvector('simple', regexp_replace(translate(left(alert_type, 200) || ' ' || left(alert_data, 60000) || ' ' "
     "|| left(coalesce(final_analysis, ''), 60000) || ' ' || left(coalesce(executive_summary, ''), 10000), '<>&', '   '), "
     "'(\\S{100})', '\\1 ', 'g'))"
-)
-_SEARCH_BEFORE = (
-    "to_tsvector('simple', left(alert_type, 200) || ' ' || left(alert_data, 60000) || ' ' "
-    "|| left(coalesce(final_analysis, ''), 60000) || ' ' || left(coalesce(executive_summary, ''), 10000))"
 )
 _CLAIM_COLUMNS = ("pod_id", "claim_token", "last_interaction_at", "recoveries")
 _FOLLOW_UPS = {"chat": "chat_user_messages", "score": "session_scores"}
@@ -132,44 +126,3 @@ def _index_words(expression: str) -> None:
     op.drop_column("alert_sessions", "search")
     op.execute(f"ALTER TABLE alert_sessions ADD COLUMN search tsvector GENERATED ALWAYS AS ({expression}) STORED")
     op.create_index("ix_alert_sessions_search", "alert_sessions", ["search"], postgresql_using="gin")
-
-
-def downgrade() -> None:
-    _index_words(_SEARCH_BEFORE)
-    op.execute("UPDATE alert_sessions SET status = 'pending' WHERE status = 'waiting'")
-    op.drop_constraint(op.f("ck_alert_sessions_status"), "alert_sessions")
-    op.create_check_constraint(
-        op.f("ck_alert_sessions_status"),
-        "alert_sessions",
-        "status IN ('pending', 'in_progress', 'cancelling', 'completed', 'failed', 'timed_out', 'cancelled')",
-    )
-    for kind, table in {"session": "alert_sessions", **_FOLLOW_UPS}.items():
-        _take_claims_back(kind, table)
-    op.create_index(
-        "ix_alert_sessions_queue",
-        "alert_sessions",
-        ["created_at", "id"],
-        postgresql_where=sa.text("status = 'pending' AND deleted_at IS NULL"),
-    )
-    op.create_index(
-        "ix_alert_sessions_running", "alert_sessions", ["id"], postgresql_where=sa.text("status IN ('in_progress', 'cancelling')")
-    )
-    op.drop_table("pauses")
-    op.drop_table("work")
-
-
-def _take_claims_back(kind: str, table: str) -> None:
-    running = "status IN ('in_progress', 'cancelling')" if kind == "session" else "status = 'active'"
-    op.add_column(table, sa.Column("pod_id", sa.Text(), nullable=True))
-    op.add_column(table, sa.Column("claim_token", sa.Uuid(as_uuid=False), nullable=True))
-    op.add_column(table, sa.Column("last_interaction_at", sa.DateTime(timezone=True), nullable=True))
-    op.add_column(table, sa.Column("recoveries", sa.Integer(), server_default="0", nullable=False))
-    cancel = ""
-    if kind != "session":
-        op.add_column(table, sa.Column("cancel_requested", sa.Boolean(), server_default=sa.false(), nullable=False))
-        cancel = ", cancel_requested = w.cancel_requested"
-    op.execute(
-        f"UPDATE {table} n SET pod_id = w.claimed_by, claim_token = w.claim_token, last_interaction_at = w.heartbeat_at, recoveries = w.recoveries"  # noqa: S608 - our own names
-        f"{cancel} FROM work w WHERE w.kind = '{kind}' AND w.subject_id = n.id"
-    )
-    op.create_check_constraint(op.f(f"ck_{table}_claimed_while_running"), table, f"({running}) = (claim_token IS NOT NULL)")

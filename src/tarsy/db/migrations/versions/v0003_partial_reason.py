@@ -8,13 +8,7 @@ from alembic import op
 
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     op.add_column("alert_sessions", sa.Column("analysis_partial_reason", sa.Text(), nullable=True))
-
-
-def downgrade() -> None:
-    op.drop_column("alert_sessions", "analysis_partial_reason")

@@ -9,8 +9,6 @@ from sqlalchemy.dialects import postgresql
 
 revision = "0005"
 down_revision = "0004"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -21,12 +19,6 @@ def upgrade() -> None:
     _make_mutes()
     _make_deliveries()
     _link_sessions()
-
-
-def downgrade() -> None:
-    op.drop_column("alert_sessions", "incident_id")
-    for table in ("incident_activity", "alerts", "incidents", "changes", "mutes", "webhook_deliveries"):
-        op.drop_table(table)
 
 
 def _make_incidents() -> None:
@@ -53,17 +45,16 @@ def _make_incidents() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_incidents")),
         postgresql_with={"fillfactor": 70},
     )
-    op.create_index("ix_incidents_key", "incidents", ["key", sa.literal_column("opened_at DESC")], unique=False)
-    op.create_index(op.f("ix_incidents_merged_into"), "incidents", ["merged_into"], unique=False)
+    op.create_index("ix_incidents_key", "incidents", ["key", sa.literal_column("opened_at DESC")])
+    op.create_index(op.f("ix_incidents_merged_into"), "incidents", ["merged_into"])
     op.create_index(
         "ix_incidents_open",
         "incidents",
         [sa.literal_column("opened_at DESC"), sa.literal_column("id DESC")],
-        unique=False,
         postgresql_where=sa.text("resolved_at IS NULL"),
     )
-    op.create_index("ix_incidents_recent", "incidents", [sa.literal_column("opened_at DESC"), sa.literal_column("id DESC")], unique=False)
-    op.create_index("ix_incidents_resolved", "incidents", ["resolved_at"], unique=False)
+    op.create_index("ix_incidents_recent", "incidents", [sa.literal_column("opened_at DESC"), sa.literal_column("id DESC")])
+    op.create_index("ix_incidents_resolved", "incidents", ["resolved_at"])
 
 
 def _make_alerts() -> None:
@@ -99,14 +90,10 @@ def _make_alerts() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alerts")),
         postgresql_with={"fillfactor": 70},
     )
-    op.create_index(
-        "ix_alerts_firing", "alerts", ["heard_at", "id"], unique=False, postgresql_where=sa.text("is_current AND status = 'firing'")
-    )
-    op.create_index("ix_alerts_incident", "alerts", ["incident_id", "first_at"], unique=False)
-    op.create_index(
-        "ix_alerts_labels", "alerts", ["labels"], unique=False, postgresql_using="gin", postgresql_ops={"labels": "jsonb_path_ops"}
-    )
-    op.create_index("ix_alerts_recorded", "alerts", ["heard_at"], unique=False, postgresql_where=sa.text("incident_id IS NULL"))
+    op.create_index("ix_alerts_firing", "alerts", ["heard_at", "id"], postgresql_where=sa.text("is_current AND status = 'firing'"))
+    op.create_index("ix_alerts_incident", "alerts", ["incident_id", "first_at"])
+    op.create_index("ix_alerts_labels", "alerts", ["labels"], postgresql_using="gin", postgresql_ops={"labels": "jsonb_path_ops"})
+    op.create_index("ix_alerts_recorded", "alerts", ["heard_at"], postgresql_where=sa.text("incident_id IS NULL"))
     op.create_index("uq_alerts_current", "alerts", ["key"], unique=True, postgresql_where=sa.text("is_current"))
 
 
@@ -141,10 +128,8 @@ def _make_changes() -> None:
         sa.UniqueConstraint("key", name=op.f("uq_changes_key")),
         postgresql_with={"fillfactor": 70},
     )
-    op.create_index(op.f("ix_changes_at"), "changes", ["at"], unique=False)
-    op.create_index(
-        "ix_changes_labels", "changes", ["labels"], unique=False, postgresql_using="gin", postgresql_ops={"labels": "jsonb_path_ops"}
-    )
+    op.create_index(op.f("ix_changes_at"), "changes", ["at"])
+    op.create_index("ix_changes_labels", "changes", ["labels"], postgresql_using="gin", postgresql_ops={"labels": "jsonb_path_ops"})
 
 
 def _make_mutes() -> None:
@@ -160,7 +145,7 @@ def _make_mutes() -> None:
         sa.CheckConstraint("starts < ends", name=op.f("ck_mutes_has_length")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_mutes")),
     )
-    op.create_index(op.f("ix_mutes_ends"), "mutes", ["ends"], unique=False)
+    op.create_index(op.f("ix_mutes_ends"), "mutes", ["ends"])
 
 
 def _make_deliveries() -> None:
@@ -171,7 +156,7 @@ def _make_deliveries() -> None:
         sa.Column("answer", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_webhook_deliveries")),
     )
-    op.create_index(op.f("ix_webhook_deliveries_received_at"), "webhook_deliveries", ["received_at"], unique=False)
+    op.create_index(op.f("ix_webhook_deliveries_received_at"), "webhook_deliveries", ["received_at"])
 
 
 def _link_sessions() -> None:
@@ -180,7 +165,6 @@ def _link_sessions() -> None:
         "ix_alert_sessions_incident",
         "alert_sessions",
         ["incident_id", "created_at"],
-        unique=False,
         postgresql_where=sa.text("incident_id IS NOT NULL"),
     )
     op.create_foreign_key(

@@ -9,15 +9,8 @@ from sqlalchemy.dialects import postgresql
 
 revision = "0006"
 down_revision = "0005"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     op.add_column("llm_interactions", sa.Column("cost_usd", sa.Numeric(), nullable=True))
     op.add_column("llm_interactions", sa.Column("price", postgresql.JSONB(), nullable=True))
-
-
-def downgrade() -> None:
-    op.drop_column("llm_interactions", "price")
-    op.drop_column("llm_interactions", "cost_usd")

@@ -9,8 +9,6 @@ from sqlalchemy.dialects import postgresql
 
 revision = "0007"
 down_revision = "0006"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -28,9 +26,4 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_run_inputs_session_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("execution_id", "turn", "kind", "name", name=op.f("pk_run_inputs")),
     )
-    op.create_index(op.f("ix_run_inputs_session_id"), "run_inputs", ["session_id"], unique=False)
-
-
-def downgrade() -> None:
-    op.drop_table("run_inputs")
-    op.drop_column("mcp_interactions", "evidence_id")
+    op.create_index(op.f("ix_run_inputs_session_id"), "run_inputs", ["session_id"])

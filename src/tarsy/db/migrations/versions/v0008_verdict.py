@@ -9,8 +9,6 @@ from sqlalchemy.dialects import postgresql
 
 revision = "0008"
 down_revision = "0007"
-branch_labels = None
-depends_on = None
 
 _KINDS = "ck_llm_interactions_kind"
 _BEFORE = "kind IN ('iteration', 'forced_conclusion', 'single_shot', 'summarization')"
@@ -55,15 +53,4 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_citations_session_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("execution_id", "number", name=op.f("pk_citations")),
     )
-    op.create_index(op.f("ix_citations_session_id"), "citations", ["session_id"], unique=False)
-
-
-def downgrade() -> None:
-    op.drop_table("citations")
-    op.drop_index("ix_alert_sessions_verdict_search", table_name="alert_sessions")
-    op.drop_index("ix_alert_sessions_by_outcome", table_name="alert_sessions")
-    for name in ("citations", "verdict_search", "verdict_object", "verdict_confidence", "verdict_outcome", "verdict"):
-        op.drop_column("alert_sessions", name)
-    op.execute("DELETE FROM llm_interactions WHERE kind = 'correction'")
-    op.drop_constraint(op.f(_KINDS), "llm_interactions", type_="check")
-    op.create_check_constraint(op.f(_KINDS), "llm_interactions", _BEFORE)
+    op.create_index(op.f("ix_citations_session_id"), "citations", ["session_id"])

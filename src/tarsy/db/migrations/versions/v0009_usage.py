@@ -8,8 +8,6 @@ from alembic import op
 
 revision = "0009"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
 
 _MODELS = """
     INSERT INTO usage_days
@@ -76,8 +74,3 @@ def upgrade() -> None:
     op.create_index("ix_session_spending_dearest", "session_spending", [sa.text("cost_usd DESC")])
     for statement in (_MODELS, _TOOLS, _SESSIONS):
         op.execute(statement)
-
-
-def downgrade() -> None:
-    for table in ("session_spending", "tool_days", "usage_days"):
-        op.drop_table(table)

@@ -8,8 +8,6 @@ from alembic import op
 
 revision = "0011"
 down_revision = "0010"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -19,7 +17,3 @@ def upgrade() -> None:
         sa.Column("content", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("hash", name=op.f("pk_skill_texts")),
     )
-
-
-def downgrade() -> None:
-    op.drop_table("skill_texts")
