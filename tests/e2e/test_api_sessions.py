@@ -12,6 +12,19 @@ from tarsy.api.schemas.timeline import Timeline, TimelineEventView
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, Verdict, VerdictOutcome, judged_fields
+
+_JUDGED = JudgedVerdict(
+    Verdict(outcome=VerdictOutcome.FAULT, object=AffectedObject(kind="Pod", namespace="shop", name="web-1"), mechanism="Its disk is full."),
+    Confidence.MEDIUM,
+    "no citation could be verified",
+)
+VERDICT = {
+    "verdict": judged_fields(_JUDGED),
+    "verdict_outcome": "fault",
+    "verdict_confidence": "medium",
+    "verdict_object": "Pod/shop/web-1",
+}
 
 
 async def _finished(api: World, database_url: str, **alert: Any) -> tuple[str, Run]:
@@ -79,6 +92,23 @@ async def test_the_list_is_filtered_and_comes_page_by_page(database_url: str) ->
         refused = await api.client.get("/api/v1/sessions", params={"cursor": "nonsense"})
     assert (paged, cursor) == (everything, {})
     assert (refused.status_code, refused.headers["content-type"]) == (400, "application/problem+json")
+
+
+async def test_sessions_are_found_by_their_verdict_which_old_ones_lack(database_url: str) -> None:
+    async with world(database_url) as api:
+        old, _ = await _finished(api, database_url)
+        judged, _ = await _finished(api, database_url)
+        engine = create_engine(database_url)
+        await set_status(engine, judged, SessionStatus.COMPLETED, **VERDICT)
+        await engine.dispose()
+        shown = {one: (await api.client.get(f"/api/v1/sessions/{one}")).json() for one in (old, judged)}
+        listed = {
+            query: [one["id"] for one in (await api.client.get(f"/api/v1/sessions?{query}")).json()["sessions"]]
+            for query in ("outcome=fault", "confidence=high&confidence=medium", "object=Pod/shop/web-1", "outcome=no_fault", "object=web")
+        }
+    assert (shown[old]["verdict"], shown[old]["citations"]) == (None, None)
+    assert shown[judged]["verdict"]["object"] == {"kind": "Pod", "namespace": "shop", "name": "web-1"}
+    assert list(listed.values()) == [[judged], [judged], [judged], [], []]
 
 
 async def test_the_timeline_comes_in_order_page_by_page(database_url: str) -> None:

@@ -1,6 +1,7 @@
 """`tarsy sessions`: look at what is stored, and erase it."""
 
-from typing import TYPE_CHECKING, Annotated
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Look at stored sessions, and erase them.")
 
+Word = TypeVar("Word", bound=StrEnum)
+
 ACTOR = "command line"
 # A century.
 MAX_DAYS = 36_500
@@ -26,6 +29,7 @@ def list_sessions(
     limit: Annotated[int, typer.Option(min=1, max=500, help="At most this many, newest first.")] = 20,
     status: Annotated[str | None, typer.Option(help="Only sessions of this status.", show_default="all")] = None,
     outcome: Annotated[str | None, typer.Option(help="Only verdicts of this outcome.", show_default="all")] = None,
+    confidence: Annotated[str | None, typer.Option(help="Only verdicts of this confidence, as it is shown.", show_default="all")] = None,
     affected: Annotated[
         str | None, typer.Option("--object", help="Only where this is at fault: a name, or Kind/namespace/name.", show_default="all")
     ] = None,
@@ -36,16 +40,13 @@ def list_sessions(
     from tarsy.db.session_list import SessionFilter
     from tarsy.db.sessions import SessionRepository
     from tarsy.domain.status import SessionStatus
-    from tarsy.domain.verdict import VerdictOutcome
+    from tarsy.domain.verdict import Confidence, VerdictOutcome
 
-    if status is not None and status not in set(SessionStatus):
-        typer.echo(f"There is no status {status!r}; there are: {', '.join(SessionStatus)}.", err=True)
-        raise typer.Exit(2)
-    if outcome is not None and outcome not in set(VerdictOutcome):
-        typer.echo(f"There is no outcome {outcome!r}; there are: {', '.join(VerdictOutcome)}.", err=True)
-        raise typer.Exit(2)
     where = SessionFilter(
-        statuses=(SessionStatus(status),) if status else (), outcomes=(VerdictOutcome(outcome),) if outcome else (), affected=affected
+        statuses=_one_of(SessionStatus, "status", status),
+        outcomes=_one_of(VerdictOutcome, "outcome", outcome),
+        confidences=_one_of(Confidence, "confidence", confidence),
+        affected=affected,
     )
     page = with_upgraded_engine(lambda engine: SessionRepository(engine).list(where, limit=limit), database_url, data_dir)
     for session in page.sessions:
@@ -56,6 +57,14 @@ def list_sessions(
         typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{cost}{about}"))
     if not page.sessions:
         typer.echo("There are no sessions.")
+
+
+def _one_of(kind: type[Word], name: str, given: str | None) -> tuple[Word, ...]:
+    """The word that was given, if any; a word that does not exist ends the command."""
+    if given is not None and given not in set(kind):
+        typer.echo(f"There is no {name} {given!r}; there are: {', '.join(kind)}.", err=True)
+        raise typer.Exit(2)
+    return (kind(given),) if given else ()
 
 
 def _found(judged: "JudgedVerdict | None") -> str:

@@ -320,3 +320,13 @@ async def test_sessions_are_found_by_their_verdict(database_url: str) -> None:
             == await listed(confidences=(Confidence.LOW,))
             == []
         )
+        assert "[fault Pod/shop/web-1, confidence high]" in await to_thread.run_sync(_listed, database_url, "high")
+        assert "There are no sessions." in await to_thread.run_sync(_listed, database_url, "low")
+        assert "There is no confidence 'certain'; there are: high, medium, low." in await to_thread.run_sync(
+            _listed, database_url, "certain"
+        )
+
+
+def _listed(database_url: str, confidence: str) -> str:
+    filters = ["--outcome", "fault", "--object", "web-1", "--confidence", confidence]
+    return CliRunner().invoke(app, ["sessions", "list", *filters, "--database-url", database_url]).output

@@ -45,6 +45,8 @@ class CheckedAnalysis:
     uncited: tuple[str, ...] = ()
     # Names and figures that are in nothing that was cited, and sweeping words without a citation.
     problems: tuple[Problem, ...] = ()
+    # What the verdict says it rests on, and what was never seen.
+    unseen: tuple[str, ...] = ()
 
     def count(self, status: CitationStatus) -> int:
         return sum(one.status is status for one in self.citations)
@@ -96,12 +98,14 @@ def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedA
     checked = _Citations(seen).check(found)
     said = statements(analysis, found)
     cited = frozenset(one.evidence_id for one in found) & seen.usable
+    unseen = tuple(one for one in (verdict.evidence if verdict else ()) if one not in seen.usable)
     problems = (
+        *(Problem(f"verdict: evidence {one}", f"there is no {one} that shows anything") for one in unseen),
         *_name_problems(said, verdict, cited, seen),
         *_figure_problems(said, seen),
         *(Problem(one.text, "says all, every, none, only, always or never without citing what covers it") for one in said if _sweeps(one)),
     )
-    return CheckedAnalysis(citations=checked, uncited=_uncited(said), problems=problems[:_MOST_PROBLEMS])
+    return CheckedAnalysis(citations=checked, uncited=_uncited(said), problems=problems[:_MOST_PROBLEMS], unseen=unseen)
 
 
 def shown_confidence(verdict: Verdict, checked: CheckedAnalysis) -> tuple[Confidence, str]:
@@ -117,6 +121,8 @@ def _doubt(verdict: Verdict, checked: CheckedAnalysis) -> str:
     failed = {one.citation.evidence_id for one in checked.citations if one.status is CitationStatus.FAILED}
     if under := [evidence_id for evidence_id in verdict.evidence if evidence_id in failed]:
         return f"a citation of {under[0]}, which the verdict rests on, could not be verified"
+    if checked.unseen:
+        return f"the verdict rests on {checked.unseen[0]}, which shows nothing"
     if not checked.count(CitationStatus.QUOTE_FOUND):
         return "no citation could be verified"
     verified = {one.citation.evidence_id for one in checked.citations if one.status is CitationStatus.QUOTE_FOUND}

@@ -121,6 +121,14 @@ def test_any_verbatim_part_of_a_result_verifies(before: str, part: str, after: s
     assert statuses(f'Claim [A1: "{part}"].', A1=before + part + after) == [CitationStatus.QUOTE_FOUND]
 
 
+@given(st.text(min_size=1), st.data())
+def test_any_part_of_any_text_is_found_wherever_it_is_cut(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    part = text[start : data.draw(st.integers(start + 1, len(text)))]
+    assume(normalised(part).removeprefix("...").removesuffix("...").strip())
+    assert QuotableText(text).find(part) is not None
+
+
 @given(texts, quotations)
 def test_words_that_are_in_no_result_are_flagged(text: str, words: str) -> None:
     assume(normalised(words).strip(".").strip() not in normalised(text))

@@ -81,6 +81,13 @@ def test_a_failed_citation_under_the_root_cause_caps_confidence() -> None:
     )
 
 
+def test_a_verdict_that_rests_on_what_was_never_seen_is_told_and_caps_confidence() -> None:
+    rests_on_nothing = verdict(evidence=("A1", "A99"))
+    checked = check(WHY, seen(A1=RESULT), rests_on_nothing)
+    assert [one.complaint for one in checked.problems] == ["there is no A99 that shows anything"]
+    assert shown_confidence(rests_on_nothing, checked) == (Confidence.MEDIUM, "the verdict rests on A99, which shows nothing")
+
+
 def test_a_model_that_cites_nothing_is_told_as_such() -> None:
     checked = check("The cart is broken.", seen(A1=RESULT))
     assert shown_confidence(verdict(), checked) == (Confidence.MEDIUM, "no citation could be verified")
