@@ -1406,6 +1406,12 @@ export interface components {
             agent_name: string;
             /** Agent Index */
             agent_index: number;
+            /** Parent Execution Id */
+            parent_execution_id: string | null;
+            /** Dispatched By */
+            dispatched_by: string | null;
+            /** Task */
+            task: string | null;
             /** Llm Backend */
             llm_backend: string;
             /** Llm Provider */

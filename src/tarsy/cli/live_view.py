@@ -65,7 +65,9 @@ class LiveView:
         """Learn which agents of `session` work beside others, and by what names to tell them apart."""
         for stage in session.get("stages", ()):
             executions = stage["executions"]
-            self._agents |= {one["id"]: _name(one, executions) if stage["expected_agent_count"] > 1 else "" for one in executions}
+            self._agents |= {
+                one["id"]: _name(one, executions) if stage["expected_agent_count"] > 1 or _is_sent(one) else "" for one in executions
+            }
 
     def _agent(self, entry: dict[str, Any]) -> str:
         name = self._agents.get(entry.get("execution_id") or "")
@@ -122,8 +124,15 @@ class LiveView:
 def _name(execution: dict[str, Any], beside: list[dict[str, Any]]) -> str:
     """The agent's name, with its place where several have the same one."""
     name = execution["agent_name"]
+    if _is_sent(execution):
+        return f"{name} {execution['dispatched_by']}"
     shared = sum(one["agent_name"] == name for one in beside) > 1
     return f"{name} {execution['agent_index']}" if shared else name
+
+
+def _is_sent(execution: dict[str, Any]) -> bool:
+    """Whether another agent sent it. A server of an older version does not say."""
+    return execution.get("parent_execution_id") is not None
 
 
 def _label(entry: dict[str, Any]) -> str:

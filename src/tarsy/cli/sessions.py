@@ -76,6 +76,25 @@ def _found(judged: "JudgedVerdict | None") -> str:
 
 
 @app.command()
+def show(
+    session_id: Annotated[str, typer.Argument(metavar="ID", help="The session.", show_default=False)],
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Show who worked on a session: its stages, their agents, and those that the agents sent, with their tasks and how they ended."""
+    from tarsy.cli.session_tree import tree_lines
+    from tarsy.db.history import SessionHistory
+
+    (wanted,) = _session_ids([session_id])
+    records = with_upgraded_engine(lambda engine: SessionHistory(engine).told(wanted), database_url, data_dir)
+    if not records:
+        typer.echo("There is no such session, or it has not begun.", err=True)
+        raise typer.Exit(1)
+    for line in tree_lines(records):
+        typer.echo(harmless(line))
+
+
+@app.command()
 def purge(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Sessions to erase.", show_default=False)] = None,
     older_than: Annotated[
@@ -106,17 +125,21 @@ def purge(
     typer.echo(f"Erased {erased} sessions.")
 
 
-def _purge_by_id(ids: list[str], *, yes: bool, url: str | None, data_dir: "Path | None") -> None:
+def _session_ids(ids: list[str]) -> list[str]:
     from uuid import UUID
 
-    from tarsy.db.errors import ConflictError, NotFoundError
-    from tarsy.db.sessions import SessionRepository
-
     try:
-        wanted = [str(UUID(text)) for text in ids]
+        return [str(UUID(text)) for text in ids]
     except ValueError as error:
         typer.echo("A session's id looks like 01234567-89ab-cdef-0123-456789abcdef; `tarsy sessions list` shows them.", err=True)
         raise typer.Exit(2) from error
+
+
+def _purge_by_id(ids: list[str], *, yes: bool, url: str | None, data_dir: "Path | None") -> None:
+    from tarsy.db.errors import ConflictError, NotFoundError
+    from tarsy.db.sessions import SessionRepository
+
+    wanted = _session_ids(ids)
     if not yes:
         typer.confirm(f"Erase {len(wanted)} session{'s' if len(wanted) > 1 else ''}? This cannot be undone.", abort=True)
 

@@ -109,7 +109,9 @@ _OF_SESSION = {
     "executions": Statement(
         f"""
         SELECT {columns_of(agent_executions, "e")} FROM agent_executions e JOIN stages s ON s.id = e.stage_id
-        WHERE e.session_id = :id ORDER BY s.stage_index, e.agent_index
+        LEFT JOIN agent_executions above ON above.id = e.parent_execution_id
+        WHERE e.session_id = :id
+        ORDER BY s.stage_index, coalesce(above.agent_index, e.agent_index), above.id IS NOT NULL, e.agent_index
         """  # noqa: S608 - our own words
     ),
     "usage": Statement(

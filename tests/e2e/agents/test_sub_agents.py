@@ -12,7 +12,9 @@ import pytest
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, fails, kinds, read_back, says, stage, told
 from support.replaying import replayed
 from support.stuck_tools import StuckTools
+from tarsy.cli.session_tree import tree_lines
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedOrchestrator
+from tarsy.db.history import SessionHistory
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
@@ -86,6 +88,17 @@ async def test_agents_that_are_sent_report_and_their_results_are_read_and_cited(
         outcome = await investigated(running)
         rows = await executions(running)
         session = await running.services.sessions.get(SESSION_ID)
+        tree = list(tree_lines(await SessionHistory(running.engine).told(SESSION_ID)))
+    assert tree[:7] == [
+        "look  (completed)",
+        "  Lead  (completed, model-1)",
+        "    [A1] PodAgent  (completed, model-1)",
+        "      task: Which pods restart?",
+        '      said: web-1 restarts [A1.1: "web-1 CrashLoopBackOff"].',
+        "    [A2] LogAgent  (completed, model-1)",
+        "      task: What do they say?",
+    ]
+    assert [row.agent_name for row in rows] == ["Lead", "PodAgent", "LogAgent", "ExecSummaryAgent"], "each before those it sent"
     assert session.analysis_partial_reason is None, "what its agents saw is what it rests on"
     assert outcome.status == "completed"
     heard = reports(outcome)

@@ -81,6 +81,10 @@ class ExecutionView(View):
     id: UUID
     agent_name: str
     agent_index: int
+    # For a sub-agent: the execution that sent it, the evidence id of the call that did, and what it was sent to do.
+    parent_execution_id: UUID | None
+    dispatched_by: str | None
+    task: str | None
     llm_backend: str
     llm_provider: str
     model_name: str
@@ -115,6 +119,7 @@ class StageView(View):
     started_at: datetime | None
     completed_at: datetime | None
     duration_ms: int | None
+    # Each followed by those that it sent.
     executions: list[ExecutionView]
 
     @classmethod
