@@ -8,8 +8,6 @@ from alembic import op
 
 revision = "0012"
 down_revision = "0011"
-branch_labels = None
-depends_on = None
 
 _TABLE = "agent_executions"
 _IN_STAGE = "uq_agent_executions_stage_id_agent_index"
@@ -25,14 +23,3 @@ def upgrade() -> None:
     op.drop_constraint(op.f(_IN_STAGE), _TABLE, type_="unique")
     op.create_index(_IN_STAGE, _TABLE, ["stage_id", "agent_index"], unique=True, postgresql_where=sa.text("parent_execution_id IS NULL"))
     op.create_index(_OF_PARENT, _TABLE, ["parent_execution_id", "agent_index"], unique=True)
-
-
-def downgrade() -> None:
-    op.execute(f"DELETE FROM {_TABLE} WHERE parent_execution_id IS NOT NULL")  # noqa: S608 - our own words
-    op.drop_index(_OF_PARENT, table_name=_TABLE)
-    op.drop_index(_IN_STAGE, table_name=_TABLE)
-    op.create_unique_constraint(op.f(_IN_STAGE), _TABLE, ["stage_id", "agent_index"])
-    op.drop_constraint(op.f(_PARENT), _TABLE, type_="foreignkey")
-    op.drop_column(_TABLE, "task")
-    op.drop_column(_TABLE, "dispatched_by")
-    op.drop_column(_TABLE, "parent_execution_id")

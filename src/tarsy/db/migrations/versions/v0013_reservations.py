@@ -8,8 +8,6 @@ from alembic import op
 
 revision = "0013"
 down_revision = "0012"
-branch_labels = None
-depends_on = None
 
 _ID = sa.Uuid(as_uuid=False)
 
@@ -32,7 +30,3 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_reservations_session_id"), "reservations", ["session_id"])
     op.create_index(op.f("ix_reservations_created_at"), "reservations", ["created_at"])
-
-
-def downgrade() -> None:
-    op.drop_table("reservations")
