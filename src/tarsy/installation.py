@@ -8,16 +8,8 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.agent.ports import LLMClient
-from tarsy.api.services import (
-    DATABASE,
-    Health,
-    Probe,
-    SampleIncident,
-    SystemWarning,
-    ToolDefaults,
-    WarningSource,
-    WorkerState,
-)
+from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource, WorkerItem
+from tarsy.api.services import DATABASE, Health, Probe
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.resolve.redaction import redacted
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedMcpServer, ResolvedProvider
@@ -107,20 +99,9 @@ def sample_settings(config: Config) -> Mapping[str, Any]:
     return {name: value for name in names if (value := getattr(config.defaults, name)) is not None}
 
 
-def sample_incidents(config: Config) -> Sequence[SampleIncident]:
+def sample_incidents(config: Config) -> Sequence[Sample]:
     recorded = sample_model(config) is None
-    return tuple(
-        SampleIncident(
-            name=sample.name,
-            title=sample.title,
-            description=sample.description,
-            alert_type=sample.alert_type,
-            alert_data=sample.alert_data,
-            questions=sample.questions,
-            recorded=recorded,
-        )
-        for sample in list_samples()
-    )
+    return tuple(Sample.shown(sample, recorded=recorded) for sample in list_samples())
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +116,13 @@ class Installation:
     def config(self) -> Mapping[str, Any]:
         return redacted(self.loaded.config)
 
-    def default_tools(self) -> Sequence[ToolDefaults]:
+    def default_tools(self) -> Sequence[DefaultTools]:
         config = self.loaded.config
         found = (default_tools(config, alert_type) for alert_type in config.chains.alert_types)
         return tuple(
-            ToolDefaults(entry["alert_type"], tuple(server["name"] for server in entry["servers"]), entry["native_tools"])
+            DefaultTools(
+                alert_type=entry["alert_type"], servers=[server["name"] for server in entry["servers"]], native_tools=entry["native_tools"]
+            )
             for entry in found
         )
 
@@ -153,18 +136,23 @@ class Installation:
             for name, server in config.mcp_servers.items()
         )
 
-    def warnings(self) -> Sequence[SystemWarning]:
+    def warnings(self) -> Sequence[SystemWarningItem]:
         return (
             *_not_reloaded(self.reload.refusal),
-            *(SystemWarning(WarningSource.CONFIG, str(problem)) for problem in self.loaded.warnings),
-            *(SystemWarning(WarningSource.MCP, report.error or report.name, report.since) for report in self.monitor.warnings),
+            *(SystemWarningItem(source=WarningSource.CONFIG, message=str(problem)) for problem in self.loaded.warnings),
+            *(
+                SystemWarningItem(source=WarningSource.MCP, message=report.error or report.name, since=report.since)
+                for report in self.monitor.warnings
+            ),
         )
 
 
-def _not_reloaded(refusal: Refusal | None) -> Iterator[SystemWarning]:
+def _not_reloaded(refusal: Refusal | None) -> Iterator[SystemWarningItem]:
     if refusal:
         yield from (
-            SystemWarning(WarningSource.CONFIG, f"The changed configuration is not in force: {problem}", refusal.at)
+            SystemWarningItem(
+                source=WarningSource.CONFIG, message=f"The changed configuration is not in force: {problem}", since=refusal.at
+            )
             for problem in refusal.error.problems
         )
 
@@ -199,9 +187,6 @@ class PoolView:
 
     pool: WorkerPool | None
 
-    def states(self) -> Sequence[WorkerState]:
+    def states(self) -> Sequence[WorkerItem]:
         slots = self.pool.slots if self.pool else ()
-        return tuple(
-            WorkerState(name=slot.name, session_id=slot.claim.session_id if slot.claim else None, busy_since=slot.busy_since)
-            for slot in slots
-        )
+        return tuple(WorkerItem.shown(slot, session_id=slot.claim.session_id if slot.claim else None) for slot in slots)

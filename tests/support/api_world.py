@@ -14,15 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings
-from tarsy.api.services import (
-    Health,
-    SampleIncident,
-    Services,
-    SystemWarning,
-    ToolDefaults,
-    WarningSource,
-    WorkerState,
-)
+from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource, WorkerItem
+from tarsy.api.services import Health, Services
 from tarsy.config.load.differences import Differences
 from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
@@ -101,19 +94,19 @@ class FixedSystem:
     def config(self) -> Mapping[str, Any]:
         return {"llm_providers": {"google-default": {"api_key_env": "GOOGLE_API_KEY"}}}
 
-    def default_tools(self) -> Sequence[ToolDefaults]:
-        return (ToolDefaults("kubernetes", ("kubernetes-server",), {"google_search": False}),)
+    def default_tools(self) -> Sequence[DefaultTools]:
+        return (DefaultTools(alert_type="kubernetes", servers=["kubernetes-server"], native_tools={"google_search": False}),)
 
     def mcp_servers(self) -> Sequence[ServerHealth]:
         tools = (ToolDefinition("pods_list", "List pods"),)
         return (ServerHealth(name="kubernetes-server", transport="stdio", state=ServerState.CONNECTED, checked_at=AT, tools=tools),)
 
-    def warnings(self) -> Sequence[SystemWarning]:
-        return (SystemWarning(WarningSource.CONFIG, "defaults.memory is accepted, not acted on yet"),)
+    def warnings(self) -> Sequence[SystemWarningItem]:
+        return (SystemWarningItem(source=WarningSource.CONFIG, message="defaults.memory is accepted, not acted on yet"),)
 
 
 class NoWorkers:
-    def states(self) -> Sequence[WorkerState]:
+    def states(self) -> Sequence[WorkerItem]:
         return ()
 
 
@@ -170,8 +163,14 @@ def services_on(
         probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy},
         mask=MASK,
         samples=lambda: (
-            SampleIncident(
-                name="oom", title="Out of memory", description="A pod is killed.", alert_type="sample-oom", alert_data="OOMKilled"
+            Sample(
+                name="oom",
+                title="Out of memory",
+                description="A pod is killed.",
+                alert_type="sample-oom",
+                alert_data="OOMKilled",
+                questions=[],
+                recorded=True,
             ),
         ),
     )

@@ -2,14 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from enum import StrEnum
 from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Request
 from prometheus_client import generate_latest
 
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
+from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WorkerItem
 from tarsy.api.streams import Streams
 from tarsy.config.load.differences import Differences
 from tarsy.config.schema.queue import QueueConfig
@@ -48,73 +47,22 @@ class Health:
 Probe = Callable[[], Awaitable[Health]]
 
 
-class WarningSource(StrEnum):
-    CONFIG = "config"
-    MCP = "mcp"
-    SENDER = "sender"
-    WORKERS = "workers"
-    QUEUE = "queue"
-    MODEL = "model"
-    UPKEEP = "upkeep"
-
-
-@dataclass(frozen=True, slots=True)
-class SystemWarning:
-    """Something that the operator should know."""
-
-    source: WarningSource
-    message: str
-    since: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolDefaults:
-    """What agents of an alert type use when the alert does not choose."""
-
-    alert_type: str
-    servers: tuple[str, ...]
-    native_tools: Mapping[str, bool]
-
-
 class SystemView(Protocol):
     """The installation as people may see it. Nothing here ever shows a secret."""
 
     def config(self) -> Mapping[str, Any]: ...
 
-    def default_tools(self) -> Sequence[ToolDefaults]: ...
+    def default_tools(self) -> Sequence[DefaultTools]: ...
 
     def mcp_servers(self) -> Sequence[ServerHealth]: ...
 
-    def warnings(self) -> Sequence[SystemWarning]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerState:
-    """One worker of this process."""
-
-    name: str
-    session_id: str | None
-    busy_since: datetime | None
+    def warnings(self) -> Sequence[SystemWarningItem]: ...
 
 
 class WorkerView(Protocol):
     """The workers of this process; none when it only serves."""
 
-    def states(self) -> Sequence[WorkerState]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleIncident:
-    """An incident that can be investigated without a cluster and without a key."""
-
-    name: str
-    title: str
-    description: str
-    alert_type: str
-    alert_data: str
-    questions: tuple[str, ...] = ()
-    # Whether a recording plays the model, because there is none to ask.
-    recorded: bool = True
+    def states(self) -> Sequence[WorkerItem]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +98,7 @@ class Services:
     probes: Mapping[str, Probe]
     # Hides secrets in what people write; the same as for alerts.
     mask: Callable[[str], str]
-    samples: Callable[[], Sequence[SampleIncident]] = tuple
+    samples: Callable[[], Sequence[Sample]] = tuple
     # Figures for Prometheus, in its text format.
     metrics: Callable[[], bytes] = generate_latest
     streams: Streams = field(default_factory=Streams)

@@ -13,7 +13,7 @@ from tarsy.api.middleware import MAX_BODY_BYTES
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.request_body import TEXT_BODY, AlertTypeQuery, RunbookQuery, described, read_body
 from tarsy.api.schemas.sessions import AlertAccepted
-from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Sample, Samples
+from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Samples
 from tarsy.api.schemas.view import StorableText, answer
 from tarsy.api.services import AuthorOf, Services, ServicesOf
 from tarsy.domain.budget import UNLIMITED
@@ -93,4 +93,4 @@ async def list_alert_types(services: ServicesOf) -> AlertTypes:
 @router.get("/samples", operation_id="listSamples")
 async def list_samples(services: ServicesOf) -> Samples:
     """Sample incidents, to be submitted like any alert; they need neither a cluster nor a key."""
-    return Samples(samples=[Sample.model_validate(sample) for sample in services.samples()])
+    return Samples(samples=[*services.samples()])

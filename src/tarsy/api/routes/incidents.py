@@ -5,7 +5,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.routes.sessions import MAX_PAGE
@@ -24,7 +24,7 @@ from tarsy.api.schemas.incidents import (
     SplitOff,
     SplitRequest,
 )
-from tarsy.api.schemas.view import Name, StorableText, UtcTime
+from tarsy.api.schemas.view import Name, Request, StorableText, UtcTime
 from tarsy.api.services import AuthorOf, Services, ServicesOf
 from tarsy.db.incidents.incident_list import IncidentFilter
 from tarsy.domain.alert import Severity
@@ -42,10 +42,8 @@ IncidentId = Annotated[UUID, Path(description="The incident's id.")]
 Label = Annotated[StorableText, Field(max_length=1200)]
 
 
-class IncidentQuery(BaseModel):
+class IncidentQuery(Request):
     """Which incidents to list."""
-
-    model_config = ConfigDict(extra="forbid")
 
     state: list[IncidentState] = Field(default=[], max_length=len(IncidentState), description="Only these; may be given more than once.")
     severity: list[Severity] = Field(default=[], max_length=len(Severity), description="Only these; may be given more than once.")

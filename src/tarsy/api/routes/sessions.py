@@ -4,12 +4,12 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList
 from tarsy.api.schemas.timeline import Timeline, timeline_json
-from tarsy.api.schemas.view import Name, SessionId, StorableText, UtcTime, answer, json_response
+from tarsy.api.schemas.view import Name, Request, SessionId, StorableText, UtcTime, answer, json_response
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.session_list import SessionFilter
 from tarsy.domain.status import SessionStatus
@@ -23,10 +23,8 @@ MAX_TIMELINE_PAGE = 10_000
 MAX_POSITION = 2**63 - 1
 
 
-class SessionChoice(BaseModel):
+class SessionChoice(Request):
     """Which sessions are meant."""
-
-    model_config = ConfigDict(extra="forbid")
 
     status: list[SessionStatus] = Field(default=[], max_length=len(SessionStatus), description="Only these; may be given more than once.")
     alert_type: Name | None = None

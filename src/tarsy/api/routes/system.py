@@ -13,11 +13,13 @@ from tarsy.api.schemas.system import (
     Pauses,
     QueueReport,
     ReloadReport,
+    SystemWarningItem,
     SystemWarnings,
     Version,
+    WarningSource,
 )
 from tarsy.api.schemas.view import StorableText
-from tarsy.api.services import AuthorOf, Services, ServicesOf, SystemWarning, WarningSource
+from tarsy.api.services import AuthorOf, Services, ServicesOf
 from tarsy.db.audit import AuditAction
 from tarsy.domain.diagnosis import diagnose
 from tarsy.intake.reception import Refusals
@@ -35,7 +37,7 @@ async def get_config(services: ServicesOf, author: AuthorOf) -> EffectiveConfig:
 @router.get("/default-tools", operation_id="getDefaultTools")
 async def get_default_tools(services: ServicesOf) -> DefaultToolsList:
     """The tool servers that the chain of each alert type uses unless the alert chooses its own."""
-    return DefaultToolsList.shown(defaults=services.system.default_tools())
+    return DefaultToolsList(defaults=[*services.system.default_tools()])
 
 
 @router.get("/mcp-servers", operation_id="getMCPServers")
@@ -48,21 +50,24 @@ async def get_mcp_servers(services: ServicesOf) -> MCPServers:
 async def get_warnings(services: ServicesOf) -> SystemWarnings:
     """What the operator should look at."""
     found = [*await _diagnosed(services), *services.system.warnings(), *_refused_senders(services.desk.reception.refusals)]
-    return SystemWarnings.shown(warnings=found)
+    return SystemWarnings(warnings=found)
 
 
-async def _diagnosed(services: Services) -> list[SystemWarning]:
+async def _diagnosed(services: Services) -> list[SystemWarningItem]:
     """What ails the installation as a whole."""
     found = diagnose(await services.vital_signs.read())
-    return [SystemWarning(WarningSource(one.ailment.value), f"{one.message} {one.cure[0].upper()}{one.cure[1:]}.") for one in found]
-
-
-def _refused_senders(refusals: Refusals) -> list[SystemWarning]:
     return [
-        SystemWarning(
-            WarningSource.SENDER,
-            f"{count} requests of sender {source} were refused by this process: {refusal.told}.",
-            refusals.last[source, refusal],
+        SystemWarningItem(source=WarningSource(one.ailment.value), message=f"{one.message} {one.cure[0].upper()}{one.cure[1:]}.")
+        for one in found
+    ]
+
+
+def _refused_senders(refusals: Refusals) -> list[SystemWarningItem]:
+    return [
+        SystemWarningItem(
+            source=WarningSource.SENDER,
+            message=f"{count} requests of sender {source} were refused by this process: {refusal.told}.",
+            since=refusals.last[source, refusal],
         )
         for (source, refusal), count in sorted(refusals.counts.items())
     ]

@@ -30,18 +30,7 @@ class CitationView(View):
     def of(cls, placed: PlacedCitation) -> "CitationView":
         checked = placed.checked
         found_start, found_end = checked.found_at or (None, None)
-        return cls(
-            execution_id=UUID(placed.execution_id),
-            start=placed.start,
-            end=placed.end,
-            evidence_id=checked.citation.evidence_id,
-            quotation=checked.citation.quotation,
-            status=checked.status,
-            reason=checked.reason,
-            nearest=checked.nearest,
-            found_start=found_start,
-            found_end=found_end,
-        )
+        return cls.shown(placed, checked, checked.citation, found_start=found_start, found_end=found_end)
 
 
 class RemarkView(View):
@@ -57,7 +46,4 @@ class CitationList(View):
 
     @classmethod
     def of(cls, checked: CheckedText) -> "CitationList":
-        return cls(
-            citations=[CitationView.of(one) for one in checked.citations],
-            remarks=[RemarkView.model_validate(one) for one in checked.remarks],
-        )
+        return cls.shown(checked, citations=[CitationView.of(one) for one in checked.citations])

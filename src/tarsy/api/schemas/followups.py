@@ -4,16 +4,14 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from tarsy.api.schemas.view import StorableText, View
+from tarsy.api.schemas.view import Request, StorableText, View
 from tarsy.domain.chat import MAX_CHAT_CHARACTERS
 from tarsy.domain.status import RunStatus
 
 
-class Question(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Question(Request):
     content: Annotated[StorableText, Field(min_length=1, max_length=MAX_CHAT_CHARACTERS, pattern=r"\S")]
 
 

@@ -6,12 +6,12 @@ from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
-from tarsy.api.schemas.view import StorableText, UtcTime, View
+from tarsy.api.schemas.view import Request, StorableText, UtcTime, View
 from tarsy.db.changes import StoredChange
 from tarsy.db.incidents.incident_list import IncidentPage, IncidentSummary
-from tarsy.db.incidents.repository import Activity, IncidentDetail, IncidentLook
+from tarsy.db.incidents.repository import Activity, IncidentDetail
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.domain.incident import IncidentState, Member
 from tarsy.domain.matchers import MatcherError, parse_matchers
@@ -19,7 +19,7 @@ from tarsy.domain.mute import Mute
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 from tarsy.intake.ledger import Outcome
-from tarsy.intake.taken import Taken, TakenAlerts
+from tarsy.intake.taken import Taken
 
 
 class WebhookAction(StrEnum):
@@ -45,16 +45,6 @@ class WebhookResult(View):
     # Why they are in no incident.
     reason: str | None
 
-    @classmethod
-    def of(cls, result: TakenAlerts) -> "WebhookResult":
-        return cls(
-            incident_id=_uuid(result.incident_id),
-            action=result.action,
-            alerts=result.alerts,
-            session_id=_uuid(result.session_id),
-            reason=result.reason,
-        )
-
 
 class WebhookAccepted(View):
     """What became of the weightiest alert; `results` tells of all."""
@@ -76,17 +66,12 @@ class WebhookAccepted(View):
     @classmethod
     def of(cls, taken: Taken) -> "WebhookAccepted":
         main = taken.main
-        return cls(
-            incident_id=_uuid(main.incident_id) if main else None,
-            alerts=taken.alerts,
-            session_id=_uuid(main.session_id) if main else None,
-            action=WebhookAction(main.action) if main else WebhookAction.NOTED,
+        return cls.shown(
+            taken,
+            incident_id=main.incident_id if main else None,
+            session_id=main.session_id if main else None,
+            action=main.action if main else WebhookAction.NOTED,
             status=main.session_status if main else None,
-            source=taken.source,
-            changes=taken.changes,
-            truncated=taken.truncated,
-            remark=taken.remark,
-            results=[WebhookResult.of(result) for result in taken.results],
         )
 
 
@@ -118,27 +103,12 @@ class IncidentItem(View):
     @classmethod
     def of(cls, summary: IncidentSummary) -> "IncidentItem":
         incident = summary.incident
-        return cls(
-            id=UUID(incident.id),
-            state=incident.state,
-            title=incident.title,
-            severity=incident.severity,
-            source=incident.source,
-            route=incident.route,
-            alert_type=incident.alert_type,
-            opened_at=incident.opened_at,
-            heard_at=incident.heard_at,
-            resolved_at=incident.resolved_at,
-            firing=incident.firing,
-            alerts=incident.alerts,
-            deliveries=incident.deliveries,
-            last_session_id=_uuid(incident.session_id),
+        return cls.shown(
+            incident,
+            summary,
+            last_session_id=incident.session_id,
             last_session_status=incident.session_status,
             last_session_completed_at=incident.finished_at,
-            executive_summary=summary.executive_summary,
-            verdict_outcome=summary.verdict_outcome,
-            verdict_confidence=summary.verdict_confidence,
-            verdict_object=summary.verdict_object,
         )
 
 
@@ -153,13 +123,7 @@ class IncidentList(View):
 
     @classmethod
     def of(cls, page: IncidentPage) -> "IncidentList":
-        return cls(
-            incidents=[IncidentItem.of(summary) for summary in page.incidents],
-            next_cursor=page.next_cursor,
-            total=page.total,
-            open=page.open,
-            resolved=page.resolved,
-        )
+        return cls.shown(page, incidents=[IncidentItem.of(summary) for summary in page.incidents])
 
 
 class AlertLinks(View):
@@ -223,8 +187,7 @@ class ActivityView(View):
 
     @classmethod
     def of(cls, activity: Activity) -> "ActivityView":
-        bars = [ActivityBarItem.model_validate(bar) for bar in activity.bars]
-        return cls(bar_seconds=int(activity.width.total_seconds()), bars=bars)
+        return cls.shown(activity, bar_seconds=int(activity.width.total_seconds()))
 
 
 class ChangeItem(View):
@@ -251,10 +214,6 @@ class IncidentSession(View):
     started_at: datetime | None
     completed_at: datetime | None
 
-    @classmethod
-    def of(cls, look: IncidentLook) -> "IncidentSession":
-        return cls.model_validate(look)
-
 
 class MuteItem(View):
     # Absent for one of the configuration, which only its file ends.
@@ -269,15 +228,7 @@ class MuteItem(View):
 
     @classmethod
     def of(cls, mute: Mute) -> "MuteItem":
-        return cls(
-            id=_uuid(mute.id),
-            starts=mute.starts,
-            ends=mute.ends,
-            match=[str(matcher) for matcher in mute.match],
-            of_incident=mute.incident_key is not None,
-            reason=mute.reason,
-            actor=mute.actor,
-        )
+        return cls.shown(mute, match=[str(matcher) for matcher in mute.match], of_incident=mute.incident_key is not None)
 
 
 class MuteList(View):
@@ -299,14 +250,14 @@ class IncidentView(IncidentItem):
 
     @classmethod
     def around(cls, detail: IncidentDetail, changes: Sequence[StoredChange], mutes: Sequence[Mute]) -> "IncidentView":
-        return cls(
-            **IncidentItem.of(detail.summary).model_dump(),
+        return cls.shown(
+            IncidentItem.of(detail.summary),
+            detail,
             members=[AlertItem.of(member) for member in detail.members],
             activity=ActivityView.of(detail.activity),
-            sessions=[IncidentSession.of(look) for look in detail.looks],
-            changes=[ChangeItem.model_validate(change) for change in changes],
+            sessions=detail.looks,
+            changes=changes,
             mutes=[MuteItem.of(mute) for mute in mutes],
-            merged=[UUID(incident_id) for incident_id in detail.merged],
         )
 
 
@@ -318,24 +269,18 @@ class SplitOff(View):
     incident_id: UUID
 
 
-class MergeRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class MergeRequest(Request):
     incident_id: UUID = Field(description="The incident that becomes part of this one.")
 
 
-class SplitRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class SplitRequest(Request):
     alerts: list[UUID] = Field(min_length=1, max_length=200, description="The alerts that become an incident of their own.")
 
 
 Reason = Annotated[StorableText, Field(max_length=1000)]
 
 
-class MuteIncident(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class MuteIncident(Request):
     ends: UtcTime = Field(description="When its alerts count again.")
     reason: Reason = Field(default="", description="Shown with what was muted.")
 
@@ -353,7 +298,3 @@ class MuteRequest(MuteIncident):
     match: list[Annotated[StorableText, Field(max_length=1000), AfterValidator(_matcher)]] = Field(
         min_length=1, max_length=20, description="Matchers, all of which must fit."
     )
-
-
-def _uuid(text: str | None) -> UUID | None:
-    return UUID(text) if text else None

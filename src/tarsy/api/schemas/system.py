@@ -1,13 +1,13 @@
 """The installation: health, configuration, tools, queue, login."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from tarsy.api.schemas.view import StorableText, View
-from tarsy.api.services import WarningSource
+from tarsy.api.schemas.view import Request, StorableText, View
 from tarsy.domain.server_health import ServerState
 
 
@@ -74,10 +74,20 @@ class MCPServers(View):
     servers: list[MCPServerItem]
 
 
+class WarningSource(StrEnum):
+    CONFIG = "config"
+    MCP = "mcp"
+    SENDER = "sender"
+    WORKERS = "workers"
+    QUEUE = "queue"
+    MODEL = "model"
+    UPKEEP = "upkeep"
+
+
 class SystemWarningItem(View):
     source: WarningSource
     message: str
-    since: datetime | None
+    since: datetime | None = None
 
 
 class SystemWarnings(View):
@@ -119,9 +129,7 @@ class Pauses(View):
 MAX_NAME = 200
 
 
-class PauseRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class PauseRequest(Request):
     chain_id: Annotated[StorableText, Field(min_length=1, max_length=MAX_NAME)] | None = Field(
         default=None, description="Only sessions of this chain; absent: everything."
     )
@@ -170,9 +178,7 @@ class Samples(View):
     samples: list[Sample]
 
 
-class Login(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Login(Request):
     # Far longer than any token; what is sent is compared with every known one.
     token: Annotated[str, Field(max_length=4096)]
 

@@ -37,23 +37,7 @@ class VerdictView(View):
 
     @classmethod
     def of(cls, judged: JudgedVerdict | None) -> "VerdictView | None":
-        if judged is None:
-            return None
-        verdict = judged.verdict
-        return cls(
-            outcome=verdict.outcome,
-            object=AffectedObjectView.model_validate(verdict.object) if verdict.object else None,
-            mechanism=verdict.mechanism,
-            confidence_object=verdict.confidence_object,
-            confidence_mechanism=verdict.confidence_mechanism,
-            confidence=judged.confidence,
-            confidence_reason=judged.confidence_reason,
-            since=verdict.since,
-            still_happening=verdict.still_happening,
-            evidence=list(verdict.evidence),
-            ruled_out=[RuledOutView(hypothesis=one.hypothesis, evidence=list(one.evidence)) for one in verdict.ruled_out],
-            category=verdict.category,
-        )
+        return cls.shown(judged, judged.verdict) if judged else None
 
 
 class CitationSums(View):

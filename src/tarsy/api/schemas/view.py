@@ -25,6 +25,12 @@ class View(BaseModel):
         return cls.model_validate({name: beside[name] if name in beside else _field(values, name) for name in cls.model_fields})
 
 
+class Request(BaseModel):
+    """What a caller sends; a key that is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 def _field(values: Sequence[object], name: str) -> Any:
     return next(getattr(value, name) for value in values if hasattr(value, name))
 
