@@ -1,22 +1,17 @@
 """`tarsy skills`: see, check, fetch and accept the procedures that agents may load."""
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from tarsy.cli.config import Directory
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
     from tarsy.skills.sync import Synced
 
 app = typer.Typer(name="skills", help="See, check, fetch and accept the procedures that agents may load.", no_args_is_help=True)
-
-Directory = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="DIR", help="Directory of tarsy.yaml. [default: TARSY_CONFIG_DIR, then ./config]"),
-]
 
 
 @app.command("list")

@@ -17,6 +17,7 @@ from tarsy.db.audit import AuditAction, note_each
 from tarsy.db.driver import Connection, Statement, transaction
 from tarsy.db.errors import QueueFullError
 from tarsy.db.outbox import publish_for
+from tarsy.db.rows import columns
 from tarsy.db.tables import alert_sessions
 from tarsy.db.turns import Turns
 from tarsy.db.work.enqueue import NewWork, enqueue
@@ -90,10 +91,10 @@ async def room_for(connection: Connection, limit: int, wanted: int) -> int:
 async def insert_sessions(connection: Connection, sessions: Sequence[NewSession]) -> None:
     """Store new sessions, all in one statement."""
     rows = [session_row(session) for session in sessions]
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    values = {name: [row[name] for row in rows] for name in rows[0]}
     for name in _JSON:
-        columns[name] = [None if value is None else orjson.dumps(value).decode() for value in columns[name]]
-    await _insert_statement(tuple(columns)).rows(connection, columns)
+        values[name] = [None if value is None else orjson.dumps(value).decode() for value in values[name]]
+    await _insert_statement(tuple(values)).rows(connection, values)
 
 
 @cache
@@ -115,21 +116,7 @@ async def _insert(connection: Connection, sessions: Sequence[NewSession]) -> Non
 
 
 def session_row(session: NewSession) -> dict[str, Any]:
-    return {
-        "id": session.id,
-        "incident_id": session.incident_id,
-        "alert_data": session.alert_data,
-        "alert_type": session.alert_type,
-        "chain_id": session.chain_id,
-        "chain_snapshot": session.chain_snapshot,
-        "author": session.author,
-        "nonce": session.nonce,
-        "runbook_url": session.runbook_url,
-        "runbook": session.runbook,
-        "mcp_selection": session.mcp_selection,
-        "created_at": session.created_at,
-        "status": SessionStatus.PENDING.value,
-    }
+    return {**columns(session), "status": SessionStatus.PENDING.value}
 
 
 def _investigation(session: NewSession) -> NewWork:

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.errors import NotFoundError
+from tarsy.db.rows import columns, read
 from tarsy.db.tables import mutes
 from tarsy.domain.matchers import parse_matchers
 from tarsy.domain.mute import Mute
@@ -21,15 +22,7 @@ async def mutes_at(connection: AsyncConnection, now: datetime) -> list[Mute]:
 
 
 def _mute(row: sa.RowMapping) -> Mute:
-    return Mute(
-        id=row["id"],
-        starts=row["starts"],
-        ends=row["ends"],
-        match=tuple(matcher for text in row["match"] for matcher in parse_matchers(text)),
-        incident_key=row["incident_key"],
-        reason=row["reason"],
-        actor=row["actor"],
-    )
+    return read(Mute, row, match=tuple(matcher for text in row["match"] for matcher in parse_matchers(text)))
 
 
 class MuteRepository:
@@ -43,15 +36,7 @@ class MuteRepository:
     async def add(self, mute: Mute) -> Mute:
         """Store a mute; it is in force for every request that is taken from now on."""
         mute_id = str(uuid4())
-        values = {
-            "id": mute_id,
-            "starts": mute.starts,
-            "ends": mute.ends,
-            "match": [str(matcher) for matcher in mute.match],
-            "incident_key": mute.incident_key,
-            "reason": mute.reason,
-            "actor": mute.actor,
-        }
+        values = {**columns(mute), "id": mute_id, "match": [str(matcher) for matcher in mute.match]}
         async with self._engine.begin() as connection:
             stored = (await connection.execute(sa.insert(mutes).values(values).returning(mutes))).mappings().one()
             details = {"mute_id": mute_id, "ends": mute.ends.isoformat(), "match": values["match"], "reason": mute.reason}

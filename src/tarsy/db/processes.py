@@ -5,6 +5,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tarsy.db.rows import columns
 from tarsy.db.tables import alert_sessions, incidents, processes, sql_list, work
 from tarsy.domain.alert import Severity
 from tarsy.domain.claim import INVESTIGATION
@@ -60,14 +61,7 @@ class ProcessRepository:
 
     async def beat(self, process: LiveProcess) -> Overview | None:
         """Give a sign of life; answers with the overview for the process that has been there longest, which speaks for all."""
-        values = {
-            "id": process.id,
-            "role": process.role,
-            "workers": process.workers,
-            "version": process.version,
-            "started_at": process.started_at,
-            "alive": ALIVE,
-        }
+        values = {**columns(process), "alive": ALIVE}
         async with self._engine.begin() as connection:
             is_first = (await connection.execute(_BEAT, values)).scalar_one()
             return await _overview(connection) if is_first else None

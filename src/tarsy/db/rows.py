@@ -31,11 +31,11 @@ def _reader(kind: type[Value]) -> TypeAdapter[Value]:
 
 def read(kind: type[Value], row: Row, **made: object) -> Value:
     """A value from the columns of the names of its fields, and from what was `made` of others; each is checked to be what the field says."""
-    columns = {**dict(row), **made}
-    if isinstance(columns.get("id"), UUID):
+    found = {**dict(row), **made}
+    if isinstance(found.get("id"), UUID):
         # Text statements return uuid objects, tables strings.
-        columns = {name: str(value) if isinstance(value, UUID) else value for name, value in columns.items()}
-    return _reader(kind).validate_python(columns)
+        found = {name: str(value) if isinstance(value, UUID) else value for name, value in found.items()}
+    return _reader(kind).validate_python(found)
 
 
 @cache
@@ -43,13 +43,13 @@ def _names(kind: type[object]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))  # pyright: ignore[reportArgumentType] - only of dataclasses
 
 
-def _columns(value: object) -> NewRow:
+def columns(value: object) -> NewRow:
     """The fields of a value under their names, as they are: bodies are large, and need not be copied."""
     return {name: getattr(value, name) for name in _names(type(value))}
 
 
 def stage_row(stage: Stage) -> NewRow:
-    return _columns(stage)
+    return columns(stage)
 
 
 def stage_of(row: Row) -> Stage:
@@ -57,7 +57,7 @@ def stage_of(row: Row) -> Stage:
 
 
 def execution_row(execution: AgentExecution) -> NewRow:
-    return _columns(execution)
+    return columns(execution)
 
 
 def execution_of(row: Row) -> AgentExecution:
@@ -89,7 +89,7 @@ def message_of(row: Row) -> Message:
 
 
 def timeline_row(event: TimelineEvent) -> NewRow:
-    return _columns(event)
+    return columns(event)
 
 
 def timeline_of(row: Row) -> TimelineEvent:
@@ -97,7 +97,7 @@ def timeline_of(row: Row) -> TimelineEvent:
 
 
 def llm_interaction_row(interaction: LLMInteraction) -> NewRow:
-    row = _columns(interaction)
+    row = columns(interaction)
     # As text: amounts stay exact on their way through JSON.
     cost = None if interaction.cost_usd is None else str(interaction.cost_usd)
     price = {name: str(value) for name, value in asdict(interaction.price).items()} if interaction.price else None
@@ -122,7 +122,7 @@ def usage_of(row: Row) -> TokenUsage:
 
 
 def mcp_interaction_row(interaction: MCPInteraction) -> NewRow:
-    return _columns(interaction)
+    return columns(interaction)
 
 
 def mcp_interaction_of(row: Row) -> MCPInteraction:

@@ -2,8 +2,9 @@
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.db.driver import Row, Statement, borrowed
+from tarsy.db.driver import Statement, borrowed
 from tarsy.db.processes import ALIVE
+from tarsy.db.rows import read
 from tarsy.db.tables import sql_list
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.diagnosis import ModelRecord, VitalSigns
@@ -44,23 +45,9 @@ class VitalSignsReader:
         async with borrowed(self._engine) as connection:
             (signs,) = await _SIGNS.rows(connection, {"alive": ALIVE})
             models = await _MODELS.rows(connection)
-        return VitalSigns(
-            now=signs["now"],
-            processes=signs["processes"],
-            workers=signs["workers"],
-            waiting=signs["waiting"],
-            submitted_lately=signs["submitted_lately"],
-            ended_lately=signs["ended_lately"],
-            models=tuple(_record(row) for row in models),
-            first_process_at=signs["first_process_at"],
-            cleaned_up_at=signs["cleaned_up_at"],
-        )
+        return read(VitalSigns, signs, models=tuple(read(ModelRecord, row) for row in models))
 
     async def note_clean_up(self) -> None:
         """Old data was looked for, whether there was any or not."""
         async with borrowed(self._engine) as connection:
             await _DONE.rows(connection, {"name": CLEAN_UP})
-
-
-def _record(row: Row) -> ModelRecord:
-    return ModelRecord(provider=row["provider"], model=row["model"], calls=row["calls"], failed=row["failed"], last_error=row["last_error"])

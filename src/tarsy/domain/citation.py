@@ -5,8 +5,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import StrEnum
+from operator import add
 
 from tarsy.domain.evidence import ID_PATTERN
 
@@ -56,7 +57,7 @@ class CheckedCitation:
     nearest: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CitationCounts:
     """What the citations of an analysis come to. `uncited` are statements of the chain of causes that cite nothing and are not called inferences."""
 
@@ -67,13 +68,7 @@ class CitationCounts:
     uncited: int = 0
 
     def __add__(self, other: "CitationCounts") -> "CitationCounts":
-        return CitationCounts(
-            cited=self.cited + other.cited,
-            verified=self.verified + other.verified,
-            id_only=self.id_only + other.id_only,
-            failed=self.failed + other.failed,
-            uncited=self.uncited + other.uncited,
-        )
+        return CitationCounts(*map(add, astuple(self), astuple(other)))
 
 
 def citations(text: str) -> tuple[Citation, ...]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from pydantic import TypeAdapter
+
 
 class VerdictOutcome(StrEnum):
     FAULT = "fault"
@@ -87,38 +89,17 @@ def cut_off(judged: JudgedVerdict, ceiling: str) -> JudgedVerdict:
     return JudgedVerdict(judged.verdict, at_most(judged.confidence, Confidence.MEDIUM), reason)
 
 
+_STORED = TypeAdapter(Verdict)
+
+
 def verdict_fields(verdict: Verdict) -> dict[str, Any]:
     """A verdict as it is stored, told and recorded."""
-    affected = verdict.object
-    return {
-        "outcome": verdict.outcome.value,
-        "object": {"kind": affected.kind, "namespace": affected.namespace, "name": affected.name} if affected else None,
-        "mechanism": verdict.mechanism,
-        "confidence_object": verdict.confidence_object.value,
-        "confidence_mechanism": verdict.confidence_mechanism.value,
-        "since": verdict.since,
-        "still_happening": verdict.still_happening.value,
-        "evidence": list(verdict.evidence),
-        "ruled_out": [{"hypothesis": one.hypothesis, "evidence": list(one.evidence)} for one in verdict.ruled_out],
-        "category": verdict.category,
-    }
+    return _STORED.dump_python(verdict, mode="json")
 
 
 def verdict_of(fields: Mapping[str, Any]) -> Verdict:
     """A verdict as it was stored."""
-    affected = fields["object"]
-    return Verdict(
-        outcome=VerdictOutcome(fields["outcome"]),
-        object=AffectedObject(kind=affected["kind"], namespace=affected["namespace"], name=affected["name"]) if affected else None,
-        mechanism=fields["mechanism"],
-        confidence_object=Confidence(fields["confidence_object"]),
-        confidence_mechanism=Confidence(fields["confidence_mechanism"]),
-        since=fields["since"],
-        still_happening=StillHappening(fields["still_happening"]),
-        evidence=tuple(fields["evidence"]),
-        ruled_out=tuple(RuledOut(one["hypothesis"], tuple(one["evidence"])) for one in fields["ruled_out"]),
-        category=fields["category"],
-    )
+    return _STORED.validate_python(fields)
 
 
 def judged_fields(judged: JudgedVerdict) -> dict[str, Any]:

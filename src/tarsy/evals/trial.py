@@ -1,6 +1,6 @@
 """A trial: one graded run of one case by one model, as it is kept and reported. Pure module."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -30,12 +30,6 @@ class Identity(Kept):
     configuration_digest: str
 
 
-class KeptCheck(Kept):
-    name: str
-    passed: bool
-    detail: str = ""
-
-
 class Trial(Kept):
     tarsy_trial: Literal[1] = 1
     identity: Identity
@@ -47,7 +41,7 @@ class Trial(Kept):
     is_healthy: bool = False
     must_abstain: bool = False
     passed: bool
-    checks: tuple[KeptCheck, ...]
+    checks: tuple[Check, ...]
     status: str
     outcome: VerdictOutcome | None = None
     verdict: Mapping[str, Any] = {}
@@ -69,7 +63,7 @@ class Trial(Kept):
     error: str = ""
 
     @property
-    def failures(self) -> tuple[KeptCheck, ...]:
+    def failures(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if not check.passed)
 
     @property
@@ -89,7 +83,7 @@ def trial_of(case: Case, identity: Identity, attempt: Attempt, judged: bool | No
         is_healthy=expected.is_healthy,
         must_abstain=expected.must_abstain,
         passed=passed(checks),
-        checks=_kept(checks),
+        checks=checks,
         status=attempt.status,
         outcome=attempt.verdict.outcome if attempt.verdict else None,
         verdict=_said(attempt.verdict),
@@ -114,10 +108,6 @@ _CARRIED_OVER = (
     "seconds",
     "error",
 )
-
-
-def _kept(checks: Sequence[Check]) -> tuple[KeptCheck, ...]:
-    return tuple(KeptCheck(name=check.name, passed=check.passed, detail=check.detail) for check in checks)
 
 
 def _said(verdict: Verdict | None) -> Mapping[str, Any]:

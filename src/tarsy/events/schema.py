@@ -15,7 +15,7 @@ from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.verdict import Confidence, StillHappening, VerdictOutcome
-from tarsy.events.messages import CatchupOverflow, ConnectionEstablished, ErrorMessage, Pong, SubscriptionConfirmed, SubscriptionError
+from tarsy.events.messages import ControlMessage
 
 
 class _Message(BaseModel):
@@ -252,7 +252,6 @@ StoredEvent = (
     | InteractionCreated
     | ChatMessage
 )
-ControlMessage = ConnectionEstablished | SubscriptionConfirmed | SubscriptionError | CatchupOverflow | ErrorMessage | Pong
 ServerMessage = Annotated[StoredEvent | StreamChunk | SessionProgress | ControlMessage, Field(discriminator="type")]
 
 SERVER_MESSAGE: TypeAdapter[Any] = TypeAdapter(ServerMessage)

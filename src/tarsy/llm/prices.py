@@ -1,14 +1,13 @@
 """The price list: what the operator says, then what is known of vendors' prices (`genai-prices`, bundled, asked offline)."""
 
-import ipaddress
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from tarsy.config.schema.cost import CostEstimationConfig, Rate
+from tarsy.config.schema.providers import is_local
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.agent import ProviderType
 from tarsy.domain.price import FREE, Price
@@ -26,8 +25,6 @@ _VENDORS = {
     ProviderType.XAI: "x-ai",
     ProviderType.VERTEXAI: "google-vertex",
 }
-# Names by which machines of one's own network go.
-_LOCAL_SUFFIXES = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc", ".cluster.local")
 
 
 class PriceList:
@@ -42,7 +39,7 @@ class PriceList:
         if own := self._own(provider.model, at):
             return own
         address = self._address(provider)
-        if provider.type is ProviderType.REPLAY or (address and is_local(address)):
+        if provider.type is ProviderType.REPLAY or (address and is_local(address, self._env)):
             return FREE
         # The catalogue is large: it is read beside the event loop, once.
         await load("genai_prices.data")
@@ -62,16 +59,6 @@ class PriceList:
         with suppress(MissingVariableError):
             return expand(provider.base_url, self._env)
         return provider.base_url
-
-
-def is_local(address: str) -> bool:
-    """Whether a model at this address is one's own: this machine, a private network, a name without a domain."""
-    host = urlsplit(address).hostname or ""
-    try:
-        where = ipaddress.ip_address(host)
-    except ValueError:
-        return "." not in host or host.endswith(_LOCAL_SUFFIXES)
-    return where.is_private or where.is_loopback
 
 
 def _price(rate: Rate) -> Price:

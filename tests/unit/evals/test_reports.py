@@ -9,20 +9,21 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from support.eval_cases import trial
+from tarsy.evals.grade import Check
 from tarsy.evals.report.document import as_json
 from tarsy.evals.report.files import write_reports
 from tarsy.evals.report.junit import as_junit
 from tarsy.evals.report.page import as_html
 from tarsy.evals.report.report import Report, comparisons, report_of
 from tarsy.evals.report.terminal import as_lines, progress_line
-from tarsy.evals.trial import KeptCheck, Trial
+from tarsy.evals.trial import Trial
 from tarsy.evals.trial_file import read_trials
 
 NASTY = '<script>alert("x")</script>\x1b[2J\x00'
 
 
 def failed(case: str, **changes: Any) -> Trial:
-    return trial(case, passed=False, checks=(KeptCheck(name="outcome", passed=False, detail="fault, not no_fault"),), **changes)
+    return trial(case, passed=False, checks=(Check(name="outcome", passed=False, detail="fault, not no_fault"),), **changes)
 
 
 def report(trials: list[Trial], baseline: list[Trial] | None = None, left_out: int = 0) -> Report:

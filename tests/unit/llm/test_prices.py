@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from tarsy.config.schema.cost import CostEstimationConfig
+from tarsy.config.schema.providers import is_local
 from tarsy.domain.agent import ProviderType
 from tarsy.domain.price import FREE, Price
 from tarsy.domain.provider import ResolvedProvider
-from tarsy.llm.prices import PriceList, is_local
+from tarsy.llm.prices import PriceList
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -90,4 +91,4 @@ async def test_nothing_is_estimated_where_it_is_switched_off() -> None:
     ],
 )
 def test_an_address_of_ones_own_network_is_recognised(address: str, local: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    assert is_local(address) is local
+    assert is_local(address, {}) is local

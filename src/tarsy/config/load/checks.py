@@ -18,6 +18,7 @@ from tarsy.config.schema import builtins
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
 from tarsy.config.schema.providers import NativeToolsConfig
 from tarsy.config.schema.registries import UnknownEntryError
+from tarsy.config.schema.senders import SenderConfig
 from tarsy.config.schema.values import LATER, NO_EFFECT
 from tarsy.config.templates import variables
 from tarsy.domain.agent import AgentType, LLMBackend
@@ -196,6 +197,15 @@ def ungrouped_variants(config: Config, files: Files) -> Iterator[Problem]:
             if route.group_by is not None and not {variants.label, "..."} & set(route.group_by):
                 message = f'alerts with different labels "{variants.label}" may become one incident, which uses the tools of the first'
                 yield files.tarsy.problem(("routes", index, "tool_servers", server), message, f'add "{variants.label}" to group_by')
+
+
+def unproven_senders(senders: Mapping[str, SenderConfig], source: Source, env: Mapping[str, str]) -> Iterator[Problem]:
+    """Senders whose secret is in no variable: nothing of theirs would be believed."""
+    for name, sender in senders.items():
+        for variable in sender.secret_variables():
+            if not env.get(variable, "").strip():
+                message = f'sender "{name}" proves who it is by the environment variable {variable}, which is not set'
+                yield source.problem(("senders", name), message, f"set {variable}")
 
 
 def unanswered_default(config: Config, files: Files) -> Iterator[Problem]:

@@ -11,7 +11,6 @@ from tarsy.config.load.checks import Files
 from tarsy.config.load.environment import find_directory, overlooked_files, piece_files, with_dotenv
 from tarsy.config.load.mistakes import validate
 from tarsy.config.load.pieces import put_together
-from tarsy.config.load.sender_checks import unproven_senders
 from tarsy.config.load.skills.catalog import read_catalog
 from tarsy.config.load.source import Source, read_source
 from tarsy.config.load.substitution import Filled, fill_in
@@ -120,7 +119,7 @@ def _check_together(checked: _Checked, config: Config, files: Files, filled: tup
     checks.follow_broken_chains(reach, config, files.tarsy.data)
     mistakes, remarks = checks.unreachable_servers(config, reach, files, env)
     checked.problems += [*checks.unreachable_models(config, reach, files, env), *mistakes, *checks.unfit_backends(config, reach, files)]
-    checked.problems += unproven_senders(config.senders, files.tarsy, env)
+    checked.problems += checks.unproven_senders(config.senders, files.tarsy, env)
     checked.warnings += [
         *remarks,
         *checks.no_model(config, reach, files),

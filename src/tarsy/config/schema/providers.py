@@ -24,6 +24,10 @@ USUAL_PROJECT = "GOOGLE_CLOUD_PROJECT"
 NOT_NATIVE = frozenset({ProviderType.OPENAI, ProviderType.ANTHROPIC, ProviderType.XAI})
 
 
+# Names by which machines of one's own network go.
+_LOCAL_SUFFIXES = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc")
+
+
 class NativeToolsConfig(Section):
     """Tools that the model's vendor runs. Unset: what the level below says, in the end off."""
 
@@ -122,12 +126,12 @@ class LLMProviderConfig(Section):
 
 
 def is_local(base_url: str, env: Mapping[str, str]) -> bool:
-    """Whether the address is on this machine or network, where model servers seldom ask for a key."""
+    """Whether the address is one's own: this machine, a private network, a name without a domain. Models there cost nothing and seldom ask for a key."""
     if any(name not in env for name in variables(base_url)):
         return False
     host = urlsplit(expand(base_url, env)).hostname or ""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        return "." not in host or host.endswith((".local", ".localhost", ".internal", ".lan", ".svc"))
+        return "." not in host or host.endswith(_LOCAL_SUFFIXES)
     return address.is_private or address.is_loopback

@@ -1,11 +1,11 @@
 """The `senders` entries: how monitoring systems prove who they are, and how to read those that are not known."""
 
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tarsy.config.schema.values import Name, Section, Text, refuse
-from tarsy.domain.sender import Scheme
 
 
 def _expression(text: str) -> str:
@@ -25,6 +25,15 @@ def _as_list(value: Any) -> Any:
 Expression = Annotated[Text, AfterValidator(_expression)]
 # Several, so that a secret can be replaced without a gap.
 Variables = Annotated[tuple[Name, ...], BeforeValidator(_as_list)]
+
+
+class Scheme(StrEnum):
+    """Whose way of signing it is: all are HMAC-SHA256 of the body, written differently."""
+
+    PAGERDUTY = "pagerduty"
+    SENTRY = "sentry"
+    GRAFANA = "grafana"
+    GITHUB = "github"
 
 
 class BasicConfig(Section):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.kubectl import age, stamp, table
+from tarsy.demo.kubectl import age, cells, stamp, table
 from tarsy.demo.lookup import find, in_namespace
 from tarsy.demo.tool_arguments import InNamespace, Namespace
 from tarsy.demo.views.events import events_of
@@ -30,13 +30,7 @@ def pvcs_list(world: World, namespace: Namespace = "") -> str:
     """List persistent volume claims with status, volume, size, class and zone."""
     rows = [
         (
-            claim.namespace,
-            claim.name,
-            claim.status,
-            claim.volume,
-            claim.capacity,
-            claim.access,
-            claim.storage_class,
+            *cells(claim, "namespace", "name", "status", "volume", "capacity", "access", "storage_class"),
             claim.zone or "-",
             age(world.at(claim.created), world.now),
         )
