@@ -9,6 +9,7 @@ from anyio import to_thread
 from typer.testing import CliRunner
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, fails, read_back, says, stage
+from support.api_world import serving
 from support.overheard import Overheard
 from support.replaying import replayed
 from tarsy.cli.main import app
@@ -246,6 +247,26 @@ def _slowly_told(speech: str) -> Scenario:
         says(f"2.{SUMMARY}", 0, "Disk."),
     ]
     return Scenario(chain(stage(looker, agent("Other"))), made, tools, replay_speed=1.0)
+
+
+async def test_what_was_seen_and_what_citing_it_is_worth_are_read_by_their_ids(database_url: str) -> None:
+    async with _scenario(WRONG, GOOD.replace("].", "] [A1].")).running(database_url) as running:
+        await _investigated(running)
+        async with serving(running.services) as api:
+            fetched = {
+                name: (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/{name}")).json()
+                for name in ("evidence", "evidence/A1", "evidence/ALERT", "citations", "trace")
+            }
+            missing = [await api.client.get(f"/api/v1/sessions/{SESSION_ID}/evidence/{name}") for name in ("A9", "nonsense")]
+    assert [one["id"] for one in fetched["evidence"]["evidence"]] == ["ALERT", "RUNBOOK", "A1"]
+    seen = fetched["evidence/A1"]
+    assert (seen["server"], seen["tool"], json.loads(seen["arguments"]), seen["text"]) == ("k8s", "logs", {"pod": "web-1"}, LOG)
+    assert fetched["evidence/ALERT"]["text"] == "web-1 is down"
+    quoted, named = fetched["citations"]["citations"]
+    assert (quoted["status"], LOG[quoted["found_start"] : quoted["found_end"]]) == ("quote_found", "No space left on device")
+    assert (named["status"], named["reason"], named["found_start"]) == ("id_only", "nothing is quoted", None)
+    assert [one["evidence_id"] for one in fetched["trace"]["mcp"] if one["kind"] == "tool_call"] == ["A1"]
+    assert [one.status_code for one in missing] == [404, 400]
 
 
 async def test_a_report_holds_the_verdict_the_chat_and_every_cited_result(database_url: str, tmp_path: Path) -> None:

@@ -37,3 +37,18 @@ async def test_whatever_comes_of_the_summary_a_result_takes_a_quarter_of_the_win
     shown = run.journal.conversation()[3][2]
     assert "tarsy__read_result" in shown
     assert WINDOW // 8 < estimate_tokens(shown) < WINDOW // 4 + 200
+
+
+async def test_each_call_of_a_turn_is_summarised_for_its_own_purpose() -> None:
+    large = RESULTS["plain"]
+    asked = ("Logs of both, please.", calls("c0", "k8s.logs", pod="web-1"), calls("c1", "k8s.logs", pod="web-2"))
+    said = [says(TRACK, 0, *asked), *(says(f"{TRACK}/summary/{call}", 0, "All is well.") for call in ("c0", "c1")), says(TRACK, 1, "Fine.")]
+    results = [answers(TRACK, call, "k8s.logs", large, f'{{"pod": "{pod}"}}') for call, pod in (("c0", "web-1"), ("c1", "web-2"))]
+    run = MemoryRun(Scenario(chain(stage(agent(provider=SMALL))), said, results), TRACK)
+    await run.go_on()
+    questions = [call.request["messages"][1]["content"] for call in run.journal.llm if call.kind == "summarization"]
+    lines = [line for one in questions for line in one.splitlines() if line.startswith("This call:")]
+    assert sorted(line.partition(" at ")[0] for line in lines) == [
+        "This call: [A1] k8s.logs(pod=web-1)",
+        "This call: [A2] k8s.logs(pod=web-2)",
+    ]
