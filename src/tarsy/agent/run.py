@@ -10,7 +10,7 @@ from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.failure_log import FailureLog
 from tarsy.agent.inputs import Inputs
 from tarsy.agent.iteration import IterationState, failed_in_a_row, state_after
-from tarsy.agent.model_call import CompletedCall, ModelCall, OpenEvent, TextRouter, WholeText
+from tarsy.agent.model_call import CompletedCall, ModelCall, OpenEvent, TextRouter
 from tarsy.agent.model_failure import FallBack, Hopeless, Outage, TryAgain, after_failure, told_end, told_outage
 from tarsy.agent.prompt.builder import CONCLUSION_FORMS, READ_RESULT_TOOL, PromptBuilder
 from tarsy.agent.prompt.nudges import error_note
@@ -136,7 +136,7 @@ class Run:
             self._turn += 1
             continued, self.continued = self.continued, None
             # The rest of an answer that was cut is shown where its beginning is.
-            shown = WithoutVerdict(WholeText(continued.event_type) if continued else router, pieces_so_far(self.messages))
+            shown = WithoutVerdict(router, pieces_so_far(self.messages), continued.event_type if continued else None)
             return await ModelCall(self.context, self.recorder, shown, continued).run(
                 admitted,
                 kind,

@@ -1,8 +1,10 @@
 """What readers see of an answer while it is written never holds its verdict, in whatever pieces the answer comes."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tarsy.agent.controllers.react import ReActRouter
 from tarsy.agent.evidence.verdict_block import without_verdict
 from tarsy.agent.evidence.verdict_stream import VerdictFilter
 from tarsy.agent.model_call import WholeText
@@ -62,6 +64,14 @@ def test_the_rest_of_a_verdict_that_the_output_limit_cut_is_held_back_too() -> N
     router = WithoutVerdict(WholeText(TimelineEventType.FINAL_ANALYSIS), ["Why: the limit.\n```verdict\noutcome: fa"])
     told = [*router.route("ult\nobject: x\n"), *router.route("```\nThe end."), *router.finish()]
     assert "".join(text for _, text in told) == "The end."
+
+
+@pytest.mark.parametrize("shown_as", [None, TimelineEventType.FINAL_ANALYSIS], ids=["by another worker", "in the same event"])
+def test_the_rest_of_a_spoken_answer_is_told_as_the_answer_it_is(shown_as: TimelineEventType | None) -> None:
+    router = WithoutVerdict(ReActRouter(), ["Thought: So.\nFinal Answer: ```verdict\noutcome: fa"], shown_as)
+    told = [*router.route("ult\n```\nThe"), *router.route(" end."), *router.finish()]
+    assert {kind for kind, text in told if text} == {TimelineEventType.FINAL_ANALYSIS}
+    assert "".join(text for _, text in told).strip() == "The end."
 
 
 def test_what_a_thought_held_back_is_told_before_the_answer_begins() -> None:
