@@ -6,17 +6,26 @@ import Typography from "@mui/material/Typography";
 import type { ReactNode } from "react";
 import { useId } from "react";
 
-export function Section({ title, actions, children, flush = false }: { title: string; actions?: ReactNode; children: ReactNode; flush?: boolean }) {
+interface SectionProps {
+  title: string;
+  actions?: ReactNode;
+  children: ReactNode;
+  flush?: boolean;
+  /** Only the title is shown. */
+  folded?: boolean;
+}
+
+export function Section({ title, actions, children, flush = false, folded = false }: SectionProps) {
   const id = useId();
   return (
-    <Paper component="section" aria-labelledby={id} variant="outlined" sx={{ overflow: "hidden" }}>
-      <Stack direction="row" sx={{ alignItems: "center", flexWrap: "wrap", gap: 1, px: 2, py: 1, borderBottom: 1, borderColor: "divider", minHeight: 45 }}>
+    <Paper component="section" aria-labelledby={id} variant="outlined" sx={{ overflow: "hidden", flexShrink: 0 }}>
+      <Stack direction="row" sx={{ alignItems: "center", flexWrap: "wrap", gap: 1, px: 2, py: 1, borderBottom: folded ? 0 : 1, borderColor: "divider", minHeight: 45 }}>
         <Typography id={id} variant="h2" sx={{ flex: 1 }}>
           {title}
         </Typography>
         {actions}
       </Stack>
-      <Box sx={flush ? {} : { p: 2 }}>{children}</Box>
+      {!folded && <Box sx={flush ? {} : { p: 2 }}>{children}</Box>}
     </Paper>
   );
 }

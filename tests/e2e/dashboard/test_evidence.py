@@ -147,3 +147,13 @@ def test_on_a_phone_the_result_comes_as_a_sheet(browser: Browser, configured: Se
         expect(sheet).to_have_count(0)
         assert_fits(page)
         picture(page, "verdict-phone")
+
+        # Questions are asked in a sheet too, and what is half written is kept.
+        page.get_by_role("button", name="Ask").click()
+        page.get_by_label("Ask a question").fill("Is it")
+        expect(page.get_by_role("dialog", name="Follow-up").get_by_role("button", name="Ask")).to_be_in_viewport()
+        assert_accessible(page)
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        page.get_by_role("button", name="Ask").click()
+        expect(page.get_by_label("Ask a question")).to_have_value("Is it")

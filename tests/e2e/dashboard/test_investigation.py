@@ -10,6 +10,13 @@ from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
+# The entry that an address points at is not hidden by the header that stays on top.
+BELOW_HEADER = """() => {
+    const entry = document.querySelector("[role=feed] [role=region][aria-label=Arguments]")?.closest("[role=article]")
+    const header = document.querySelector("[data-testid=session-status]").parentElement
+    return entry && entry.getBoundingClientRect().top >= header.getBoundingClientRect().bottom
+}"""
+
 
 def investigate(page: Page, title: str) -> None:
     page.goto("/alerts/new")
@@ -55,8 +62,10 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         page.get_by_role("button", name="Are customers affected right now?").click()
         exchange = page.get_by_role("article", name="Question: Are customers affected right now?")
         expect(exchange.get_by_text("Hardly, but the margin is thin.")).to_be_visible(timeout=PATIENCE_MS)
-        expect(page.get_by_role("button", name="Ask")).to_be_visible()
-        exchange.scroll_into_view_if_needed()
+        expect(page.get_by_role("button", name="Ask")).to_be_in_viewport()
+        # The panel follows the answer, whose citations are checked too; the analysis beside it stays where it was.
+        expect(exchange.get_by_role("link", name="connection pool above 85% in_use=88 limit=100 Q1.2 (verified)")).to_be_in_viewport()
+        expect(page.get_by_role("region", name="Verdict")).to_be_in_viewport()
         picture(page, "session-chat-light")
         assert_accessible(page)
 
@@ -130,6 +139,7 @@ def test_parallel_agents_stand_in_tabs_or_side_by_side_and_an_event_has_an_addre
         page.goto(address)
         expect(second).to_have_attribute("aria-selected", "true")
         expect(page.get_by_role("region", name="Arguments").first).to_be_in_viewport()
+        page.wait_for_function(BELOW_HEADER)
 
         page.get_by_role("list", name="Stages").get_by_role("button", name=re.compile("^triage Completed")).click()
         page.get_by_role("button", name="Side by side").click()

@@ -10,19 +10,13 @@ import { useMemo, useState } from "react";
 import { samples } from "@/api/alerts";
 import { refetchChanged } from "@/api/refetch";
 import { ask, chatKey, chatMessages, stopAnswer } from "@/api/chat";
-import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
-import { hasEnded } from "@/presentation/statuses";
 import { groupBy } from "@/presentation/timeline-rows";
 import type { ChatMessage, SessionDetail, TimelineEvent } from "@/wire/types";
 import { Exchange, isAnswering } from "./exchange";
+import { useStickToEnd } from "./use-stick-to-end";
 
 export function ChatPanel({ session, events }: { session: SessionDetail; events: readonly TimelineEvent[] }) {
-  if (!session.chat_enabled || !hasEnded(session.status)) return null;
-  return <Chat session={session} events={events} />;
-}
-
-function Chat({ session, events }: { session: SessionDetail; events: readonly TimelineEvent[] }) {
   const client = useQueryClient();
   const { data, error, refetch } = useQuery(chatMessages(session.id));
   const refresh = () => refetchChanged(client, chatKey(session.id));
@@ -31,19 +25,29 @@ function Chat({ session, events }: { session: SessionDetail; events: readonly Ti
   const byStage = useMemo(() => groupBy(events, (event) => event.stage_id), [events]);
   const messages = data?.messages ?? [];
   const answering = messages.find((message) => isAnswering(message.status));
+  const { scrolled, follow } = useStickToEnd();
+  const pose = (question: string) => {
+    follow();
+    return send.mutateAsync(question);
+  };
   return (
-    <Section title="Follow-up">
-      <Stack spacing={2}>
-        {messages.map((message) => (
-          <Exchange key={message.id} message={message} events={byStage.get(message.stage_id ?? "") ?? []} />
-        ))}
-        {error && <Failure what="The chat could not be loaded." error={error} onRetry={() => void refetch()} />}
-        {send.error && <Failure what="The question was not accepted." error={send.error} />}
-        {stop.error && <Failure what="The answer could not be stopped." error={stop.error} />}
-        {data && (messages.length === 0 || session.recorded) && <Suggestions session={session} asked={messages} busy={send.isPending || answering !== undefined} onPick={(question) => send.mutate(question)} />}
-        <Question busy={send.isPending} onAsk={(question) => send.mutateAsync(question)} onStop={answering ? () => stop.mutate(answering.id) : undefined} stopping={stop.isPending} />
-      </Stack>
-    </Section>
+    <>
+      {/* What scrolls must be reachable by keyboard. */}
+      <Box ref={scrolled} tabIndex={0} role="log" aria-label="Questions and answers" sx={{ flex: 1, minHeight: 0, overflow: "auto", overscrollBehavior: "contain", p: 2 }}>
+        <Stack spacing={2}>
+          {messages.map((message) => (
+            <Exchange key={message.id} message={message} events={byStage.get(message.stage_id ?? "") ?? []} />
+          ))}
+          {error && <Failure what="The chat could not be loaded." error={error} onRetry={() => void refetch()} />}
+          {send.error && <Failure what="The question was not accepted." error={send.error} />}
+          {stop.error && <Failure what="The answer could not be stopped." error={stop.error} />}
+          {data && (messages.length === 0 || session.recorded) && <Suggestions session={session} asked={messages} busy={send.isPending || answering !== undefined} onPick={(question) => void pose(question).catch(() => undefined)} />}
+        </Stack>
+      </Box>
+      <Box sx={{ borderTop: 1, borderColor: "divider", p: 1.5 }}>
+        <Question busy={send.isPending} onAsk={pose} onStop={answering ? () => stop.mutate(answering.id) : undefined} stopping={stop.isPending} />
+      </Box>
+    </>
   );
 }
 

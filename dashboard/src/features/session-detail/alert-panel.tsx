@@ -7,25 +7,39 @@ import { memo, useState } from "react";
 import { DataView } from "@/components/data-view";
 import { readable } from "@/components/structured-text";
 import { Section } from "@/components/section";
+import { useFolding } from "@/presentation/entry-frame";
 import { selectionLine } from "@/presentation/tool-lines";
 import type { SessionDetail } from "@/wire/types";
 
-export const AlertPanel = memo(function AlertPanel({ session }: { session: SessionDetail }) {
+// Beside a chat the alert is there to be glanced at; alone it may be read.
+const HEIGHT_PX = { brief: 150, whole: 440 };
+
+/** `brief`: it shares its column. `aside`: what it shares it with needs the room, until the reader wants it otherwise. */
+export const AlertPanel = memo(function AlertPanel({ session, brief = false, aside = false }: { session: SessionDetail; brief?: boolean; aside?: boolean }) {
   const [raw, setRaw] = useState(false);
+  const { open, onToggle } = useFolding(!aside);
   const structured = readable(session.alert_data).format !== "text";
   return (
     <Section
       title="Alert"
+      folded={!open}
       actions={
-        structured && (
-          <Button size="small" aria-pressed={raw} onClick={() => setRaw(!raw)}>
-            {raw ? "Show formatted" : "Show raw"}
-          </Button>
-        )
+        <>
+          {structured && open && (
+            <Button size="small" aria-pressed={raw} onClick={() => setRaw(!raw)}>
+              {raw ? "Show formatted" : "Show raw"}
+            </Button>
+          )}
+          {brief && (
+            <Button size="small" aria-expanded={open} onClick={onToggle}>
+              {open ? "Hide" : "Show"}
+            </Button>
+          )}
+        </>
       }
     >
       <Stack spacing={1.5}>
-        <DataView text={session.alert_data} label="Alert" raw={raw} maxHeight={440} />
+        <DataView text={session.alert_data} label="Alert" raw={raw} maxHeight={brief ? HEIGHT_PX.brief : HEIGHT_PX.whole} />
         {session.runbook_url && (
           <Typography variant="body2" sx={{ overflowWrap: "anywhere" }}>
             Runbook:{" "}

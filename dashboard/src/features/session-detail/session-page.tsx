@@ -3,9 +3,10 @@ import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import useMediaQuery from "@mui/material/useMediaQuery";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
+import { chatMessages } from "@/api/chat";
 import { cancelExecution, cancelSession, refreshSession } from "@/api/sessions";
 import { copyText } from "@/components/clipboard";
 import { Section } from "@/components/section";
@@ -20,11 +21,13 @@ import { eventById } from "@/live/timeline-buffer";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";
 import { Analysis } from "./analysis";
+import { BesideColumn, ChatAside, ChatSheet } from "./chat-place";
 import { EvidenceAside, EvidenceSheet } from "./evidence-panel";
 import { Header } from "./header";
 import { stageGraph } from "./stage-graph";
 import { StageGraphView } from "./stage-graph-view";
 import { Timeline } from "./timeline";
+import { ShowAnalysis, useArrival } from "./arrival";
 import { useCheckedAnalysis } from "./use-checked-analysis";
 import { resultOf, useEvidenceDoor, useKnownCitations } from "./use-evidence";
 import { useLiveSession } from "./use-live-session";
@@ -41,7 +44,7 @@ interface SessionPageProps {
   onLink: (eventId: string) => void;
   /** Go to an event of the timeline. */
   onEvent: (eventId: string) => void;
-  /** What stands below the timeline, fed by the same events. */
+  /** Questions and answers about the session, fed by the same events. */
   chat: (session: SessionDetail, events: readonly TimelineEvent[]) => ReactNode;
 }
 
@@ -66,7 +69,7 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
   const [stageTarget, setStageTarget] = useState<{ id: string } | null>(null);
   const ended = hasEnded(session.status);
   const reason = reasonBeside(SESSION_FACES[session.status], session.error_message);
-  useShowResult(ended && session.final_analysis !== null);
+  const arrival = useArrival(ended && session.final_analysis !== null);
 
   const { buffer } = feed;
   const chatStages = useMemo(() => new Set(session.stages.filter((stage) => stage.stage_type === "chat").map((stage) => stage.id)), [session.stages]);
@@ -79,6 +82,9 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
   const { list, checked, doNow, text } = useCheckedAnalysis(session, ended);
   const door = useEvidenceDoor(session, shown, evidenceHref, onEvidence);
   const wide = useMediaQuery((theme) => theme.breakpoints.up("md"));
+  const beside = useMediaQuery((theme) => theme.breakpoints.up("lg"));
+  const asks = ended && session.chat_enabled;
+  const wasAsked = (useQuery({ ...chatMessages(session.id), enabled: asks }).data?.messages.length ?? 0) > 0;
   const known = useKnownCitations(session.id);
   const panel = (address: EvidenceAddress) => {
     const event = resultOf(shown, address.evidence);
@@ -121,14 +127,26 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
             {ended && <VerdictCard {...{ session, doNow, list, checked }} />}
             {ended && <Analysis {...{ session, text, checked }} />}
             <Section title="Timeline" flush>
-              <TimelineBody {...{ feed, stages, ended, now, target, stageTarget, repeated, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} />
+              <TimelineBody {...{ feed, stages, ended, now, target, stageTarget, repeated, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
             </Section>
-            {chat(session, buffer.events)}
           </Stack>
           <Box sx={{ position: { lg: "sticky", ...(evidence && wide ? { md: "sticky" } : {}) }, top: 64, order: { xs: ended ? 1 : -1, lg: 0, ...(evidence && wide ? { md: 0 } : {}) }, minWidth: 0 }}>
-            {evidence && wide ? <EvidenceAside {...panel(evidence)} /> : <AlertPanel session={session} />}
+            {evidence && wide && <EvidenceAside {...panel(evidence)} />}
+            {/* Kept while a result stands in their place: a question half written must not be lost. */}
+            <Box sx={evidence && wide ? { display: "none" } : {}}>
+              {asks && beside ? (
+                <BesideColumn>
+                  <AlertPanel session={session} brief aside={wasAsked} />
+                  <ChatAside>{chat(session, buffer.events)}</ChatAside>
+                </BesideColumn>
+              ) : (
+                <AlertPanel session={session} />
+              )}
+            </Box>
           </Box>
         </Box>
+        {asks && !beside && <ChatSheet aside={evidence !== null}>{chat(session, buffer.events)}</ChatSheet>}
+        {arrival.unseen && <ShowAnalysis onShow={arrival.show} />}
         {evidence && !wide && <EvidenceSheet {...panel(evidence)} />}
       </EvidenceDoorContext>
     </Stack>
@@ -137,7 +155,7 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
 
 // A result is read, an alert is looked up: the one gets as much room as the text, the other a column.
 const BESIDE_EVIDENCE = "minmax(0, 1fr) minmax(0, 46%)";
-const BESIDE_ALERT = { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 400px" };
+const BESIDE_ALERT = { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 420px" };
 
 interface TimelineBodyProps {
   feed: LoadedProps["feed"];
@@ -150,6 +168,7 @@ interface TimelineBodyProps {
   repeated: ReadonlySet<string>;
   onLink: (eventId: string) => void;
   onCancelAgent: (executionId: string) => void;
+  onFollowing: (following: boolean) => void;
 }
 
 function TimelineBody({ feed, ended, ...rest }: TimelineBodyProps) {
@@ -158,11 +177,3 @@ function TimelineBody({ feed, ended, ...rest }: TimelineBodyProps) {
   return <Timeline {...rest} growing={!ended} />;
 }
 
-/** When the analysis arrives while a reader watches, it is what they have been waiting for. */
-function useShowResult(ready: boolean): void {
-  const wasReady = useRef(ready);
-  useEffect(() => {
-    if (ready && !wasReady.current) window.scrollTo({ top: 0, behavior: "smooth" });
-    wasReady.current = ready;
-  }, [ready]);
-}

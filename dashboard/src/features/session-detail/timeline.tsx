@@ -29,11 +29,15 @@ interface TimelineProps {
   repeated: ReadonlySet<string>;
   onLink: (eventId: string) => void;
   onCancelAgent: (executionId: string) => void;
+  /** Whether the reader is being taken along. */
+  onFollowing: (following: boolean) => void;
 }
 
 const ESTIMATED_PX = 44;
+// The session's header stays on top of what is scrolled.
+const HEADER_PX = 64;
 
-export function Timeline({ stages, events, now, growing, target, stageTarget, repeated, onLink, onCancelAgent }: TimelineProps) {
+export function Timeline({ stages, events, now, growing, target, stageTarget, repeated, onLink, onCancelAgent, onFollowing }: TimelineProps) {
   const [selected, setSelected] = useState<ReadonlyMap<string, string>>(new Map());
   const [sideBySide, setSideBySide] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => timelineRows(stages, events, selected, sideBySide), [stages, events, selected, sideBySide]);
@@ -49,6 +53,7 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
     getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
     overscan: 8,
     scrollMargin: top,
+    scrollPaddingStart: HEADER_PX,
   });
 
   useLayoutEffect(() => {
@@ -60,6 +65,7 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
     return () => observer.disconnect();
   }, []);
   useLayoutEffect(grew);
+  useEffect(() => onFollowing(following), [following, onFollowing]);
 
   const select = useCallback((stageId: string, executionId: string) => setSelected((before) => new Map(before).set(stageId, executionId)), []);
   const toggleSideBySide = useCallback((stageId: string) => {

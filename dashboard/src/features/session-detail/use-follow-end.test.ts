@@ -15,3 +15,14 @@ test("a reader who came for one event and then asks to follow is taken along", (
   expect(result.current.following).toBe(true);
   expect(scrolled).toHaveBeenCalledTimes(2);
 });
+
+test("a reader who turns the wheel up at the top of a short page stays there when it grows", () => {
+  const end = document.createElement("div");
+  end.getBoundingClientRect = () => ({ bottom: 5_000 }) as DOMRect;
+  const scrolled = vi.spyOn(window, "scrollBy").mockImplementation(() => undefined);
+  const { result } = renderHook(() => useFollowEnd({ current: end }, true, true));
+  act(() => void window.dispatchEvent(new WheelEvent("wheel", { deltaY: -100 })));
+  result.current.grew();
+  expect(result.current.following).toBe(false);
+  expect(scrolled).not.toHaveBeenCalled();
+});

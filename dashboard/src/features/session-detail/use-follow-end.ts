@@ -54,11 +54,11 @@ export function useFollowEnd(end: RefObject<HTMLElement | null>, growing: boolea
   return { following, grew, follow, stop };
 }
 
-/** Tells when the reader begins to scroll the page up, by wheel, finger or key. Returns how to stop. */
+/** Tells when the reader scrolls the page up, by wheel, finger or key; at its top too, where it says that they want to stay. Returns how to stop. */
 function onWayUp(tell: () => void): () => void {
   let finger = 0;
   const tellIf = (up: boolean, event: Event) => {
-    if (up && window.scrollY > 0 && !scrollsItself(event)) tell();
+    if (up && !scrollsItself(event)) tell();
   };
   const wheel = (event: WheelEvent) => tellIf(event.deltaY < 0, event);
   const key = (event: KeyboardEvent) => tellIf(["ArrowUp", "PageUp", "Home"].includes(event.key), event);

@@ -6,6 +6,7 @@ import type { ReactNode } from "react";
 import { memo } from "react";
 import { Badge } from "@/components/badge";
 import { CopyIcon } from "@/components/copy-button";
+import { useMinute } from "@/components/now";
 import { Fact, Section } from "@/components/section";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
@@ -26,6 +27,8 @@ interface VerdictCardProps {
   checked: CheckedCitations | null;
 }
 
+// How long ago it was says more than the date for as long as this.
+const RECENT_MS = 30 * 86_400_000;
 const EDGE = { fault: "error.main", no_fault: "success.main", inconclusive: "warning.main" } satisfies Record<Verdict["outcome"], string>;
 
 export const VerdictCard = memo(function VerdictCard({ session, doNow, list, checked }: VerdictCardProps) {
@@ -97,11 +100,19 @@ function Facts({ verdict, list }: { verdict: Verdict; list: CitationList | undef
 
 /** A time as such; whatever else was said, as it was said. */
 function Since({ since }: { since: string }): ReactNode {
+  const now = useMinute();
   const moment = momentOf(since);
   if (moment === null) return since;
+  const isRecent = now - Date.parse(moment.at) < RECENT_MS;
   return (
     <>
-      {moment.shown} (<RelativeTime at={moment.at} />)
+      {moment.shown}
+      {isRecent && (
+        <>
+          {" "}
+          (<RelativeTime at={moment.at} />)
+        </>
+      )}
     </>
   );
 }
