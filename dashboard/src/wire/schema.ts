@@ -2654,6 +2654,41 @@ export interface components {
             runbook: string | null;
             /** @default null */
             mcp: components["schemas"]["McpSelection"] | null;
+            /** @default null */
+            budget: components["schemas"]["BudgetConfig"] | null;
+        };
+        /** BudgetConfig */
+        BudgetConfig: {
+            /**
+             * Usd
+             * @description US dollars for model calls.
+             * @default null
+             */
+            usd: number | null;
+            /**
+             * Tokens
+             * @description Tokens, in and out.
+             * @default null
+             */
+            tokens: number | null;
+            /**
+             * Time
+             * @description How long it may take.
+             * @default null
+             */
+            time: (number | string) | null;
+            /**
+             * Model Calls
+             * @description Calls of models.
+             * @default null
+             */
+            model_calls: number | null;
+            /**
+             * Tool Calls
+             * @description Calls of tools.
+             * @default null
+             */
+            tool_calls: number | null;
         };
         /**
          * FieldProblem
