@@ -55,9 +55,11 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied.startswith("> **Recorded model.**")
         assert "# Analysis" in copied
-        with page.expect_download() as download:
-            page.get_by_role("button", name="Download .md").click()
-        assert "## Do now" in download.value.path().read_text()
+        for form, sign in (("Markdown", "## Do now"), ("HTML", "<h1>")):
+            page.get_by_role("button", name="Report").click()
+            with page.expect_download() as download:
+                page.get_by_role("menuitem", name=form).click()
+            assert sign in download.value.path().read_text()
 
         page.get_by_role("button", name="Are customers affected right now?").click()
         exchange = page.get_by_role("article", name="Question: Are customers affected right now?")

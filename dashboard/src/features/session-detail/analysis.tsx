@@ -1,12 +1,9 @@
 /** What the reader came for: the summary and the analysis. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
-import Button from "@mui/material/Button";
 import Typography from "@mui/material/Typography";
-import { Download } from "lucide-react";
 import { memo } from "react";
 import { CopyButton } from "@/components/copy-button";
-import { downloadText } from "@/components/download";
 import { Markdown } from "@/components/markdown";
 import { Section } from "@/components/section";
 import type { CheckedCitations } from "@/presentation/citation-states";
@@ -25,17 +22,8 @@ interface AnalysisProps {
 export const Analysis = memo(function Analysis({ session, text, checked }: AnalysisProps) {
   const { executive_summary: summary } = session;
   if (!summary && !text) return null;
-  const report = reportOf(session);
-  const actions = (
-    <>
-      <CopyButton text={report} label="Copy" />
-      <Button size="small" startIcon={<Download size={15} />} onClick={() => downloadText(`tarsy-${session.id.slice(0, 8)}.md`, report)}>
-        Download .md
-      </Button>
-    </>
-  );
   return (
-    <Section title="Analysis" actions={actions}>
+    <Section title="Analysis" actions={<CopyButton text={reportOf(session)} label="Copy" />}>
       <Box sx={{ maxWidth: 860, px: { sm: 1 }, py: { sm: 0.5 } }}>
         {session.analysis_is_partial && (
           <Alert severity="warning" variant="outlined" sx={{ mb: 2 }}>

@@ -18,6 +18,7 @@ import { Elapsed, RelativeTime } from "@/components/times";
 import { RecordedMark } from "@/presentation/recorded";
 import { hasEnded, SESSION_FACES } from "@/presentation/statuses";
 import type { SessionDetail } from "@/wire/types";
+import { ReportMenu } from "./report-menu";
 
 export const Header = memo(function Header({ session, onCancel }: { session: SessionDetail; onCancel: () => void }) {
   return (
@@ -104,6 +105,7 @@ function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () =
       <LinkButton size="small" color="inherit" startIcon={<RotateCcw size={15} />} to="/alerts/new" search={{ from: session.id }}>
         Resubmit
       </LinkButton>
+      {ended && <ReportMenu sessionId={session.id} />}
       {!ended && (
         <Button size="small" color="error" variant="outlined" startIcon={<Ban size={15} />} disabled={session.status === "cancelling"} onClick={() => setAsking(true)}>
           {session.status === "cancelling" ? "Cancelling…" : "Cancel"}
