@@ -60,6 +60,7 @@ from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.overview import LiveProcess
+from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.run_input import AnyInput
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.installation import Installation, PoolView, SampleChains, probes, recorded_alert, sample_incidents, watched_servers
@@ -381,7 +382,7 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         results=StoredResults(engine),
         prices=PriceList(parts.config.system.cost_estimation, parts.loaded.env),
         book=PostgresSpendingBook(engine),
-        period_budgets=tuple(one.budget for one in parts.config.system.budgets),
+        period_budgets=_period_budgets(parts.config),
         changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
         live=live.publisher,
@@ -394,6 +395,10 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         cancellations=parts.cancellations,
     )
     return SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies)
+
+
+def _period_budgets(config: Config) -> Sequence[PeriodBudget]:
+    return tuple(one.budget for one in config.system.budgets)
 
 
 def _presence(parts: _Parts, pool: WorkerPool | None) -> Presence:
@@ -440,6 +445,8 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         workers=PoolView(pool),
         pauses=PauseRepository(engine),
         usage=UsageRepository(engine),
+        spending=PostgresSpendingBook(engine),
+        period_budgets=_period_budgets(config),
         vital_signs=VitalSignsReader(engine),
         reload=parts.reload,
         reloads=ReloadNotices(engine, pod_id=parts.pod_id),

@@ -340,3 +340,15 @@ async def test_a_tool_that_its_server_does_not_have_is_refused_at_submission(dat
         # Nobody has seen this one: the agent will be told if it does not have the tool.
         assert await status(name="unseen", tools=["anything"]) == (202, "")
         assert await status(name="unseen", tools=["a\x00"]) == (400, "mcp.servers[0].tools: a tool name must not hold control characters")
+
+
+async def test_an_alert_may_lower_its_ceilings_and_not_raise_them(database_url: str) -> None:
+    async with world(database_url) as api:
+        asked = {"data": "disk full", "budget": {"usd": 0.2, "time": "5m", "tool_calls": 40}}
+        answer = await api.client.post("/api/v1/alerts", json=asked)
+        assert answer.status_code == 202, answer.text
+        session = await _stored(api, answer.json()["session_id"])
+        nothing = await api.client.post("/api/v1/alerts", json={"data": "disk full", "budget": {}})
+    assert session["budget"] == {"usd": 0.2, "tokens": None, "seconds": 300.0, "model_calls": None, "tool_calls": 40}
+    assert nothing.status_code == 400
+    assert "a budget without a ceiling limits nothing" in nothing.text

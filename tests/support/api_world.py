@@ -41,6 +41,7 @@ from tarsy.db.pauses import PauseRepository
 from tarsy.db.reloads import ReloadNotices
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
+from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.vital_signs import VitalSignsReader
@@ -157,6 +158,8 @@ def services_on(
         queue=QueueConfig(max_queue_size=max_queue_size),
         pauses=PauseRepository(engine),
         usage=UsageRepository(engine),
+        spending=PostgresSpendingBook(engine),
+        period_budgets=(),
         vital_signs=VitalSignsReader(engine),
         reload=nothing_new,
         reloads=ReloadNotices(engine, pod_id="pod-1"),

@@ -24,9 +24,11 @@ from tarsy.db.pauses import PauseRepository
 from tarsy.db.reloads import ReloadNotices
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
+from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.vital_signs import VitalSignsReader
+from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.server_health import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.intake.desk import Desk
@@ -90,6 +92,8 @@ class Services:
     queue: QueueConfig
     pauses: PauseRepository
     usage: UsageRepository
+    spending: PostgresSpendingBook
+    period_budgets: Sequence[PeriodBudget]
     vital_signs: VitalSignsReader
     # Puts in force what the files say now; ConfigError: they have problems, and nothing changes.
     reload: Callable[[], Awaitable[Differences]]

@@ -43,7 +43,7 @@ def _line(summary: "IncidentSummary") -> str:
     looked = incident.session_status or "not investigated"
     return (
         f"{incident.id}  {incident.opened_at:%Y-%m-%d %H:%MZ}  {incident.state:<9}{incident.severity:<9}"
-        f"{incident.firing}/{incident.alerts} firing  {looked:<12}  {incident.title}"
+        f"{incident.firing}/{incident.alerts} firing  {looked:<12}  {incident.title}{f'  {cost}' if (cost := str(summary.spending)) else ''}"
     )
 
 
@@ -73,6 +73,8 @@ def _page(detail: "IncidentDetail") -> "Iterator[str]":
     ended = f", over {incident.resolved_at:%Y-%m-%d %H:%MZ}" if incident.resolved_at else ""
     yield f"{incident.state}, {incident.severity}, from {incident.source} by route {incident.route}; opened {incident.opened_at:%Y-%m-%d %H:%MZ}{ended}"
     yield f"{incident.firing} of {incident.alerts} alerts fire, heard of {incident.deliveries} times"
+    if cost := str(detail.summary.spending):
+        yield f"its investigations cost {cost}"
     for member in detail.members:
         labels = ", ".join(f"{name}={value}" for name, value in member.alert.labels.items())
         yield f"  {member.known.status:<9}{member.known.severity:<9}{member.count}x  {member.alert.title}  {labels}"

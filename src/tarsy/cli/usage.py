@@ -1,6 +1,7 @@
 """`tarsy usage`: what models were used for and what it cost. Reads the database, so that it works also where no server answers."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,6 +10,9 @@ from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from tarsy.domain.period_budget import PeriodBudget, PeriodState
     from tarsy.domain.usage_report import UsageReport, Used, UsedBy
 
 # As many lines of a group as a terminal shows beside the others.
@@ -19,12 +23,16 @@ def usage(
     period: Annotated[str, typer.Option(metavar="day|week|month", help="How far to look back, today included.")] = "month",
     *,
     csv: Annotated[bool, typer.Option("--csv", help="Print every sum as a table for a spreadsheet.")] = False,
+    config: Annotated[
+        Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files, which name the budgets.")
+    ] = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
     """Show what models and tools were used for, and what it cost."""
     from datetime import UTC, datetime
 
+    from tarsy.db.spending_book import PostgresSpendingBook
     from tarsy.db.usage import DETAIL_COLUMNS, UsageRepository
     from tarsy.domain.csv_table import csv_table
     from tarsy.domain.usage_report import Period
@@ -38,7 +46,42 @@ def usage(
         rows = with_upgraded_engine(lambda engine: UsageRepository(engine).details(span), database_url, data_dir)
         typer.echo(csv_table(DETAIL_COLUMNS, ([row[name] for name in DETAIL_COLUMNS] for row in rows)), nl=False)
         return
-    _show(with_upgraded_engine(lambda engine: UsageRepository(engine).report(span, today), database_url, data_dir))
+    budgets = _budgets(config)
+
+    async def read(engine: "AsyncEngine") -> "tuple[UsageReport, Sequence[PeriodState]]":
+        return await UsageRepository(engine).report(span, today), await PostgresSpendingBook(engine).states(budgets, datetime.now(UTC))
+
+    report, states = with_upgraded_engine(read, database_url, data_dir)
+    _show(report)
+    _show_budgets(states)
+
+
+def _budgets(directory: Path | None) -> "Sequence[PeriodBudget]":
+    """Those of the configuration; what was used is shown also where it cannot be read."""
+    from tarsy.cli.environment import process_settings
+    from tarsy.config.load.loader import load_config
+    from tarsy.config.problems import ConfigError
+
+    settings = process_settings(directory)
+    try:
+        loaded = load_config(settings.config_dir, settings.env)
+    except ConfigError as error:
+        typer.echo(f"The configuration cannot be read, so no budgets are shown: {error}", err=True)
+        return ()
+    return tuple(one.budget for one in loaded.config.system.budgets)
+
+
+def _show_budgets(states: "Sequence[PeriodState]") -> None:
+    from datetime import UTC, datetime
+
+    from tarsy.domain.price import dollars
+
+    if states:
+        typer.echo("\nbudgets")
+    for state in states:
+        forecast = dollars(state.forecast(datetime.now(UTC)))
+        used = f"{dollars(state.spent)} spent, {dollars(state.reserved)} reserved, at this rate {forecast} at its end"
+        typer.echo(harmless(f"  {state.budget.told.removeprefix('the ')}: {used}"))
 
 
 def _show(report: "UsageReport") -> None:

@@ -7,20 +7,23 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from anyio import to_thread
 
 from support.agent_scenario import PROVIDER, SUMMARY, Scenario, agent, answers, calls, chain, says, stage
 from support.api_world import World, serving
+from tarsy.cli.main import app
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.csv_table import csv_table
 from tarsy.domain.usage_report import Period, Span, Used, forecast
 
 TRACK = "0.look/1.Investigator"
-RATES = "system: {cost_estimation: {model_rates: {model-1: {input_per_million: 1000, output_per_million: 4000}}}}"
+RATES = "system: {cost_estimation: {model_rates: {model-1: {input_per_million: 1000, output_per_million: 4000}}}, budgets: [{per: day, usd: 5}, {per: month, usd: 0.1, chain: chain}]}"
 STORY = Scenario(
     chain(stage(agent()), scoring=None),
     [says(TRACK, 0, calls("a", "k8s.pods"), calls("b", "k8s.logs")), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
@@ -64,6 +67,20 @@ async def test_the_report_counts_every_call_by_whatever_is_asked(database_url: s
     assert tools == {"pods": (2, 0), "logs": (2, 2)}
     assert [one["cost_usd"] for one in told["dearest_sessions"]] == pytest.approx([3 * EACH, 3 * EACH])
     assert told["month_forecast_usd"] >= told["month_usd"] == pytest.approx(6 * EACH)
+
+
+async def test_the_report_says_how_far_each_budget_is_used(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with used(database_url, tmp_path, sessions=1) as api:
+        day, month = (await report(api))["budgets"]
+    assert (day["per"], day["usd"], day["chain"], month["chain"]) == ("day", 5, None, "chain")
+    assert day["spent_usd"] == month["spent_usd"] == pytest.approx(3 * EACH)
+    assert day["reserved_usd"] == 0
+    assert month["forecast_usd"] >= month["spent_usd"]
+    monkeypatch.setenv("TARSY_CONFIG_DIR", str(tmp_path))
+    await to_thread.run_sync(partial(app, ["usage", "--database-url", database_url], standalone_mode=False))
+    assert "ceiling of $0.10 a month for chain chain: $0.0900 spent" in capsys.readouterr().out
 
 
 async def test_what_was_spent_stays_spent_when_its_sessions_are_erased(database_url: str, tmp_path: Path) -> None:

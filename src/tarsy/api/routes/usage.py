@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.schemas.budget import PeriodBudgetItem
 from tarsy.api.schemas.usage import UsageOverview
 from tarsy.api.schemas.view import Day
 from tarsy.api.services import ServicesOf
@@ -22,9 +23,11 @@ LastDay = Annotated[Day | None, Query(alias="to", description="Last day, in UTC.
 
 @router.get("", operation_id="getUsage")
 async def get_usage(services: ServicesOf, period: PeriodOf = Period.MONTH, first: FirstDay = None, last: LastDay = None) -> UsageOverview:
-    """Use and cost by day, model, chain, alert type, agent and tool; the dearest sessions; what the month will cost."""
-    today = datetime.now(UTC).date()
-    return UsageOverview.of(await services.usage.report(_span(period, first, last, today), today))
+    """Use and cost by day, model, chain, alert type, agent and tool; the dearest sessions; what the month will cost; how far budgets are used."""
+    now = datetime.now(UTC)
+    report = await services.usage.report(_span(period, first, last, now.date()), now.date())
+    states = await services.spending.states(services.period_budgets, now)
+    return UsageOverview.of(report, [PeriodBudgetItem.of(state, now) for state in states])
 
 
 @router.get("/table.csv", operation_id="getUsageTable", response_class=Response, responses={200: {"content": {"text/csv": {}}}})

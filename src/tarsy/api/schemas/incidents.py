@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
-from tarsy.api.schemas.view import Request, StorableText, UtcTime, View
+from tarsy.api.schemas.view import Cost, Request, StorableText, UtcTime, View
 from tarsy.db.changes import StoredChange
 from tarsy.db.incidents.incident_list import IncidentPage, IncidentSummary
 from tarsy.db.incidents.repository import Activity, IncidentDetail
@@ -99,6 +99,8 @@ class IncidentItem(View):
     verdict_outcome: VerdictOutcome | None
     verdict_confidence: Confidence | None
     verdict_object: str | None
+    # Of all its investigations, with what was asked about them.
+    cost: Cost
 
     @classmethod
     def of(cls, summary: IncidentSummary) -> "IncidentItem":
@@ -109,6 +111,7 @@ class IncidentItem(View):
             last_session_id=incident.session_id,
             last_session_status=incident.session_status,
             last_session_completed_at=incident.finished_at,
+            cost=Cost.of(summary.spending),
         )
 
 

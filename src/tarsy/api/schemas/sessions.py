@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from tarsy.api.schemas.budget import CeilingView
 from tarsy.api.schemas.verdict import CitationSums, VerdictView
 from tarsy.api.schemas.view import Cost, Usage, View, milliseconds_between
 from tarsy.config.schema.selection import McpSelection
@@ -178,6 +179,8 @@ class SessionDetail(View):
     stages: list[StageView]
     usage: Usage
     cost: Cost
+    # What the investigation may use at the most; absent: nothing limits it as a whole.
+    budget: CeilingView | None
 
     @classmethod
     def of(cls, session: AlertSession, run: SessionRun, standing: Standing) -> "SessionDetail":
@@ -196,6 +199,7 @@ class SessionDetail(View):
             stages=[StageView.of(stage, run) for stage in run.stages],
             usage=Usage.of(run.total_usage),
             cost=Cost.of(run.total_spending),
+            budget=CeilingView.of(snapshot),
         )
 
 

@@ -3,6 +3,7 @@
 from datetime import date
 from uuid import UUID
 
+from tarsy.api.schemas.budget import PeriodBudgetItem
 from tarsy.api.schemas.view import View
 from tarsy.domain.usage_report import UsageReport, Used, UsedBy
 
@@ -63,11 +64,14 @@ class UsageOverview(View):
     # This calendar month so far, and what it will have cost if it goes on like this.
     month_usd: float
     month_forecast_usd: float
+    # What may be spent in a time, and how far it is.
+    budgets: list[PeriodBudgetItem]
 
     @classmethod
-    def of(cls, report: UsageReport) -> "UsageOverview":
+    def of(cls, report: UsageReport, budgets: list[PeriodBudgetItem]) -> "UsageOverview":
         return cls.shown(
             report,
+            budgets=budgets,
             first_day=report.span.first,
             last_day=report.span.last,
             total=UsedItem.of(report.total),

@@ -9,9 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.cursor import Cursor
 from tarsy.db.incidents.rows import Standing, incident_of
-from tarsy.db.tables import alert_sessions, alerts, incidents
+from tarsy.db.tables import alert_sessions, alerts, incidents, session_spending
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import Incident, IncidentState
+from tarsy.domain.price import Spending
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 
@@ -41,6 +42,8 @@ class IncidentSummary:
     verdict_outcome: VerdictOutcome | None
     verdict_confidence: Confidence | None
     verdict_object: str | None
+    # Of all its investigations, with what was asked about them.
+    spending: Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,18 @@ class IncidentPage:
 
 _LOOK = alert_sessions.alias("look")
 _FOUND = alert_sessions.alias("found")
+_PAID = session_spending.join(alert_sessions, alert_sessions.c.id == session_spending.c.session_id)
+
+
+def _paid(column: sa.Column[Any]) -> sa.ScalarSelect[Any]:
+    of_incident = alert_sessions.c.incident_id == incidents.c.id
+    return sa.select(sa.func.sum(column)).select_from(_PAID).where(of_incident).correlate(incidents).scalar_subquery()
+
+
 WITH_LOOK = sa.select(
     incidents,
+    _paid(session_spending.c.cost_usd).label("cost_usd"),
+    _paid(session_spending.c.unpriced_calls).label("unpriced_calls"),
     _LOOK.c.status.label("look_status"),
     _LOOK.c.started_at.label("look_started_at"),
     _LOOK.c.completed_at.label("look_completed_at"),
@@ -76,6 +89,7 @@ def summary_of(row: sa.RowMapping) -> IncidentSummary:
         VerdictOutcome(row["look_verdict"]) if row["look_verdict"] else None,
         Confidence(row["look_confidence"]) if row["look_confidence"] else None,
         row["look_object"],
+        Spending(row["cost_usd"], int(row["unpriced_calls"] or 0)),
     )
 
 
