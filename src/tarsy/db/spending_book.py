@@ -57,7 +57,7 @@ _PERIOD = Statement(
 # An announced tool call is spent, whatever became of it, unless it was refused; a model call that never told what it used is what was reserved for it.
 _SPENT = Statement(
     """
-    SELECT e.stage_id::text AS stage_id, e.id::text AS execution_id,
+    SELECT e.stage_id::text AS stage_id, e.id::text AS execution_id, e.parent_execution_id::text AS parent_execution_id,
         m.usd + o.usd AS usd, m.tokens + o.tokens AS tokens, m.calls + o.calls AS model_calls, t.calls AS tool_calls, m.seconds + c.seconds AS seconds
     FROM agent_executions e
     CROSS JOIN LATERAL (
@@ -165,4 +165,4 @@ def _spent(row: Row) -> SpentBy:
         model_calls=row["model_calls"],
         tool_calls=max(row["tool_calls"], 0),
     )
-    return SpentBy(row["stage_id"], row["execution_id"], spent)
+    return SpentBy(row["stage_id"], row["execution_id"], spent, row["parent_execution_id"])

@@ -25,3 +25,5 @@ class SpentBy:
     stage_id: str
     execution_id: str
     spent: Spent
+    # The agent that sent it, if one did.
+    parent_execution_id: str | None = None

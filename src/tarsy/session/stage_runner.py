@@ -186,7 +186,9 @@ class StageRunner:
                 return await BaseAgent(create_controller(context)).execute(context, stopping)
 
     def _ceilings(self, job: StageJob, stage: Stage, execution: AgentExecution, config: ResolvedAgentConfig, track: str) -> Ceilings:
-        path = job.ledger.open_execution((*SESSION, stage.id), execution.id, config.budget)
+        sender = execution.parent_execution_id
+        within = job.ledger.open_sent(sender) if sender else (*SESSION, stage.id)
+        path = job.ledger.open_execution(within, execution.id, config.budget)
         place = ExecutionPlace(claim=job.claim, stage_id=stage.id, execution_id=execution.id, track=track, path=path)
         is_live = config.provider.type is not ProviderType.REPLAY
         recorded = self._dependencies.place_of(job.session.id).recorded_inputs

@@ -1,0 +1,59 @@
+"""The accounts of a session: what is used under one counts for all above it."""
+
+from decimal import Decimal
+
+from tarsy.agent.ceilings.ledger import SESSION, Ledger
+from tarsy.agent.ceilings.memory_book import MemoryBook
+from tarsy.domain.budget import Ceiling, Spent
+from tarsy.domain.spending import SpentBy
+from tarsy.kit.clock import FixedClock
+
+DOLLAR = Spent(usd=Decimal(1), model_calls=1)
+
+
+def ledger(*before: SpentBy) -> Ledger:
+    made = Ledger(MemoryBook(), FixedClock(), before=before)
+    made.open(SESSION, "session", Ceiling(usd=Decimal(8)), sum((one.spent for one in before), Spent()))
+    made.open_stage("stage", Ceiling())
+    return made
+
+
+def left(of: Ledger, path: tuple[str, ...]) -> list[Decimal | None]:
+    return [account.remaining.usd for account in of.accounts(path)]
+
+
+def test_what_an_agent_that_was_sent_uses_counts_for_all_above_it() -> None:
+    book = ledger()
+    parent = book.open_execution((*SESSION, "stage"), "parent", Ceiling(usd=Decimal(4)))
+    first = book.open_execution(book.open_sent("parent"), "first", Ceiling())
+    second = book.open_execution(book.open_sent("parent"), "second", Ceiling(usd=Decimal(1)))
+    book.settle(first, Spent(), DOLLAR)
+    # Of the session, the stage, the agent, those it sent, and the one itself.
+    assert left(book, second) == [Decimal(7), None, Decimal(3), Decimal(1), Decimal(1)]
+    assert left(book, parent) == [Decimal(7), None, Decimal(3)]
+
+
+def test_agents_that_are_sent_later_share_half_of_what_is_left_then() -> None:
+    book = ledger()
+    book.open_execution((*SESSION, "stage"), "parent", Ceiling(usd=Decimal(4)))
+    first = book.open_execution(book.open_sent("parent"), "first", Ceiling())
+    book.settle(first, Spent(), DOLLAR)
+    book.close(first)
+    again = book.open_execution(book.open_sent("parent"), "again", Ceiling())
+    assert left(book, again)[3] == Decimal("1.5")
+
+
+def test_an_agent_that_is_continued_has_spent_what_those_it_had_sent_did() -> None:
+    book = ledger(SpentBy("stage", "parent", DOLLAR), SpentBy("stage", "child", DOLLAR, "parent"))
+    parent = book.open_execution((*SESSION, "stage"), "parent", Ceiling(usd=Decimal(4)))
+    assert left(book, parent) == [Decimal(6), None, Decimal(2)]
+
+
+def test_what_is_kept_for_the_conclusion_of_one_is_not_for_the_others() -> None:
+    book = ledger()
+    one = book.open_execution((*SESSION, "stage"), "one", Ceiling())
+    other = book.open_execution((*SESSION, "stage"), "other", Ceiling())
+    book.keep(one, DOLLAR)
+    assert (left(book, one)[0], left(book, other)[0]) == (Decimal(8), Decimal(7))
+    book.close(one)
+    assert left(book, other)[0] == Decimal(8)
