@@ -12,6 +12,7 @@ import type { TimelineEvent, TimelineEventType } from "@/wire/types";
 import { AgentText } from "./cited-text";
 import { EntryFrame, useFolding } from "./entry-frame";
 import { EVENT_FACES } from "./events";
+import { isSkillRow, SkillEntry } from "./skill-entry";
 import { TIMELINE_FACES } from "./statuses";
 import type { EntryRow } from "./timeline-rows";
 import { ToolEntry } from "./tool-entry";
@@ -29,6 +30,7 @@ export interface EntryProps {
 
 export const Entry = memo(
   function Entry({ row, highlighted = false, repeated = false, title, onLink }: EntryProps) {
+    if (row.kind === "tool" && isSkillRow(row)) return <SkillEntry row={row} highlighted={highlighted} onLink={onLink} />;
     if (row.kind === "tool") return <ToolEntry row={row} highlighted={highlighted} onLink={onLink} />;
     const Look = LOOKS[row.event.event_type];
     return <Look event={row.event} highlighted={highlighted} repeated={repeated} title={title ?? EVENT_FACES[row.event.event_type].label} onLink={onLink && (() => onLink(row.event.id))} />;

@@ -103,3 +103,13 @@ describe("every kind of event", () => {
     expect(screen.getByRole("region", { name: "Full result" }).textContent).toContain("a very long log");
   });
 });
+
+test("a skill that was loaded is an entry of its own, with its text when opened", async () => {
+  const metadata = { call_id: "1", tool_name: "load_skill", server_name: "tarsy" };
+  show(
+    event({ id: "c", event_type: "llm_tool_call", content: '{"name": "kubernetes-dns"}', metadata }),
+    event({ id: "r", event_type: "tool_result", content: "[Skill kubernetes-dns, from the shipped skills]\n\nLook at CoreDNS.", metadata }),
+  );
+  await userEvent.click(screen.getByRole("button", { name: /Skill kubernetes-dns/ }));
+  expect(await screen.findByText(/Look at CoreDNS/)).toBeTruthy();
+});

@@ -76,3 +76,23 @@ test("a row shows its events as they are now", () => {
   const [row] = entryRows([call, result]);
   expect(row && currentRow(row, (known) => (known.id === done.id ? done : known))).toMatchObject({ call, result: done, summary: null });
 });
+
+const lead = { id: "x1", parent_execution_id: null } as ExecutionView;
+const sent = { id: "x2", agent_name: "LogAgent", parent_execution_id: "x1", dispatched_by: "A1", task: "Look." } as ExecutionView;
+const tree = { id: "s1", stage_name: "s1", executions: [lead, sent] } as StageView;
+const sending = () => call("1", { metadata: { call_id: "1", tool_name: "run_agent", server_name: "tarsy", evidence_id: "A1" } });
+
+test("a call that sent an agent stands with its task and report, and the agent's own rows only while they are open", () => {
+  const [first, own, report] = [sending(), event("llm_response", { execution_id: "x2" }), event("final_analysis", { execution_id: "x2", content: "Full." })];
+  const closed = timelineRows([tree], [first, own, report], new Map());
+  expect(closed).toMatchObject([{ kind: "stage" }, { kind: "sent", execution: sent, open: false, report: { content: "Full." } }]);
+  const open = timelineRows([tree], [first, own, report], new Map(), new Set(), new Set(["x2"]));
+  expect(open.map((row) => row.kind)).toEqual(["stage", "sent", "event", "event", "back"]);
+  expect(open[2]).toMatchObject({ event: own, within: sent });
+});
+
+test("an agent that was sent has no tab of its own, and its call is an ordinary one until it is known", () => {
+  expect(timelineRows([tree], [sending()], new Map()).some((row) => row.kind === "agents")).toBe(false);
+  const unknown = { ...tree, executions: [lead] };
+  expect(timelineRows([unknown], [sending()], new Map()).map((row) => row.kind)).toEqual(["stage", "tool"]);
+});

@@ -1,5 +1,6 @@
 /** Pure module: the events of a timeline as the rows a person reads. A tool call and its result are one row. */
-import type { StageView, TimelineEvent } from "@/wire/types";
+import type { ExecutionView, StageView, TimelineEvent } from "@/wire/types";
+import { isSent, plannedAgents, sentBy } from "./agent-tree";
 
 export interface ToolRow {
   kind: "tool";
@@ -7,11 +8,32 @@ export interface ToolRow {
   call: TimelineEvent | null;
   result: TimelineEvent | null;
   summary: TimelineEvent | null;
+  /** It is shown below the agent that was sent and did it. */
+  within?: ExecutionView;
 }
 export interface EventRow {
   kind: "event";
   key: string;
   event: TimelineEvent;
+  within?: ExecutionView;
+}
+/** A call that sent another agent: what for, and what it came back with. Its own rows follow while it is open. */
+export interface SentRow {
+  kind: "sent";
+  key: string;
+  stage: StageView;
+  execution: ExecutionView;
+  call: TimelineEvent;
+  /** What the agent concluded, as far as it has. */
+  report: TimelineEvent | null;
+  open: boolean;
+}
+/** The way back from the end of a sub-agent's rows to the call that sent it. */
+export interface BackRow {
+  kind: "back";
+  key: string;
+  stage: StageView;
+  execution: ExecutionView;
 }
 export interface StageRow {
   kind: "stage";
@@ -26,7 +48,7 @@ export interface AgentsRow {
   selected: string;
 }
 export type EntryRow = ToolRow | EventRow;
-export type TimelineRow = EntryRow | StageRow | AgentsRow;
+export type TimelineRow = EntryRow | SentRow | BackRow | StageRow | AgentsRow;
 
 /** Join what belongs together, in the order of the first of each. */
 export function entryRows(events: readonly TimelineEvent[]): EntryRow[] {
@@ -72,6 +94,9 @@ export function eventsOfRow(row: TimelineRow): TimelineEvent[] {
       return [row.event];
     case "tool":
       return [row.call, row.result, row.summary].filter((event) => event !== null);
+    case "sent":
+      return [row.call];
+    case "back":
     case "stage":
     case "agents":
       return [];
@@ -86,6 +111,9 @@ export function currentRow<Row extends TimelineRow>(row: Row, now: (event: Timel
       return { ...row, event: now(row.event) };
     case "tool":
       return { ...row, call: fresh(row.call), result: fresh(row.result), summary: fresh(row.summary) };
+    case "sent":
+      return { ...row, report: fresh(row.report) };
+    case "back":
     case "stage":
     case "agents":
       return row;
@@ -98,24 +126,47 @@ export function timelineRows(
   events: readonly TimelineEvent[],
   selected: ReadonlyMap<string, string>,
   sideBySide: ReadonlySet<string> = new Set(),
+  open: ReadonlySet<string> = new Set(),
 ): TimelineRow[] {
   const byStage = groupBy(events, (event) => event.stage_id);
   const known = new Set(stages.map((stage) => stage.id));
   const rows: TimelineRow[] = entryRows(events.filter((event) => event.stage_id === null));
-  for (const stage of stages) rows.push(...stageRows(stage, byStage.get(stage.id) ?? [], selected, sideBySide.has(stage.id)));
+  for (const stage of stages) rows.push(...stageRows(stage, byStage.get(stage.id) ?? [], selected, sideBySide.has(stage.id), open));
   // Their stage is known as soon as the session has been asked for again.
   for (const [id, early] of byStage) if (id !== null && !known.has(id)) rows.push(...entryRows(early));
   return rows;
 }
 
-function stageRows(stage: StageView, events: TimelineEvent[], selected: ReadonlyMap<string, string>, sideBySide: boolean): TimelineRow[] {
+function stageRows(stage: StageView, events: TimelineEvent[], selected: ReadonlyMap<string, string>, sideBySide: boolean, open: ReadonlySet<string>): TimelineRow[] {
   const header: StageRow = { kind: "stage", key: `stage-${stage.id}`, stage };
-  if (stage.executions.length < 2) return [header, ...entryRows(events)];
-  const chosen = selected.get(stage.id) ?? stage.executions[0]?.id ?? "";
+  const planned = plannedAgents(stage);
+  const sent = new Set(stage.executions.filter(isSent).map((execution) => execution.id));
+  if (planned.length < 2) {
+    const own = events.filter((event) => event.execution_id === null || !sent.has(event.execution_id));
+    return [header, ...withSent(entryRows(own), stage, events, open)];
+  }
+  const chosen = selected.get(stage.id) ?? planned[0]?.id ?? "";
   const agents: AgentsRow = { kind: "agents", key: `agents-${stage.id}`, stage, selected: chosen };
   if (sideBySide) return [header, agents];
   const own = events.filter((event) => event.execution_id === null || event.execution_id === chosen);
-  return [header, agents, ...entryRows(own)];
+  return [header, agents, ...withSent(entryRows(own), stage, events, open)];
+}
+
+/** The rows of an agent; where a call sent another one, that agent's own rows follow it while they are open. */
+function withSent(rows: readonly EntryRow[], stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): TimelineRow[] {
+  return rows.flatMap((row) => (row.kind === "tool" ? sentRows(row, stage, events, open) : null) ?? [row]);
+}
+
+function sentRows(row: ToolRow, stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): TimelineRow[] | null {
+  const call = row.call ?? row.result;
+  const execution = call && sentBy(stage.executions, call.execution_id, call.metadata);
+  if (!execution) return null;
+  const own = events.filter((event) => event.execution_id === execution.id);
+  const report = own.findLast((event) => event.event_type === "final_analysis") ?? null;
+  const sent: SentRow = { kind: "sent", key: row.key, stage, execution, call, report, open: open.has(execution.id) };
+  if (!sent.open) return [sent];
+  const back: BackRow = { kind: "back", key: `back-${execution.id}`, stage, execution };
+  return [sent, ...entryRows(own).map((entry) => ({ ...entry, within: execution })), back];
 }
 
 export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {

@@ -11,6 +11,7 @@ import { Badge, FaceIcon } from "@/components/badge";
 import { Spoken } from "@/components/spoken";
 import { Elapsed } from "@/components/times";
 import { Entry } from "@/presentation/entries";
+import { plannedAgents } from "@/presentation/agent-tree";
 import { RUN_FACES } from "@/presentation/statuses";
 import { currentRow, entryRows } from "@/presentation/timeline-rows";
 import type { ExecutionView, StageView, TimelineEvent } from "@/wire/types";
@@ -33,7 +34,7 @@ export function AgentTabs({ stage, selected, columns, onSelect, onColumns, onCan
         <Box sx={{ flex: 1 }} />
       ) : (
         <Tabs value={selected} onChange={(_, id: string) => onSelect(id)} variant="scrollable" aria-label="Agents of this stage" sx={{ flex: 1, minHeight: 40 }}>
-          {stage.executions.map((execution) => (
+          {plannedAgents(stage).map((execution) => (
             <Tab
               key={execution.id}
               value={execution.id}
@@ -69,7 +70,7 @@ interface AgentColumnsProps {
 export function AgentColumns({ stage, ...rest }: AgentColumnsProps) {
   return (
     <Box sx={{ display: "grid", gridAutoFlow: "column", gridAutoColumns: "minmax(320px, 1fr)", overflowX: "auto", mb: 1 }}>
-      {stage.executions.map((execution) => (
+      {plannedAgents(stage).map((execution) => (
         <Column key={execution.id} execution={execution} {...rest} />
       ))}
     </Box>

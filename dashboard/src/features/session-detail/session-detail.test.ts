@@ -23,6 +23,18 @@ describe("the graph of stages", () => {
     expect(drawn(chain, [])).toEqual(["?look(A|B)", "?synthesis", "?decide"]);
   });
 
+  test("shows agents that were sent below the one that sent them", () => {
+    const executions = [
+      { id: "x", agent_name: "Lead", status: "active", parent_execution_id: null },
+      { id: "y", agent_name: "LogAgent", status: "completed", parent_execution_id: "x" },
+    ];
+    const [node] = stageGraph({ planned_stages: [], stages: [{ id: "s", stage_name: "look", stage_type: "investigation", executions } as unknown as StageView] });
+    expect(node?.branches.map(({ name, sent }) => [name, sent])).toEqual([
+      ["Lead", false],
+      ["LogAgent", true],
+    ]);
+  });
+
   test("shows what has begun, then what is still planned", () => {
     expect(drawn(chain, [stage("look", "investigation", ["A", "B"])])).toEqual(["look(A|B)", "?synthesis", "?decide"]);
     expect(drawn(chain, [stage("look", "investigation", ["A", "B"]), stage("synthesis", "synthesis")])).toEqual(["look(A|B)", "synthesis", "?decide"]);

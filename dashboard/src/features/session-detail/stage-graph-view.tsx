@@ -70,12 +70,12 @@ function Node({ node, ended, onStage }: { node: GraphNode; ended: boolean; onSta
       {node.branches.length > 0 && (
         <Box component="span" sx={{ display: "grid", mt: 0.5, pl: 0.75, borderLeft: 2, borderColor: "divider", gap: "1px" }}>
           {node.branches.map((branch) => (
-            <Box component="span" key={branch.key} sx={{ display: "flex", alignItems: "center", gap: 0.75 }}>
+            <Box component="span" key={branch.key} sx={{ display: "flex", alignItems: "center", gap: 0.75, ml: branch.sent ? 2 : 0 }}>
               <Box component="span" aria-hidden sx={{ width: 8, height: "2px", bgcolor: "divider", ml: -0.75 }} />
               <FaceIcon face={faceOf(branch.status, ended)} size={13} />
               <Typography component="span" variant="caption" color="textSecondary">
                 {branch.name}
-                <Spoken>{faceOf(branch.status, ended).label}</Spoken>
+                <Spoken>{`${branch.sent ? "sent by the agent above, " : ""}${faceOf(branch.status, ended).label}`}</Spoken>
               </Typography>
             </Box>
           ))}

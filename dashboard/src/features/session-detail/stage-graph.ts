@@ -1,4 +1,5 @@
 /** Pure module: the way of a session through its chain, walked and still to walk. */
+import { isSent } from "@/presentation/agent-tree";
 import type { PlannedStage, RunStatus, SessionDetail, StageView } from "@/wire/types";
 
 export interface GraphNode {
@@ -13,6 +14,8 @@ export interface Branch {
   key: string;
   name: string;
   status: RunStatus;
+  /** Another agent of the stage, which stands above it, sent it. */
+  sent: boolean;
 }
 
 export function stageGraph(session: Pick<SessionDetail, "planned_stages" | "stages">): GraphNode[] {
@@ -23,7 +26,7 @@ export function stageGraph(session: Pick<SessionDetail, "planned_stages" | "stag
 }
 
 function begun(stage: StageView): GraphNode {
-  const known = stage.executions.map((execution) => ({ key: execution.id, name: execution.agent_name, status: execution.status }));
+  const known = stage.executions.map((execution) => ({ key: execution.id, name: execution.agent_name, status: execution.status, sent: isSent(execution) }));
   return { key: stage.id, name: stage.stage_name, stage, status: stage.status, branches: known.length > 1 ? known : [] };
 }
 
@@ -40,6 +43,6 @@ function stillToWalk(planned: readonly PlannedStage[], mainsBegun: number, synth
 }
 
 function waiting(key: string, name: string, agents: readonly string[]): GraphNode {
-  const branches = agents.length > 1 ? agents.map((agent, index) => ({ key: `${key}-${index}`, name: agent, status: "pending" as const })) : [];
+  const branches = agents.length > 1 ? agents.map((agent, index) => ({ key: `${key}-${index}`, name: agent, status: "pending" as const, sent: false })) : [];
   return { key, name, stage: null, status: "pending", branches };
 }

@@ -10,8 +10,10 @@ import type { TimelineRow } from "@/presentation/timeline-rows";
 import { currentRow, eventsOfRow, timelineRows } from "@/presentation/timeline-rows";
 import type { StageView, TimelineEvent } from "@/wire/types";
 import { AgentColumns, AgentTabs } from "./agents";
+import { BackToCall, SentEntry, WithinSent } from "./sent-entry";
 import { StageHeader } from "./stage-header";
 import { useFollowEnd } from "./use-follow-end";
+import { useSentAgents } from "./use-sent-agents";
 
 interface TimelineProps {
   stages: readonly StageView[];
@@ -40,7 +42,8 @@ const HEADER_PX = 64;
 export function Timeline({ stages, events, now, growing, target, stageTarget, repeated, onLink, onCancelAgent, onFollowing }: TimelineProps) {
   const [selected, setSelected] = useState<ReadonlyMap<string, string>>(new Map());
   const [sideBySide, setSideBySide] = useState<ReadonlySet<string>>(new Set());
-  const rows = useMemo(() => timelineRows(stages, events, selected, sideBySide), [stages, events, selected, sideBySide]);
+  const sent = useSentAgents(stages);
+  const rows = useMemo(() => timelineRows(stages, events, selected, sideBySide, sent.open), [stages, events, selected, sideBySide, sent.open]);
   const list = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
@@ -80,6 +83,10 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
     stop();
     virtual.scrollToIndex(index, { align: "start" });
   };
+  const back = (executionId: string) => {
+    const index = rows.findIndex((row) => row.kind === "sent" && row.execution.id === executionId);
+    if (index >= 0) reveal(index);
+  };
   const revealStage = useEffectEvent((id: string) => {
     const index = rows.findIndex((row) => row.kind === "stage" && row.stage.id === id);
     if (index >= 0) reveal(index);
@@ -98,7 +105,7 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
       return;
     }
     const event = events.find((known) => known.id === id);
-    if (event?.stage_id && event.execution_id) select(event.stage_id, event.execution_id);
+    if (event?.stage_id && event.execution_id) select(event.stage_id, sent.show(event.execution_id));
   });
   useEffect(() => {
     if (target !== undefined && shown.current !== target) revealEvent(target);
@@ -124,7 +131,7 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
               sx={{ position: "absolute", top: 0, left: 0, right: 0 }}
               style={{ transform: `translateY(${item.start - top}px)` }}
             >
-              <Row row={currentRow(row, now)} {...{ target, repeated, onLink, onCancelAgent, events, now }} onSelect={select} sideBySide={sideBySide} onSideBySide={toggleSideBySide} />
+              <Row row={currentRow(row, now)} {...{ target, repeated, onLink, onCancelAgent, events, now }} onSelect={select} sideBySide={sideBySide} onSideBySide={toggleSideBySide} onToggleSent={sent.toggle} onBack={back} />
             </Box>
           );
         })}
@@ -144,9 +151,11 @@ interface RowProps extends Pick<TimelineProps, "target" | "repeated" | "onLink" 
   sideBySide: ReadonlySet<string>;
   onSelect: (stageId: string, executionId: string) => void;
   onSideBySide: (stageId: string) => void;
+  onToggleSent: (executionId: string) => void;
+  onBack: (executionId: string) => void;
 }
 
-function Row({ row, target, repeated, onLink, onCancelAgent, events, now, sideBySide, onSelect, onSideBySide }: RowProps) {
+function Row({ row, target, repeated, onLink, onCancelAgent, events, now, sideBySide, onSelect, onSideBySide, onToggleSent, onBack }: RowProps) {
   switch (row.kind) {
     case "stage":
       return <StageHeader stage={row.stage} />;
@@ -166,8 +175,13 @@ function Row({ row, target, repeated, onLink, onCancelAgent, events, now, sideBy
         </>
       );
     }
+    case "sent":
+      return <SentEntry row={row} highlighted={row.call.id === target} onLink={onLink} onToggle={onToggleSent} onCancelAgent={onCancelAgent} />;
+    case "back":
+      return <BackToCall row={row} onBack={onBack} />;
     case "tool":
     case "event":
+      if (row.within) return <WithinSent><Entry row={row} highlighted={eventsOfRow(row).some((event) => event.id === target)} onLink={onLink} /></WithinSent>;
       return <Entry row={row} repeated={row.kind === "event" && repeated.has(row.event.content)} highlighted={eventsOfRow(row).some((event) => event.id === target)} onLink={onLink} />;
   }
 }

@@ -3,13 +3,15 @@ import Box from "@mui/material/Box";
 import ButtonBase from "@mui/material/ButtonBase";
 import Typography from "@mui/material/Typography";
 import { Brain, CircleX, Wrench } from "lucide-react";
-import { memo, useEffect, useRef } from "react";
+import { memo, useEffect, useMemo, useRef, useState } from "react";
 import { FaceIcon } from "@/components/badge";
 import type { Face } from "@/components/badge";
 import { MONO, ONE_LINE } from "@/components/text-styles";
-import { formatCount, formatDuration } from "@/components/format";
+import { formatCount, formatDuration, plural } from "@/components/format";
 import { Spoken } from "@/components/spoken";
+import type { ExecutionView } from "@/wire/types";
 import type { Call, Waterfall } from "./waterfall";
+import { shownCalls } from "./waterfall";
 
 const FACES = {
   llm: { label: "Model", tone: "running", icon: Brain },
@@ -20,20 +22,54 @@ const FAILED: Face = { label: "Failed", tone: "bad", icon: CircleX };
 const COLUMNS = { xs: "18px minmax(0, 1fr) 64px", sm: "18px minmax(120px, 230px) minmax(0, 1fr) 64px" };
 
 export function WaterfallView({ flow, selected, onSelect }: { flow: Waterfall; selected: string | undefined; onSelect: (call: string) => void }) {
+  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   const several = new Set(flow.calls.map((call) => call.agent)).size > 1;
+  const shown = useMemo(() => shownCalls(flow.calls, folded), [flow.calls, folded]);
+  const toggle = (key: string) => {
+    setFolded((before) => {
+      const after = new Set(before);
+      if (!after.delete(key)) after.add(key);
+      return after;
+    });
+  };
   return (
     <Box component="ol" aria-label="Calls" sx={{ listStyle: "none", m: 0, p: 0 }}>
-      {flow.calls.map((call, index) => (
-        <Box component="li" key={call.key}>
-          {several && call.agent !== flow.calls[index - 1]?.agent && (
-            <Typography variant="caption" color="textSecondary" sx={{ display: "block", px: 1.5, pt: 1 }}>
-              {call.agent}
-            </Typography>
-          )}
-          <Row call={call} span={flow.span} selected={call.key === selected} onSelect={onSelect} />
-        </Box>
-      ))}
+      {shown.map((call, index) => {
+        const before = shown[index - 1];
+        return (
+          <Box component="li" key={call.key} sx={call.within ? { ml: 2, borderLeft: 2, borderColor: "divider" } : {}}>
+            {several && (call.agent !== before?.agent || call.within !== before.within) && <Agent call={call} onSelect={onSelect} />}
+            <Row call={call} span={flow.span} selected={call.key === selected} onSelect={onSelect} />
+            {call.sent && <Sent sent={call.sent} folded={folded.has(call.key)} count={flow.calls.filter((one) => one.within === call.key).length} onToggle={() => toggle(call.key)} />}
+          </Box>
+        );
+      })}
     </Box>
+  );
+}
+
+function Agent({ call, onSelect }: { call: Call; onSelect: (call: string) => void }) {
+  const { within } = call;
+  return (
+    <Typography variant="caption" component="div" color="textSecondary" sx={{ px: 1.5, pt: 1 }}>
+      {call.agent}
+      {within && (
+        <ButtonBase onClick={() => onSelect(within)} sx={{ font: "inherit", ml: 1, textDecoration: "underline" }}>
+          the call that sent it
+        </ButtonBase>
+      )}
+    </Typography>
+  );
+}
+
+function Sent({ sent, folded, count, onToggle }: { sent: ExecutionView; folded: boolean; count: number; onToggle: () => void }) {
+  return (
+    <Typography variant="caption" component="div" color="textSecondary" sx={{ px: 1.5, pb: 0.5, pl: 5, overflowWrap: "anywhere" }}>
+      {`${sent.agent_name}: ${sent.task ?? ""} `}
+      <ButtonBase onClick={onToggle} aria-expanded={!folded} sx={{ font: "inherit", textDecoration: "underline" }}>
+        {`${folded ? "Show" : "Hide"} its ${plural(count, "call")}`}
+      </ButtonBase>
+    </Typography>
   );
 }
 
