@@ -75,7 +75,7 @@ class SampleChains:
 
 def recorded_alert(recordings: RecordingLoader, chain: ResolvedChain) -> str | None:
     """The alert that the recorded model of `chain` was recorded on; None where it is not known."""
-    names = {agent.provider.recording for stage in chain.stages for agent in stage.agents if agent.provider.recording}
+    names = {agent.provider.recording for stage in chain.stages for top in stage.agents for agent in top.tree if agent.provider.recording}
     for name in sorted(names):
         # A recording that cannot be read is told by the session that needs it.
         with suppress(RecordingUnreadableError):

@@ -202,7 +202,7 @@ def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecor
 
 
 def _has_tools(chain: ResolvedChain) -> bool:
-    return any(agent.mcp_servers for stage in chain.stages for top in stage.agents for agent in (top, *top.sub_agents))
+    return any(agent.mcp_servers for stage in chain.stages for top in stage.agents for agent in top.tree)
 
 
 def _previous(

@@ -14,9 +14,9 @@ from tarsy.domain.budget import Ceiling
 
 def test_without_any_file_and_key_the_built_ins_load(directory: ConfigDirectory) -> None:
     loaded = load_config(None, {})
-    investigating = {"KubernetesAgent", "GeneralWorker", "WebResearcher", "CodeExecutor"}
-    assert set(loaded.config.agents) == investigating | {"ChatAgent", "SynthesisAgent", "ExecSummaryAgent", "ScoringAgent"}
-    assert loaded.config.chains.alert_types == ("kubernetes",)
+    specialists = {"KubernetesAgent", "LogAgent", "MetricsAgent", "ChangeAgent", "GeneralWorker", "WebResearcher", "CodeExecutor"}
+    assert set(loaded.config.agents) == specialists | {"Orchestrator"} | {"ChatAgent", "SynthesisAgent", "ExecSummaryAgent", "ScoringAgent"}
+    assert loaded.config.chains.alert_types == ("deep", "kubernetes")
     assert loaded.config.default_provider is None
     assert loaded.directory is None
     assert [warning.message.split(" ")[0:2] for warning in loaded.warnings] == [["no", "model"], ["MCP", "server"]]
@@ -92,7 +92,7 @@ def test_a_users_chain_takes_over_a_built_in_alert_type(directory: ConfigDirecto
         "agent_chains: {mine: {alert_types: [kubernetes], stages: [{name: s, agents: [{name: KubernetesAgent}]}]}}"
     ).config.chains
     assert chains.id_for("kubernetes") == "mine"
-    assert list(chains) == ["mine"]
+    assert list(chains) == ["deep", "mine"]
     assert chains.id_for("kubernetes") == "mine"
 
 

@@ -108,7 +108,7 @@ def test_a_sub_agent_sends_none_itself(directory: ConfigDirectory) -> None:
 def test_an_orchestrator_that_names_none_may_send_all_that_say_what_they_are_for(directory: ConfigDirectory) -> None:
     tarsy = written(agent={"type": "orchestrator"})
     tarsy["agents"]["Silent"] = {"mcp_servers": ["loki"]}
-    built_in = ["KubernetesAgent", "GeneralWorker"]
+    built_in = ["KubernetesAgent", "LogAgent", "MetricsAgent", "ChangeAgent", "GeneralWorker"]
     directory.env = {"OPENAI_API_KEY": "k", "KUBECONFIG": "k"}
     # Those that need Gemini are not offered where another model works.
     assert sorted(sent(lead(resolved(directory, tarsy)))) == sorted(["Logs", "Metrics", *built_in])
@@ -163,3 +163,22 @@ def test_where_sub_agents_come_from_is_told(directory: ConfigDirectory) -> None:
     explained = explain_chain(directory.load(written(chain=LOGS)).config, "c")
     assert [agent.title for agent in explained.agents][:2] == ["s / Lead", "s / Lead → Logs"]
     assert explained.agents[0].levels["sub_agents"] == "chain"
+
+
+def test_the_built_in_chain_deep_plans_and_sends_every_specialist_there_is(directory: ConfigDirectory) -> None:
+    directory.env = {"OPENAI_API_KEY": "k", "KUBECONFIG": "k"}
+    tarsy = {"mcp_servers": {"loki": LOKI}, "agents": {"LogAgent": {"mcp_servers": ["loki"]}, "Dba": {"description": "Reads the database"}}}
+    chain = resolve_chain(directory.load(tarsy).config, "deep")
+    top = lead(chain)
+    assert (top.agent_name, top.mcp_servers) == ("Orchestrator", ())
+    servers = {sub.agent_name: sub.mcp_servers for sub in top.sub_agents}
+    assert servers == {
+        "KubernetesAgent": ("kubernetes-server",),
+        "LogAgent": ("loki",),
+        "MetricsAgent": ("kubernetes-server",),
+        "ChangeAgent": ("kubernetes-server",),
+        "GeneralWorker": (),
+        "Dba": (),
+    }
+    assert chain.chat is not None
+    assert set(chain.chat.mcp_servers) == {"kubernetes-server", "loki"}, "questions can be answered with the tools of all of them"

@@ -10,6 +10,7 @@ from support.config_directory import ConfigDirectory
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.resolve.resolved_entries import resolved_server
 from tarsy.config.resolve.resolver import resolve_chain
+from tarsy.config.resolve.variants import with_variants
 from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.installation import watched_servers
 from tarsy.intake.policy import policy_of
@@ -91,3 +92,19 @@ def test_a_route_that_mixes_places_in_one_incident_is_remarked(directory: Config
     (remark,) = [one for one in directory.load(CONFIG.replace("cluster, alertname", "alertname")).warnings if "routes" in one.path]
     assert (remark.path, remark.cure) == ("routes[0].tool_servers.kubernetes", 'add "cluster" to group_by')
     assert [one for one in directory.load(CONFIG).warnings if "routes" in one.path] == []
+
+
+def test_a_label_chooses_the_variant_for_agents_that_are_sent_too(directory: ConfigDirectory) -> None:
+    chain = with_variants(
+        _sending(directory), {"kubernetes": "kubernetes-eu1"}, {}, partial(resolved_server, directory.load(CONFIG).config)
+    )
+    (sub,) = chain.stages[0].agents[0].sub_agents
+    assert sub.mcp_servers == chain.stages[0].agents[0].mcp_servers
+    assert "kubernetes" not in chain.mcp_servers
+
+
+def _sending(directory: ConfigDirectory) -> ResolvedChain:
+    chain = resolve_chain(directory.load(CONFIG).config, "web")
+    stage = chain.stages[0]
+    first = stage.agents[0].model_copy(update={"sub_agents": (stage.agents[0],)})
+    return chain.model_copy(update={"stages": (stage.model_copy(update={"agents": (first, *stage.agents[1:])}),)})

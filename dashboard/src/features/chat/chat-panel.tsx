@@ -11,6 +11,7 @@ import { samples } from "@/api/alerts";
 import { refetchChanged } from "@/api/refetch";
 import { ask, chatKey, chatMessages, stopAnswer } from "@/api/chat";
 import { Failure } from "@/components/states";
+import { isSent } from "@/presentation/agent-tree";
 import { groupBy } from "@/presentation/timeline-rows";
 import type { ChatMessage, SessionDetail, TimelineEvent } from "@/wire/types";
 import { Exchange, isAnswering } from "./exchange";
@@ -22,7 +23,14 @@ export function ChatPanel({ session, events }: { session: SessionDetail; events:
   const refresh = () => refetchChanged(client, chatKey(session.id));
   const send = useMutation({ mutationFn: (question: string) => ask(session.id, question), onSettled: refresh });
   const stop = useMutation({ mutationFn: (messageId: string) => stopAnswer(session.id, messageId), onSettled: refresh });
-  const byStage = useMemo(() => groupBy(events, (event) => event.stage_id), [events]);
+  const byStage = useMemo(() => {
+    // What an agent that was sent did stands in its report.
+    const sent = new Set(session.stages.flatMap((stage) => stage.executions.filter(isSent).map((execution) => execution.id)));
+    return groupBy(
+      events.filter((event) => event.execution_id === null || !sent.has(event.execution_id)),
+      (event) => event.stage_id,
+    );
+  }, [events, session.stages]);
   const messages = data?.messages ?? [];
   const answering = messages.find((message) => isAnswering(message.status));
   const { scrolled, follow } = useStickToEnd();

@@ -134,6 +134,11 @@ class ResolvedAgentConfig(Resolved):
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
     orchestrator: ResolvedOrchestrator = Field(default=ResolvedOrchestrator(), exclude_if=lambda said: said == ResolvedOrchestrator())
 
+    @property
+    def tree(self) -> tuple["ResolvedAgentConfig", ...]:
+        """Itself, and those it may send."""
+        return (self, *(agent for sub in self.sub_agents for agent in sub.tree))
+
 
 class ResolvedStage(Resolved):
     name: str

@@ -61,7 +61,7 @@ def default_tools(config: Config, alert_type: str | None = None) -> dict[str, An
     wanted = alert_type or config.defaults.alert_type
     chain_id = config.chains.id_for(wanted)
     chain = resolve_chain(with_any_model(config), chain_id)
-    agents = [agent for stage in chain.stages for agent in stage.agents]
+    agents = [agent for stage in chain.stages for top in stage.agents for agent in top.tree]
     names = list(dict.fromkeys(name for agent in agents for name in agent.mcp_servers))
     return {
         "alert_type": wanted,
@@ -151,7 +151,9 @@ class _ChainResolver:
         chat = self.chain.chat
         layers = [Layer.of(Level.CHAT, chat)]
         if self.config.agents[chat.agent].mcp_servers is None:
-            servers = tuple(dict.fromkeys(name for stage in stages for agent in stage.agents for name in agent.mcp_servers))
+            servers = tuple(
+                dict.fromkeys(name for stage in stages for top in stage.agents for agent in top.tree for name in agent.mcp_servers)
+            )
             layers.insert(0, Layer(level=Level.STAGES, mcp_servers=servers))
         if self.config.agents[chat.agent].tool_calling is None:
             # A model that cannot call functions in the investigation cannot in the chat either.

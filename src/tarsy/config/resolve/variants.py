@@ -53,6 +53,7 @@ def _with_variants(agent: ResolvedAgentConfig, chosen: Mapping[str, str], absent
             # Two servers may have the same variant.
             "mcp_servers": tuple(dict.fromkeys(chosen.get(name, name) for name in kept)),
             "tool_filters": {chosen.get(name, name): tools for name, tools in agent.tool_filters.items() if name not in absent},
+            "sub_agents": tuple(_with_variants(sub, chosen, absent) for sub in agent.sub_agents),
             "absent_servers": {name: absent[name] for name in agent.mcp_servers if name in absent},
         }
     )
