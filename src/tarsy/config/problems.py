@@ -58,13 +58,19 @@ def dotted(path: Path) -> str:
     return text
 
 
-def did_you_mean(word: str, options: Iterable[str]) -> str:
-    """Name the option that `word` was probably meant to be, or all of them when there are few."""
+def nearest(word: str, options: Iterable[str]) -> str | None:
+    """The option that `word` was probably meant to be."""
     known = sorted(options)
     # 0.6 finds a dropped, doubled or swapped letter in words of three letters and more, and little else.
     near = difflib.get_close_matches(word.lower(), [option.lower() for option in known], n=1, cutoff=0.6)
-    if near:
-        return f'did you mean "{next(option for option in known if option.lower() == near[0])}"?'
+    return next(option for option in known if option.lower() == near[0]) if near else None
+
+
+def did_you_mean(word: str, options: Iterable[str]) -> str:
+    """Name the option that `word` was probably meant to be, or all of them when there are few."""
+    known = sorted(options)
+    if near := nearest(word, known):
+        return f'did you mean "{near}"?'
     if not known:
         return ""
     # A dozen names fit into one line of a terminal; more would hide the report.

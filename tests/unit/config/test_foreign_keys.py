@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 
 from support.config_directory import ConfigDirectory
+from tarsy.config.load.meant_key import useful_keys
+from tarsy.config.load.mistakes import section_at
 from tarsy.config.problems import Problem
-from tarsy.config.schema.documents import TarsyDocument
+from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument
 from tarsy.config.schema.key_places import key_places
+from tarsy.config.schema.values import Section
 
 # Every key that the other implementation's example has and that means something here, at every level that has it.
 ELSEWHERE: dict[str, Any] = {
@@ -166,14 +169,42 @@ def test_a_key_that_is_there_already_is_not_what_was_meant(directory: ConfigDire
     assert '"worker_count"?' not in problem.cure
 
 
-PLACES = key_places(TarsyDocument)
+DOCUMENTS: tuple[type[Section], ...] = (TarsyDocument, ProvidersDocument)
+EVERY_KEY = frozenset(key for document in DOCUMENTS for key in key_places(document))
+PLACES = sorted({(document, place) for document in DOCUMENTS for places in key_places(document).values() for place in places}, key=str)
 
 
-@pytest.mark.parametrize("key", sorted(PLACES))
-def test_no_key_is_ever_mistaken_for_another_that_would_be_wrong_there(directory: ConfigDirectory, key: str) -> None:
-    for section in ("system", "queue", "defaults"):
-        if section in PLACES[key]:
-            continue
-        (found, *_) = directory.problems(f"{section}: {{{key}: 1}}")
-        suggested = re.search(r'did you mean "(\w+)"', found.cure)
-        assert suggested is None, f"{section}.{key}: {found.cure}"
+def within(place: str, content: dict[str, Any]) -> dict[str, Any]:
+    """A document that says `content` in one section, and nothing else."""
+    for part in reversed(place.split(".") if place else []):
+        content = {part.removesuffix("[]"): [content] if part.endswith("[]") else content}
+    return content
+
+
+def keys_without_effect(document: type[Section], place: str) -> set[str]:
+    path = [
+        part for name in (place.split(".") if place else []) for part in ((name.removesuffix("[]"), 0) if name.endswith("[]") else (name,))
+    ]
+    section = section_at(document, tuple(path))
+    assert section is not None, place
+    return set(section.model_fields) - useful_keys(section)
+
+
+@pytest.mark.parametrize(("document", "place"), PLACES, ids=str)
+def test_no_key_is_ever_mistaken_for_another_that_would_be_wrong_there(
+    directory: ConfigDirectory, document: type[Section], place: str
+) -> None:
+    """Neither a key of another section, rightly written or with its end missing, nor one that has no effect is what is suggested."""
+    here = {key for key, places in key_places(document).items() if place in places}
+    effective = here - keys_without_effect(document, place)
+    elsewhere = EVERY_KEY - here
+    typed = {key[:-1]: key for key in EVERY_KEY if len(key) > 6 and key[:-1] not in EVERY_KEY}
+    written = within(place, dict.fromkeys(sorted(elsewhere | typed.keys()), 1))
+    found = directory.problems(written) if document is TarsyDocument else directory.problems("", written)
+    for problem in found:
+        key = problem.path.rpartition(".")[2]
+        suggested = re.search(r'did you mean "(\w+)"', problem.cure)
+        if suggested and problem.message.startswith("unknown key"):
+            assert key not in elsewhere, f"{problem.path}: {problem.cure}"
+            assert suggested[1] in effective, f"{problem.path}: {problem.cure}"
+            assert typed[key] in here, f"{problem.path}: {problem.cure}"

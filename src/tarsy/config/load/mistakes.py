@@ -8,10 +8,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from tarsy.config.load import foreign_keys, retired
+from tarsy.config.load.meant_key import meant_key, places_of, useful_keys
 from tarsy.config.load.source import Source
 from tarsy.config.parsed_data import listing, mapping
 from tarsy.config.problems import Path, Problem, did_you_mean
-from tarsy.config.schema.key_places import key_places
 from tarsy.config.schema.values import KnownNames, Section
 
 Document = TypeVar("Document", bound=Section)
@@ -119,15 +119,9 @@ def _unknown_key(model: type[Section], path: Path, value: object, document: Any)
         return f"iteration_strategy: {value} is no longer a key", retired.cure(value, choosable)
     if cure := foreign_keys.replacement(foreign_keys.Found(path, value, known, document)):
         return f'"{key}" is not a key of this TARSy', cure
-    if key in key_places(model):
-        return f'"{key}" is not a key here', f"it can stand in {_places(key_places(model)[key])}"
-    return f'unknown key "{key}"', did_you_mean(key, known.keys() - _keys_at(document, path[:-1]))
-
-
-def _places(places: Sequence[str]) -> str:
-    # Four lead to the right one; all of them would hide the message.
-    shown = ", ".join(place or "the file itself, at the top" for place in places[:4])
-    return f"{shown}, …" if len(places) > 4 else shown
+    if places := places_of(key, model):
+        return f'"{key}" is not a key here', f"it can stand in {places}"
+    return f'unknown key "{key}"', meant_key(key, model, useful_keys(section) - _keys_at(document, path[:-1]))
 
 
 def _keys_at(document: Any, path: Path) -> frozenset[str]:
@@ -173,7 +167,7 @@ def section_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
 
 def _without_none(annotation: Any) -> Any:
     options: Iterable[Any] = [option for option in get_args(annotation) if option is not type(None)]
-    return next(iter(options)) if type(None) in get_args(annotation) else _without_annotated(annotation)
+    return _without_annotated(next(iter(options)) if type(None) in get_args(annotation) else annotation)
 
 
 def _without_annotated(annotation: Any) -> Any:
