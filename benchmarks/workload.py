@@ -33,7 +33,7 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.live import StoredLiveEvent, StreamDelta
 from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, Recording
 from tarsy.domain.session import NewSession
-from tarsy.domain.step import Step
+from tarsy.domain.step import Committed, Step
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolResult
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.clock import SystemClock
@@ -148,9 +148,9 @@ class Unwatched:
 class CountingJournal(PostgresJournal):
     steps = 0
 
-    async def commit(self, step: Step) -> None:
+    async def commit(self, step: Step) -> Committed:
         type(self).steps += 1
-        await super().commit(step)
+        return await super().commit(step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from tarsy.db.journal import PostgresJournal
 from tarsy.db.listen import NotificationListener, NotificationSender
 from tarsy.db.migrate import upgrade
 from tarsy.db.mutes import MuteRepository
+from tarsy.db.notes import NoteRepository
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.processes import ProcessRepository
@@ -439,6 +440,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         evidence=EvidenceRepository(engine),
         citations=CitationRepository(engine),
         chats=ChatRepository(engine),
+        notes=NoteRepository(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),
         system=Installation(parts.loaded, parts.monitor, parts.reload),

@@ -36,6 +36,7 @@ from tarsy.db.evidence import EvidenceRepository
 from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.mutes import MuteRepository
+from tarsy.db.notes import NoteRepository
 from tarsy.db.outbox import Outbox
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.reloads import ReloadNotices
@@ -150,6 +151,7 @@ def services_on(
         evidence=EvidenceRepository(engine),
         citations=CitationRepository(engine),
         chats=ChatRepository(engine),
+        notes=NoteRepository(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),
         hub=ConnectionManager(Outbox(engine), sessions.exists, LiveState()),

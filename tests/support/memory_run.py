@@ -25,9 +25,10 @@ from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.evidence import ALERT, AnsweredCall, Evidence
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import StreamDelta
+from tarsy.domain.note import Note
 from tarsy.domain.run_input import AnyInput, InputPlace, place_of
 from tarsy.domain.status import RunStatus
-from tarsy.domain.step import Step, StoredCall, StoredRun
+from tarsy.domain.step import Committed, Step, StoredCall, StoredRun
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
 from tarsy.kit.clock import Clock, FixedClock
@@ -56,14 +57,27 @@ class MemoryJournal:
     mcp: list[MCPInteraction] = field(default_factory=list[MCPInteraction])
     inputs: dict[InputPlace, AnyInput] = field(default_factory=dict[InputPlace, AnyInput])
     citations: list[CheckedCitation] = field(default_factory=list[CheckedCitation])
+    # Notes, each with when it is there: asked of the record and the step that is being written.
+    notes: Sequence[tuple[Note, Callable[["MemoryJournal", Step], bool]]] = ()
     begun: bool = False
     provider: str = ""
     backend: str = ""
     status: RunStatus | None = None
 
-    async def commit(self, step: Step) -> None:
+    async def commit(self, step: Step) -> Committed:
         if self.dies_after is not None and self.steps >= self.dies_after:
             raise DiedError
+        if step.unless_notes and (unread := self._unread(step)):
+            return Committed(unread, refused=True)
+        self._keep(step)
+        return Committed(self._unread(step))
+
+    def _unread(self, step: Step) -> tuple[Note, ...]:
+        if step.notes_after is None:
+            return ()
+        return tuple(note for note, there in self.notes if note.number > step.notes_after and there(self, step))
+
+    def _keep(self, step: Step) -> None:
         self.steps += 1
         self.messages |= {message.id: message for message in step.messages}
         for change in step.compacted:
@@ -107,7 +121,8 @@ class MemoryJournal:
 
     async def cited(self, execution_id: str, ids: Collection[str]) -> list[Evidence]:
         del execution_id
-        results = [one for one in self.events.values() if one.event_type is TimelineEventType.TOOL_RESULT and one.metadata.get("read_at")]
+        seen = {TimelineEventType.TOOL_RESULT: "read_at", TimelineEventType.NOTE: "noted_at"}
+        results = [one for one in self.events.values() if one.metadata.get(seen.get(one.event_type, ""))]
         return [
             Evidence(id=str(one.metadata["evidence_id"]), text=one.content, refused=bool(one.metadata.get("refused")))
             for one in results

@@ -18,7 +18,7 @@ from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage
-from tarsy.domain.step import Step, StoredRun
+from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.tool import ToolOutcome
 from tarsy.domain.work import Parking
 from tarsy.kit.clock import FixedClock
@@ -42,7 +42,7 @@ class TreeJournal:
     executions: dict[str, AgentExecution] = field(default_factory=dict[str, AgentExecution])
     runs: dict[str, MemoryJournal] = field(default_factory=dict[str, MemoryJournal])
 
-    async def commit(self, step: Step) -> None:
+    async def commit(self, step: Step) -> Committed:
         if self.dies_after is not None and self.steps >= self.dies_after:
             raise DiedError
         self.steps += 1
@@ -57,6 +57,7 @@ class TreeJournal:
             )
         for execution_id, run in self.runs.items():
             await run.commit(_part(step, execution_id, run))
+        return Committed()
 
     async def load(self, execution_id: str) -> StoredRun:
         return await self.runs[execution_id].load(execution_id)

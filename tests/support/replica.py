@@ -17,7 +17,7 @@ import anyio
 
 from tarsy import wiring
 from tarsy.db.journal import PostgresJournal
-from tarsy.domain.step import Step
+from tarsy.domain.step import Committed, Step
 from tarsy.server import run_server
 from tarsy.settings import Role, Settings
 
@@ -112,15 +112,16 @@ def _deadly(replica: Replica) -> type[PostgresJournal]:
         begun = 0
         done = 0
 
-        async def commit(self, step: Step) -> None:
+        async def commit(self, step: Step) -> Committed:
             cls = type(self)
             cls.begun += 1
             if replica.before and cls.begun == replica.kill_at:
                 os.kill(os.getpid(), signal.SIGKILL)
-            await super().commit(step)
+            committed = await super().commit(step)
             cls.done += 1
             replica.steps_file.write_text(str(cls.done))
             if not replica.before and cls.done == replica.kill_at:
                 os.kill(os.getpid(), signal.SIGKILL)
+            return committed
 
     return DeadlyJournal

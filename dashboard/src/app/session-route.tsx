@@ -2,6 +2,7 @@ import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { copyText } from "@/components/clipboard";
 import { ChatPanel } from "@/features/chat/chat-panel";
+import { HintPanel } from "@/features/hints/hint-panel";
 import { SessionPage } from "@/features/session-detail/session-page";
 import type { EvidenceAddress } from "@/presentation/evidence-door";
 
@@ -34,6 +35,7 @@ export function SessionRoute() {
       evidence={shown}
       {...{ onLink, onEvent, onEvidence, evidenceHref }}
       chat={(session, events) => <ChatPanel session={session} events={events} />}
+      hint={(session) => <HintPanel session={session} />}
     />
   );
 }

@@ -82,6 +82,7 @@ class Draft {
       case "stage.completed":
       case "execution.status":
       case "chat.message":
+      case "note.created":
       case "interaction.created":
       case "pauses.changed":
       case "incident.changed":

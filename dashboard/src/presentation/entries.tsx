@@ -13,6 +13,7 @@ import { AgentText } from "./cited-text";
 import { EntryFrame, useFolding } from "./entry-frame";
 import { EVENT_FACES } from "./events";
 import { isSkillRow, SkillEntry } from "./skill-entry";
+import { noteFace } from "./notes";
 import { TIMELINE_FACES } from "./statuses";
 import type { EntryRow } from "./timeline-rows";
 import { ToolEntry } from "./tool-entry";
@@ -112,6 +113,19 @@ function Notice({ event, highlighted, onLink }: LookProps) {
   );
 }
 
+/** What reached the agent from outside: an engineer's hint, or news of the incident's alerts. */
+function Told({ event, highlighted, onLink }: LookProps) {
+  const { kind, author } = event.metadata;
+  const face = noteFace(kind) ?? EVENT_FACES.note;
+  return (
+    <EntryFrame face={face} title={face.label} note={typeof author === "string" ? `from ${author}` : null} at={event.created_at} onLink={onLink} highlighted={highlighted}>
+      <Typography variant="body2" dir="auto" sx={{ borderLeft: 2, borderColor: "info.main", pl: 1.5, mt: 0.25, whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
+        {event.content}
+      </Typography>
+    </EntryFrame>
+  );
+}
+
 function Data({ event, highlighted, onLink }: LookProps) {
   const folding = useFolding(highlighted);
   const name = event.metadata["tool_name"];
@@ -138,6 +152,7 @@ const LOOKS = {
   error: Notice,
   warning: Notice,
   provider_fallback: Notice,
+  note: Told,
   llm_tool_call: Data,
   tool_result: Data,
   code_execution: Data,

@@ -1,5 +1,5 @@
 /** Every kind of timeline event has a face, or this does not compile. */
-import { Binary, Brain, CircleHelp, FileText, Globe, ListTree, MessageSquareText, Microscope, Repeat2, Search, TriangleAlert, Wrench, CircleX } from "lucide-react";
+import { Binary, Brain, CircleHelp, FileText, Globe, Lightbulb, ListTree, MessageSquareText, Microscope, Repeat2, Search, TriangleAlert, Wrench, CircleX } from "lucide-react";
 import type { Face } from "@/components/badge";
 import type { TimelineEventType } from "@/wire/types";
 
@@ -18,4 +18,5 @@ export const EVENT_FACES = {
   google_search_result: { label: "Web search", tone: "neutral", icon: Search },
   url_context_result: { label: "Web page", tone: "neutral", icon: Globe },
   provider_fallback: { label: "Switched to another model", tone: "warning", icon: Repeat2 },
+  note: { label: "Note", tone: "running", icon: Lightbulb },
 } satisfies Record<TimelineEventType, Face>;

@@ -46,6 +46,7 @@ export type StoredMessage = Stored &
     | { type: "stage.completed"; stage_id: string; status: RunStatus }
     | { type: "execution.status"; execution_id: string; status: RunStatus | null }
     | { type: "chat.message"; message_id: string; status: RunStatus }
+    | { type: "note.created"; note: { number: number } }
     | { type: "interaction.created"; interaction_id: string; interaction_type: "llm" | "mcp" }
   );
 
@@ -85,6 +86,7 @@ const TYPES = {
   "stage.completed": true,
   "execution.status": true,
   "chat.message": true,
+  "note.created": true,
   "interaction.created": true,
   "pauses.changed": true,
   "incident.changed": true,

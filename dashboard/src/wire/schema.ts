@@ -474,6 +474,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/hints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give Hint
+         * @description Tell every agent of a running investigation something, before its next call to the model. 409 once the investigation has ended: ask a question instead.
+         */
+        post: operations["giveHint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Notes
+         * @description What reached the investigation while it ran, oldest first, and which agents were told.
+         */
+        get: operations["listNotes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{session_id}/evidence": {
         parameters: {
             query?: never;
@@ -876,7 +916,7 @@ export interface paths {
         };
         /**
          * Get Usage
-         * @description Use and cost by day, model, chain, alert type, agent and tool; the dearest sessions; what the month will cost.
+         * @description Use and cost by day, model, chain, alert type, agent and tool; the dearest sessions; what the month will cost; how far budgets are used.
          */
         get: operations["getUsage"];
         put?: never;
@@ -1138,6 +1178,11 @@ export interface components {
             default_alert_type: string;
         };
         /**
+         * BudgetPeriod
+         * @enum {string}
+         */
+        BudgetPeriod: "day" | "month";
+        /**
          * CancelAnswer
          * @description What came of a wish to stop.
          * @enum {string}
@@ -1151,6 +1196,22 @@ export interface components {
         CancelledSessions: {
             /** Cancelled */
             cancelled: number;
+        };
+        /**
+         * CeilingView
+         * @description What a session may use; absent: as much as it takes.
+         */
+        CeilingView: {
+            /** Usd */
+            usd: number | null;
+            /** Tokens */
+            tokens: number | null;
+            /** Seconds */
+            seconds: number | null;
+            /** Model Calls */
+            model_calls: number | null;
+            /** Tool Calls */
+            tool_calls: number | null;
         };
         /** ChangeItem */
         ChangeItem: {
@@ -1448,6 +1509,14 @@ export interface components {
                 [key: string]: components["schemas"]["Check"];
             };
         };
+        /**
+         * Hint
+         * @description What an engineer has to say to the agents.
+         */
+        Hint: {
+            /** Text */
+            text: string;
+        };
         /** IncidentItem */
         IncidentItem: {
             /**
@@ -1494,6 +1563,7 @@ export interface components {
             verdict_confidence: components["schemas"]["Confidence"] | null;
             /** Verdict Object */
             verdict_object: string | null;
+            cost: components["schemas"]["Cost"];
         };
         /** IncidentList */
         IncidentList: {
@@ -1583,6 +1653,7 @@ export interface components {
             verdict_confidence: components["schemas"]["Confidence"] | null;
             /** Verdict Object */
             verdict_object: string | null;
+            cost: components["schemas"]["Cost"];
             /** Members */
             members: components["schemas"]["AlertItem"][];
             activity: components["schemas"]["ActivityView"];
@@ -1594,6 +1665,8 @@ export interface components {
             mutes: components["schemas"]["MuteItem"][];
             /** Merged */
             merged: string[];
+            /** Notes */
+            notes: components["schemas"]["NoteView"][];
         };
         /** Investigated */
         Investigated: {
@@ -1928,6 +2001,44 @@ export interface components {
             title: string;
         };
         /**
+         * NoteKind
+         * @enum {string}
+         */
+        NoteKind: "hint" | "alerts" | "resolved";
+        /**
+         * NoteState
+         * @enum {string}
+         */
+        NoteState: "waiting" | "delivered" | "too_late";
+        /** NoteView */
+        NoteView: {
+            /** Id */
+            id: string;
+            /**
+             * Session Id
+             * Format: uuid
+             */
+            session_id: string;
+            kind: components["schemas"]["NoteKind"];
+            /** Author */
+            author: string;
+            /** Text */
+            text: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            state: components["schemas"]["NoteState"];
+            /** Told */
+            told: string[];
+        };
+        /** Notes */
+        Notes: {
+            /** Notes */
+            notes: components["schemas"]["NoteView"][];
+        };
+        /**
          * Outcome
          * @description What became of an alert, as its sender is told.
          * @enum {string}
@@ -1984,6 +2095,30 @@ export interface components {
          * @enum {string}
          */
         Period: "day" | "week" | "month";
+        /**
+         * PeriodBudgetItem
+         * @description What all sessions together, or those of one chain or alert type, may cost in a day or month, by the calendar in UTC.
+         */
+        PeriodBudgetItem: {
+            per: components["schemas"]["BudgetPeriod"];
+            /** Usd */
+            usd: number;
+            /** Chain */
+            chain: string | null;
+            /** Alert Type */
+            alert_type: string | null;
+            /** Spent Usd */
+            spent_usd: number;
+            /** Reserved Usd */
+            reserved_usd: number;
+            /** Forecast Usd */
+            forecast_usd: number;
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+        };
         /**
          * PlannedStage
          * @description A stage as the session's chain plans it, whether it has begun or not.
@@ -2233,6 +2368,7 @@ export interface components {
             stages: components["schemas"]["StageView"][];
             usage: components["schemas"]["Usage"];
             cost: components["schemas"]["Cost"];
+            budget: components["schemas"]["CeilingView"] | null;
         };
         /** SessionList */
         SessionList: {
@@ -2395,7 +2531,7 @@ export interface components {
          * TimelineEventType
          * @enum {string}
          */
-        TimelineEventType: "llm_thinking" | "llm_response" | "llm_tool_call" | "tool_result" | "mcp_tool_summary" | "final_analysis" | "executive_summary" | "error" | "warning" | "user_question" | "code_execution" | "google_search_result" | "url_context_result" | "provider_fallback";
+        TimelineEventType: "llm_thinking" | "llm_response" | "llm_tool_call" | "tool_result" | "mcp_tool_summary" | "final_analysis" | "executive_summary" | "error" | "warning" | "user_question" | "code_execution" | "google_search_result" | "url_context_result" | "provider_fallback" | "note";
         /** TimelineEventView */
         TimelineEventView: {
             /**
@@ -2514,6 +2650,8 @@ export interface components {
             month_usd: number;
             /** Month Forecast Usd */
             month_forecast_usd: number;
+            /** Budgets */
+            budgets: components["schemas"]["PeriodBudgetItem"][];
         };
         /** UsedItem */
         UsedItem: {
@@ -3599,6 +3737,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CancelResult"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    giveHint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Hint"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteView"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listNotes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Notes"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */

@@ -38,6 +38,9 @@ export type PlannedStage = Schemas["PlannedStage"];
 export type TimelineEvent = Omit<Schemas["TimelineEventView"], "position">;
 
 export type ChatMessage = Schemas["ChatMessage"];
+export type Note = Schemas["NoteView"];
+export type NoteKind = Schemas["NoteKind"];
+export type NoteState = Schemas["NoteState"];
 export type Sample = Schemas["Sample"];
 export type AlertRequest = Schemas["AlertRequest"];
 export type McpSelection = Schemas["McpSelection"];

@@ -8,7 +8,8 @@ from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, Prices, Result
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
-from tarsy.domain.claim import Claim
+from tarsy.domain.agent import AgentType
+from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.execution import Waits
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.status import RunStatus
@@ -51,6 +52,11 @@ class ExecutionContext:
     @property
     def session_id(self) -> str:
         return self.claim.session_id
+
+    @property
+    def takes_notes(self) -> bool:
+        """Whether its agent is told what reaches the session meanwhile: those that investigate are, or that bring their findings together."""
+        return self.claim.kind == INVESTIGATION and self.config.type in {AgentType.DEFAULT, AgentType.SYNTHESIS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

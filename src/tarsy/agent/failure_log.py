@@ -10,7 +10,7 @@ from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.model_failure import TryAgain, after_failure
 from tarsy.agent.prompt.nudges import error_note
 from tarsy.agent.recorder import Recorder
-from tarsy.domain.conversation import Message
+from tarsy.domain.conversation import Message, Role
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, ErrorCode
 from tarsy.domain.status import TimelineStatus
@@ -51,7 +51,9 @@ class FailureLog:
             return ()
         error = ErrorChunk(newest.error_message or newest.error_code, ErrorCode(newest.error_code), retryable=True)
         decided = after_failure(error, failed_in_a_row(calls, provider), has_fallback=False)
-        if messages[-1].body.content != error_note(error.message) or decided != TryAgain():
+        # Notes may have come after it.
+        last_words = takewhile(lambda message: message.body.role is Role.USER, reversed(messages))
+        if all(message.body.content != error_note(error.message) for message in last_words) or decided != TryAgain():
             return ()
         same = takewhile(lambda call: call == replace(newest, turn=call.turn), reversed(asked))
         event = self._recorder.open(TimelineEventType.ERROR, _metadata(error), content=error.message)

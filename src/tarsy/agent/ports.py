@@ -13,7 +13,7 @@ from tarsy.domain.live import StreamDelta
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.price import Price
 from tarsy.domain.provider import ResolvedProvider
-from tarsy.domain.step import Step, StoredRun
+from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
 
 
@@ -80,8 +80,8 @@ class ToolServers(Protocol):
 class Journal(Protocol):
     """The durable record of a run."""
 
-    async def commit(self, step: Step) -> None:
-        """Write all of `step` or nothing, and publish what a person should see.
+    async def commit(self, step: Step) -> Committed:
+        """Write all of `step` or nothing, and publish what a person should see; answers with the notes that the step asks for.
 
         Raises:
             ClaimLostError: the work belongs to another worker now.

@@ -8,13 +8,14 @@ from uuid import uuid4
 import anyio
 
 from tarsy.agent.execution import ExecutionContext
+from tarsy.agent.notes import Notes
 from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.status import RunStatus, TimelineStatus
-from tarsy.domain.step import Compacted, ExecutionCitation, ExecutionInput, Step, StoredRun
+from tarsy.domain.step import Committed, Compacted, ExecutionCitation, ExecutionInput, Step, StoredRun
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 
 # What no other worker will continue.
@@ -49,17 +50,33 @@ class Recorder:
         # Events that have their last words already, if the run should be stopped.
         self._kept: dict[str, Callable[[str], TimelineClose]] = {}
         self._writing = anyio.Lock()
+        self.notes = Notes(context.track, context.recorded_inputs, stored.inputs, wanted=context.takes_notes)
 
     async def commit(self, **parts: Unpack[StepParts]) -> None:
         """Write a step. The journal writes it whole, though the run be cancelled meanwhile."""
+        await self._write(self._with_awaited(parts))
+
+    async def conclude(self, turn: int, **parts: Unpack[StepParts]) -> StepParts | None:
+        """Write a step that ends the execution, unless there is a note that its agent must hear before the call `turn`: then gives it back."""
+        step = self._with_awaited(parts)
+        if self.notes.hold(turn) or (await self._write(step, unless_notes=self.notes.may_hold)).refused:
+            return step
+        return None
+
+    def _with_awaited(self, parts: StepParts) -> StepParts:
         awaited = [close for call in parts.get("llm_interactions", ()) for close in self._awaiting.pop(call.id, ())]
-        parts["inputs"] = (*parts.get("inputs", ()), *self.given(*self._context.ceilings.noted()))
-        parts["closed"] = (*(close() for close in awaited), *parts.get("closed", ()))
+        inputs = (*parts.get("inputs", ()), *self.given(*self._context.ceilings.noted()))
+        return {**parts, "inputs": inputs, "closed": (*(close() for close in awaited), *parts.get("closed", ()))}
+
+    async def _write(self, parts: StepParts, *, unless_notes: bool = False) -> Committed:
         # One after the other: eight results at once would only wait for each other, on eight connections.
         with anyio.CancelScope(shield=True):
             await self._writing.acquire()
         try:
-            await self._context.journal.commit(Step(claim=self._context.claim, **parts))
+            step = Step(claim=self._context.claim, notes_after=self.notes.after, unless_notes=unless_notes, **parts)
+            committed = await self._context.journal.commit(step)
+            self.notes.learn(committed.notes)
+            return committed
         finally:
             self._writing.release()
 

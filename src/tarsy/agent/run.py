@@ -12,10 +12,11 @@ from tarsy.agent.inputs import Inputs
 from tarsy.agent.iteration import IterationState, failed_in_a_row, state_after
 from tarsy.agent.model_call import CompletedCall, ModelCall, OpenEvent, TextRouter
 from tarsy.agent.model_failure import FallBack, Hopeless, Outage, TryAgain, after_failure, told_end, told_outage
+from tarsy.agent.note_delivery import as_draft, joined, telling
 from tarsy.agent.prompt.builder import CONCLUSION_FORMS, READ_RESULT_TOOL, PromptBuilder
 from tarsy.agent.prompt.nudges import error_note
 from tarsy.agent.prompt.result_line import utc
-from tarsy.agent.recorder import Recorder
+from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.verdict_router import WithoutVerdict
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
@@ -25,6 +26,7 @@ from tarsy.domain.evidence import call_id
 from tarsy.domain.execution import ExecutionChange, Waits
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, GenerateInput
+from tarsy.domain.run_input import Heard
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Compacted, ExecutionInput, StoredRun
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
@@ -118,6 +120,7 @@ class Run:
             CeilingMetError: the call does not fit under a ceiling.
         """
         config = self.context.config
+        await self._hear()
         messages = self._fitting(tools, extra)
         self._sent = sum(map(tokens_of, messages)) - sum(map(tokens_of, extra))
         request = GenerateInput(
@@ -151,6 +154,22 @@ class Run:
             self.failures.end_with(call.interaction.id)
             self.failed_calls = 0
         return call
+
+    async def reconsider(self, refused: StepParts) -> None:
+        """Store a step that was to conclude as one that does not, and tell the agent why."""
+        self.messages += refused.get("messages", ())
+        await self._tell(self.recorder.notes.take(self._turn, held=True), as_draft(refused))
+
+    async def _hear(self) -> None:
+        """Tell the agent what has reached the session since its last call."""
+        # One that is asked for the rest of an answer gives that first.
+        while not pieces_so_far(self.messages) and (heard := self.recorder.notes.take(self._turn)):
+            await self._tell(heard, {})
+
+    async def _tell(self, heard: tuple[Heard, ...], beside: StepParts) -> None:
+        told = telling(self.context, self.recorder, heard, self._turn)
+        await self.recorder.commit(**joined(beside, told))
+        self.messages += told.get("messages", ())
 
     @property
     def window(self) -> int:

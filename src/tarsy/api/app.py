@@ -29,6 +29,7 @@ with absent(PYDANTIC_1):
         health,
         incidents,
         login,
+        notes,
         reports,
         sessions,
         system,
@@ -72,7 +73,7 @@ def describe_app() -> FastAPI:
     problems.install(app)
     for router in (health.router, websocket.router, sse.router, manual.router):
         app.include_router(router)
-    for module in (alerts, webhook, incidents, sessions, evidence, reports, cancellations, followups, trace, system, usage, login):
+    for module in (alerts, webhook, incidents, sessions, notes, evidence, reports, cancellations, followups, trace, system, usage, login):
         app.include_router(module.router, prefix=PREFIX)
     _serve_reference(app)
     _serve_dashboard(app)

@@ -20,6 +20,7 @@ from tarsy.db.evidence import EvidenceRepository
 from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.mutes import MuteRepository
+from tarsy.db.notes import NoteRepository
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.reloads import ReloadNotices
 from tarsy.db.scores import ScoreRepository
@@ -84,6 +85,7 @@ class Services:
     evidence: EvidenceRepository
     citations: CitationRepository
     chats: ChatRepository
+    notes: NoteRepository
     scores: ScoreRepository
     audit: AuditLog
     hub: ConnectionManager

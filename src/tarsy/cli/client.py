@@ -32,6 +32,10 @@ class TarsyClient:
     async def ask_question(self, session_id: str, content: str) -> dict[str, Any]:
         return await self._ask("POST", f"/api/v1/sessions/{session_id}/chat/messages", json={"content": content})
 
+    async def give_hint(self, session_id: str, text: str) -> dict[str, Any]:
+        """Tell the agents of a running session something."""
+        return await self._ask("POST", f"/api/v1/sessions/{session_id}/hints", json={"text": text})
+
     async def reload(self) -> dict[str, Any]:
         """Have the configuration read anew; what changed."""
         return await self._ask("POST", "/api/v1/system/reload")

@@ -30,6 +30,7 @@ _MARKS = {
     "google_search_result": ("▸", "cyan"),
     "url_context_result": ("▸", "cyan"),
     "provider_fallback": ("↷", "yellow"),
+    "note": ("✎", "bold"),
 }
 _STATUS_STYLE = {"failed": "red", "timed_out": "red", "cancelled": "yellow", "interrupted": "yellow"}
 _LONGEST_LINE = 200

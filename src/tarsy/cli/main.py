@@ -9,6 +9,7 @@ import typer
 from tarsy import __version__
 from tarsy.cli import config, db, evals, incidents, routes, samples, sessions, skills, tools
 from tarsy.cli.doctor import doctor
+from tarsy.cli.hint import hint
 from tarsy.cli.init import init
 from tarsy.cli.investigate import investigate, watch
 from tarsy.cli.llm_service import llm_service
@@ -37,6 +38,7 @@ app.add_typer(tools.app, name="tools")
 app.command()(serve)
 app.command()(investigate)
 app.command()(watch)
+app.command()(hint)
 app.command()(samples.demo)
 app.command()(init)
 app.command()(doctor)

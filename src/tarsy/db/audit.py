@@ -21,6 +21,7 @@ class AuditAction(StrEnum):
     EXECUTION_CANCELLED = "execution.cancelled"
     CHAT_ASKED = "chat.asked"
     CHAT_CANCELLED = "chat.cancelled"
+    HINT_GIVEN = "hint.given"
     SCORE_REQUESTED = "score.requested"
     CONFIG_VIEWED = "config.viewed"
     CONFIG_RELOADED = "config.reloaded"

@@ -39,17 +39,18 @@ class EvidenceText:
     text: str
 
 
-# Of a call that was made again after a crash, the result that came. The call itself has the arguments.
+# Of a call that was made again after a crash, the result that came. The call itself has the arguments. A note that several agents were
+# told is one.
 _RESULTS = """
-    SELECT DISTINCT ON (t.execution_id, t.metadata ->> 'evidence_id')
+    SELECT DISTINCT ON (CASE t.event_type WHEN 'tool_result' THEN t.execution_id END, t.metadata ->> 'evidence_id')
         t.metadata ->> 'evidence_id' AS id, t.stage_id, t.execution_id, t.metadata, length(t.content) AS size, c.content AS arguments,
         t.position {more}
     FROM timeline_events t
     LEFT JOIN timeline_events c ON c.execution_id = t.execution_id AND c.event_type = 'llm_tool_call'
         AND c.metadata ->> 'evidence_id' = t.metadata ->> 'evidence_id'
-    WHERE t.session_id = CAST(:session_id AS uuid) AND t.event_type = 'tool_result' AND t.metadata ? 'evidence_id'
+    WHERE t.session_id = CAST(:session_id AS uuid) AND t.event_type IN ('tool_result', 'note') AND t.metadata ? 'evidence_id'
         AND t.status NOT IN ('streaming', 'interrupted') {only}
-    ORDER BY t.execution_id, t.metadata ->> 'evidence_id', t.position DESC
+    ORDER BY CASE t.event_type WHEN 'tool_result' THEN t.execution_id END, t.metadata ->> 'evidence_id', t.position DESC
 """
 _ALL = sa.text(_RESULTS.format(more="", only=""))
 _ONE = sa.text(_RESULTS.format(more=", t.content AS text", only="AND t.metadata ->> 'evidence_id' = :id"))
@@ -100,7 +101,7 @@ def _seen(row: sa.RowMapping) -> SeenEvidence:
         server=metadata.get("server_name"),
         tool=metadata.get("tool_name"),
         arguments=row["arguments"],
-        read_at=datetime.fromisoformat(metadata["read_at"]) if "read_at" in metadata else None,
+        read_at=datetime.fromisoformat(at) if (at := metadata.get("read_at") or metadata.get("noted_at")) else None,
         size=row["size"],
         is_error=metadata.get("is_error", False),
         refused=metadata.get("refused", False),

@@ -108,7 +108,7 @@ _CITED = sa.text(
     JOIN agent_executions seer ON seer.id = t.execution_id
     LEFT JOIN timeline_events c ON c.execution_id = t.execution_id AND c.event_type = 'llm_tool_call'
         AND c.metadata ->> 'evidence_id' = t.metadata ->> 'evidence_id'
-    WHERE own.id = CAST(:execution_id AS uuid) AND t.event_type = 'tool_result' AND t.status NOT IN ('streaming', 'interrupted')
+    WHERE own.id = CAST(:execution_id AS uuid) AND t.event_type IN ('tool_result', 'note') AND t.status NOT IN ('streaming', 'interrupted')
         AND t.metadata ->> 'evidence_id' = ANY(CAST(:ids AS text[]))
         AND (s.stage_index < mine.stage_index OR seer.id = own.id OR seer.parent_execution_id = own.id)
     ORDER BY t.metadata ->> 'evidence_id', t.position DESC

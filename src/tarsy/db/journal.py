@@ -4,7 +4,7 @@ Locks are always taken in the same order: the claimed row of work, its noun, the
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
 
@@ -29,7 +29,7 @@ from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
 from tarsy.domain.live import LiveEvent, StoredLiveEvent
 from tarsy.domain.session import SessionClose, ending
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.domain.step import Step, StoredCall, StoredRun, WorkClose
+from tarsy.domain.step import Committed, Step, StoredCall, StoredRun, WorkClose
 
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
@@ -63,6 +63,14 @@ _STANDING = Statement(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What a step left to tell, and what its writer learns."""
+
+    events: Sequence[StoredLiveEvent] = ()
+    committed: Committed = field(default_factory=Committed)
+
+
 class PostgresJournal:
     """Writes steps. `deliver` hands what was committed to this process's own subscribers at once."""
 
@@ -72,13 +80,13 @@ class PostgresJournal:
         # Executions that this process has stored and not begun: there is nothing to read of them.
         self._new: set[str] = set()
 
-    async def commit(self, step: Step) -> None:
+    async def commit(self, step: Step) -> Committed:
         repeated = False
 
-        async def attempt() -> list[StoredLiveEvent]:
+        async def attempt() -> _Written:
             nonlocal repeated
             if repeated and await self._went_through(step):
-                return []
+                return _Written()
             repeated = True
             if ends := step.session_close or step.work_close:
                 async with transaction(self._engine) as connection:
@@ -87,10 +95,12 @@ class PostgresJournal:
                 return await _store(connection, step, _announcements(step))
 
         # Whole: half of what a step says must never be left to chance by a cancellation.
-        self._deliver(await retrying(attempt, whole=True))
+        written = await retrying(attempt, whole=True)
+        self._deliver(written.events)
         if not step.messages:
             self._new |= {execution.id for execution in step.executions if execution.status is RunStatus.PENDING}
         self._new -= {change.execution_id for change in step.execution_changes}
+        return written.committed
 
     async def load(self, execution_id: str) -> StoredRun:
         if execution_id in self._new:
@@ -131,7 +141,7 @@ def _ended_at(kind: WorkKind) -> Statement:
     return Statement(f"SELECT completed_at FROM {SUBJECTS[kind].door.table.name} WHERE id = :id")  # noqa: S608 - a name of our own
 
 
-async def _end(connection: RawConnection, step: Step, at: datetime) -> list[StoredLiveEvent]:
+async def _end(connection: RawConnection, step: Step, at: datetime) -> _Written:
     """Write a step that ends what was claimed.
 
     Raises:
@@ -148,12 +158,12 @@ async def _end(connection: RawConnection, step: Step, at: datetime) -> list[Stor
     ended = await _close_noun(connection, step)
     # Whatever an agent could not close in time must not stream for ever.
     left_open = await interrupt_events(connection, step.session_id, SUBJECTS[step.claim.kind].stage_types, at)
-    stored = await _store(connection, step, [*left_open, *_announcements(step), *ended])
+    written = await _store(connection, step, [*left_open, *_announcements(step), *ended])
     await finish(connection, step.claim)
-    return stored
+    return written
 
 
-async def _store(connection: RawConnection, step: Step, told: Sequence[LiveEvent]) -> list[StoredLiveEvent]:
+async def _store(connection: RawConnection, step: Step, told: Sequence[LiveEvent]) -> _Written:
     """Write what `step` brings, and tell of it.
 
     Raises:
@@ -164,7 +174,10 @@ async def _store(connection: RawConnection, step: Step, told: Sequence[LiveEvent
     stored = await statement.rows(connection, parameters)
     if not stored:
         raise ClaimLostError(step.claim)
-    return [stored_event(draft, row["id"]) for draft, row in zip(drafts, stored, strict=False)]
+    unread = () if step.notes_after is None else tuple(rows.note_of(row) for row in stored[0]["notes"] or ())
+    if unread and step.unless_notes:
+        return _Written(committed=Committed(unread, refused=True))
+    return _Written([stored_event(draft, row["id"]) for draft, row in zip(drafts, stored, strict=False)], Committed(unread))
 
 
 def _drafts(step: Step, told: Sequence[LiveEvent]) -> list[Draft]:

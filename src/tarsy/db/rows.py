@@ -1,6 +1,7 @@
 """Pure module: rows from domain values and back, for what a run writes."""
 
 from dataclasses import asdict, fields
+from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
@@ -12,6 +13,7 @@ from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
+from tarsy.domain.note import Note, NoteKind
 from tarsy.domain.price import Spending
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
 from tarsy.domain.stage import Stage
@@ -175,3 +177,15 @@ def input_row(given: ExecutionInput, session_id: str) -> NewRow:
 
 def placed_input_of(row: Row) -> AnyInput:
     return PlacedInput(row["track"], row["turn"], input_of(InputKind(row["kind"]), row["name"], row["fields"]))
+
+
+def note_of(row: Row) -> Note:
+    """A note as it is stored, or as the statement of a step tells of it, with its time as text."""
+    at = row["created_at"]
+    return Note(
+        number=row["number"],
+        kind=NoteKind(row["kind"]),
+        author=row["author"],
+        text=row["content"],
+        at=datetime.fromisoformat(at) if isinstance(at, str) else at,
+    )

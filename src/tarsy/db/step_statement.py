@@ -5,6 +5,7 @@ that it inserts itself. Every part reads `held`, so that nothing at all happens 
 """
 
 from collections.abc import Mapping, Sequence
+from enum import Enum, auto
 from functools import cache
 from typing import Any
 
@@ -87,10 +88,23 @@ _PARTS: Mapping[str, str] = {
 }
 
 
+class _Reading(Enum):
+    """What a step wants with the notes that its writer does not know of: to learn of them, or to be written only without them."""
+
+    UNREAD = auto()
+    UNLESS_UNREAD = auto()
+
+
+_UNREAD = """
+        SELECT jsonb_agg(to_jsonb(n) ORDER BY n.number) AS notes
+        FROM claimed, notes n WHERE n.session_id = :session_id AND n.number > :notes_after"""
+
+
 def statement_for(step: Step, drafts: Sequence[Draft]) -> tuple[Statement, dict[str, Any]]:
     """The statement that writes `step` and announces `drafts` (what of it a person should see), and its parameters.
 
-    It answers with the id of each draft, with a single 0 if there are none, and with nothing if the claim was lost.
+    It answers with the id of each draft, with a single 0 if there are none, and with nothing if the claim was lost; beside them with
+    the notes that the step's writer does not know of, if it asks for them.
     """
     parts = {name: values for name, values in _values(step, drafts).items() if values}
     parameters: dict[str, Any] = {name: orjson.dumps(storable_json(values)).decode() for name, values in parts.items()}
@@ -100,7 +114,11 @@ def statement_for(step: Step, drafts: Sequence[Draft]) -> tuple[Statement, dict[
     notes = _notes(step)
     for values in notes.values():
         parameters |= values
-    return _statement((*parts, *_sums(step), *notes), announces=bool(drafts)), parameters
+    reading = None
+    if step.notes_after is not None:
+        parameters |= {"session_id": step.session_id, "notes_after": step.notes_after}
+        reading = _Reading.UNLESS_UNREAD if step.unless_notes else _Reading.UNREAD
+    return _statement((*parts, *_sums(step), *notes), announces=bool(drafts), reading=reading), parameters
 
 
 def _sums(step: Step) -> tuple[str, ...]:
@@ -109,14 +127,22 @@ def _sums(step: Step) -> tuple[str, ...]:
 
 
 @cache
-def _statement(names: tuple[str, ...], *, announces: bool) -> Statement:
+def _statement(names: tuple[str, ...], *, announces: bool, reading: _Reading | None) -> Statement:
     """Cached: the few shapes that steps have are prepared once per connection."""
-    parts = ["held AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE)"]
+    parts = ["claimed AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE)"]
+    parts += [f"unread AS ({_UNREAD})"] if reading else []
+    parts += [
+        "held AS (SELECT FROM claimed, unread WHERE notes IS NULL)"
+        if reading is _Reading.UNLESS_UNREAD
+        else "held AS (SELECT FROM claimed)"
+    ]
     if announces:
         parts += [f"drafts AS (SELECT d.* FROM held, {DRAFTS})", PUBLISHING]  # noqa: S608 - see above
     parts += [f"part_{name} AS ({_PARTS[name]})" for name in names]
-    answer = "SELECT a.id, a.sent FROM held LEFT JOIN announced a ON true ORDER BY a.place" if announces else "SELECT 0 AS id FROM held"
-    return Statement("WITH " + ",\n".join(parts) + "\n" + answer)
+    answers = "a.id, a.sent" if announces else "0 AS id"
+    answers += ", (SELECT notes FROM unread) AS notes" if reading else ""
+    announced = " LEFT JOIN announced a ON true ORDER BY a.place" if announces else ""
+    return Statement("WITH " + ",\n".join(parts) + f"\nSELECT {answers} FROM claimed{announced}")
 
 
 def _values(step: Step, drafts: Sequence[Draft]) -> Mapping[str, Sequence[rows.NewRow]]:

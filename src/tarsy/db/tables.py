@@ -10,6 +10,7 @@ from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.conversation import Role
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteractionKind
+from tarsy.domain.note import NoteKind
 from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
@@ -445,6 +446,21 @@ run_inputs = sa.Table(
     sa.Column("fields", JSONB, nullable=False),
     sa.PrimaryKeyConstraint("execution_id", "turn", "kind", "name"),
     sa.Index(None, "session_id"),
+)
+
+# What reached an investigation from outside; which agents were told, their inputs say.
+notes = sa.Table(
+    "notes",
+    metadata,
+    _session_key(),
+    # From 1, in the order in which they were stored.
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    _one_of("kind", NoteKind),
+    sa.PrimaryKeyConstraint("session_id", "number"),
 )
 
 # Places in the analysis of an execution that name their evidence, and what checking them found.

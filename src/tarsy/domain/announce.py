@@ -11,6 +11,7 @@ from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.incident import Incident
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import INCIDENTS_CHANNEL, SESSIONS_CHANNEL, LiveEvent, LiveEventType, session_channel
+from tarsy.domain.note import Note
 from tarsy.domain.pause import Pause
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose
@@ -98,6 +99,11 @@ def interaction_created(interaction: LLMInteraction | MCPInteraction) -> LiveEve
     failed = interaction.error_message is not None
     told = _told(interaction, "execution_id", "duration_ms", interaction_id=interaction.id, interaction_type=kind, failed=failed)
     return _to_session(interaction.session_id, LiveEventType.INTERACTION_CREATED, told)
+
+
+def note_created(session_id: str, note: Note) -> LiveEvent:
+    """Something reached the investigation. That an agent was told, its timeline says."""
+    return _to_session(session_id, LiveEventType.NOTE_CREATED, {"note": _told(note, "number", "kind", "author", "text", "at")})
 
 
 def paused(pauses: Sequence[Pause]) -> LiveEvent:

@@ -60,6 +60,7 @@ class LiveEventType(StrEnum):
     EXECUTION_STATUS = "execution.status"
     PAUSES_CHANGED = "pauses.changed"
     INCIDENT_CHANGED = "incident.changed"
+    NOTE_CREATED = "note.created"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, assert_never
 
+from tarsy.domain.note import Note, NoteKind
+
 
 class InputKind(StrEnum):
     NOW = "now"
     READ = "read"
     CEILING = "ceiling"
+    NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,15 @@ class CeilingMet:
     room: int = 0
 
 
-RunInput = Now | ReadAt | CeilingMet
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A note that the agent was told before its next call. `held`: it had concluded, and was asked to look at its answer again."""
+
+    note: Note
+    held: bool = False
+
+
+RunInput = Now | ReadAt | CeilingMet | Heard
 SomeInput = TypeVar("SomeInput", bound=RunInput, covariant=True)  # noqa: PLC0105 - a value that is only read
 
 
@@ -74,6 +85,8 @@ def place_of(turn: int, value: RunInput) -> InputPlace:
             return turn, InputKind.READ, evidence_id
         case CeilingMet(about):
             return turn, InputKind.CEILING, about
+        case Heard(note):
+            return turn, InputKind.NOTE, note.id
         case _:
             assert_never(value)
 
@@ -85,6 +98,9 @@ def input_fields(value: RunInput) -> Mapping[str, Any]:
             return {"at": at.isoformat()}
         case CeilingMet():
             return {name: getattr(value, name) for name in _CEILING_FIELDS} | {"room": value.room}
+        case Heard(note, held):
+            told = {"kind": note.kind.value, "author": note.author, "text": note.text, "at": note.at.isoformat()}
+            return {"number": note.number, **told, "held": held}
         case _:
             assert_never(value)
 
@@ -102,6 +118,8 @@ def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:
             return ReadAt(name, _moment(fields))
         case InputKind.CEILING:
             return CeilingMet(name, **{field: str(fields.get(field, "")) for field in _CEILING_FIELDS}, room=int(fields.get("room", 0)))
+        case InputKind.NOTE:
+            return _heard(fields)
         case _:
             assert_never(kind)
 
@@ -111,3 +129,11 @@ def _moment(fields: Mapping[str, Any]) -> datetime:
         return datetime.fromisoformat(fields["at"])
     except (KeyError, TypeError) as error:
         raise ValueError("an input that tells a time says it as `at`") from error
+
+
+def _heard(fields: Mapping[str, Any]) -> Heard:
+    try:
+        kind, number, author, text = NoteKind(fields["kind"]), int(fields["number"]), str(fields["author"]), str(fields["text"])
+        return Heard(Note(number=number, kind=kind, author=author, text=text, at=_moment(fields)), held=bool(fields["held"]))
+    except (KeyError, TypeError) as error:
+        raise ValueError("an input that is a note has `number`, `kind`, `author`, `text`, `at` and `held`") from error

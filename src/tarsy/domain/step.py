@@ -12,6 +12,7 @@ from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import Message
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
+from tarsy.domain.note import Note
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.score import Judgement, SessionScore
 from tarsy.domain.session import SessionClose
@@ -77,10 +78,22 @@ class Step:
     score: SessionScore | None = None
     # The runbook that the session's agents are given.
     runbook: str | None = None
+    # The last note that the writer knows of: the statement that writes the step answers with those after it. None: it wants none.
+    notes_after: int | None = None
+    # Written only if there are none.
+    unless_notes: bool = False
 
     @property
     def session_id(self) -> str:
         return self.claim.session_id
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What the writer of a step learns from writing it; `refused`: it was not written, because of these notes."""
+
+    notes: tuple[Note, ...] = ()
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

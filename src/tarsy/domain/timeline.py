@@ -24,6 +24,7 @@ class TimelineEventType(StrEnum):
     GOOGLE_SEARCH_RESULT = "google_search_result"
     URL_CONTEXT_RESULT = "url_context_result"
     PROVIDER_FALLBACK = "provider_fallback"
+    NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

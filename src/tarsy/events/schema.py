@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import IncidentState
+from tarsy.domain.note import NoteKind
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
@@ -157,6 +158,23 @@ class IncidentChanged(_Message):
     at: AwareDatetime
 
 
+class NoteEntry(_Message):
+    """What an engineer said to the agents, or what became of the incident's alerts."""
+
+    number: int
+    kind: NoteKind
+    author: str
+    text: str
+    at: AwareDatetime
+
+
+class NoteCreated(_Stored):
+    """Something reached a running investigation. Each agent is told before its next call, which makes an entry of its timeline."""
+
+    type: Literal["note.created"]
+    note: NoteEntry
+
+
 class StageStarted(_Stored):
     """A stage began; also on `sessions`."""
 
@@ -246,6 +264,7 @@ StoredEvent = (
     | SessionCompleted
     | PausesChanged
     | IncidentChanged
+    | NoteCreated
     | StageStarted
     | StageCompleted
     | ExecutionStatusChanged

@@ -24,6 +24,7 @@ from tarsy.intake.decision import Look
 from tarsy.intake.investigations import Investigations, Request
 from tarsy.intake.policy import Policy
 from tarsy.intake.routes import Route, route_for
+from tarsy.intake.told_news import tell_news
 from tarsy.kit.clock import Clock, SystemClock
 
 Told = Sequence[tuple[str | None, LiveEvent]]
@@ -87,7 +88,8 @@ class IncidentCommands:
             fires = (alerts.c.incident_id == incident_id) & (alerts.c.status == AlertStatus.FIRING.value)
             await connection.execute(sa.update(alerts).where(fires).values(over))
             ended = await self._without_look(connection, replace(incident, resolved_at=self.clock.now(), firing=0), actor)
-            await self._written(connection, [ended], (), actor, AuditAction.INCIDENT_RESOLVED, {})
+            told = await self._told_if_running(connection, ended, f"{actor} has declared the incident over.")
+            await self._written(connection, [ended], told, actor, AuditAction.INCIDENT_RESOLVED, {})
 
     async def merge(self, incident_id: str, other_id: str, *, actor: str) -> None:
         """Make `other_id` part of `incident_id`, with its alerts and whatever is said of them from now on.
@@ -109,7 +111,12 @@ class IncidentCommands:
             emptied, joined = _emptied(other, target, self.clock), _joined(target, other)
             if joined.session_id != other.session_id:
                 emptied = await self._without_look(connection, emptied, actor)
-            await self._written(connection, [emptied, joined], (), actor, AuditAction.INCIDENTS_MERGED, {"merged": other_id})
+            told = await self._told_if_running(
+                connection,
+                joined,
+                f"{actor} has found another incident to be part of this one, with {other.firing} of its alerts firing: {other.title}",
+            )
+            await self._written(connection, [emptied, joined], told, actor, AuditAction.INCIDENTS_MERGED, {"merged": other_id})
 
     async def split(self, incident_id: str, alert_ids: Sequence[str], *, actor: str) -> str:
         """Make an incident of its own of some alerts; answers with its id.
@@ -172,6 +179,12 @@ class IncidentCommands:
             return incident
         await cancel_looks(connection, sorted(waiting), reason=f"Cancelled with its incident by {actor}.")
         return replace(incident, session_id=None, session_status=None)
+
+    async def _told_if_running(self, connection: AsyncConnection, incident: Incident, text: str) -> Told:
+        """Tell those who investigate what a person has done to the incident."""
+        if incident.view.investigation is not Investigation.RUNNING:
+            return ()
+        return await tell_news(connection, [(incident, text)], self.clock.now())
 
     async def _written(
         self,

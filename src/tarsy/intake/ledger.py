@@ -13,6 +13,7 @@ from typing import assert_never
 from tarsy.domain.alert import Alert, AlertStatus
 from tarsy.domain.incident import Incident, IncidentView, Investigation, KnownAlert, Member, identity_of
 from tarsy.domain.mute import Mute, muted_by
+from tarsy.domain.route import OnResolved
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.decision import (
     CountRepeat,
@@ -29,6 +30,7 @@ from tarsy.intake.decision import (
     decide,
     is_older,
 )
+from tarsy.intake.news import News, NewsKind
 from tarsy.intake.routes import Route, route_for
 
 
@@ -138,6 +140,8 @@ class Ledger:
     cancelled: dict[str, str] = field(default_factory=dict[str, str])
     # Investigations that wait, and how urgent they have become.
     raised: dict[str, int] = field(default_factory=dict[str, int])
+    # By incident: what those who investigate it should hear.
+    news: dict[str, list[News]] = field(default_factory=dict[str, list[News]])
     activity: Counter[tuple[str, AlertStatus]] = field(default_factory=Counter[tuple[str, AlertStatus]])
 
     def enter(self, arrival: Arrival) -> Entered:
@@ -204,6 +208,8 @@ class Ledger:
     def _goes_on(self, entry: _Entry, after: KnownAlert, action: Join | Reopen | Escalate | InvestigateAgain) -> Entered:
         """The incident is open from now on, and as bad as the worst of its alerts."""
         before = self.incidents[action.incident_id]
+        if not isinstance(action, InvestigateAgain) and (action.note or before.view.investigation is Investigation.PENDING):
+            self._tell(action.incident_id, _news_of(action), entry, after)
         severity = before.severity.worst(after.severity)
         anew = severity is not before.severity or (isinstance(action, Join | Reopen) and action.new)
         self._put(replace(before, resolved_at=None, severity=severity, looked_again=0 if anew else before.looked_again))
@@ -214,12 +220,20 @@ class Ledger:
         return Entered(_OUTCOMES[type(action)], action.incident_id)
 
     def _over(self, entry: _Entry, after: KnownAlert, action: Resolve) -> Entered:
+        waits = self.incidents[action.incident_id].view.investigation is Investigation.PENDING
+        if action.note or (waits and entry.route.on_resolved is not OnResolved.IGNORE):
+            self._tell(action.incident_id, NewsKind.OVER, entry, after)
         self._write(entry, after, action.incident_id)
         if action.last:
             self._put(replace(self.incidents[action.incident_id], resolved_at=self.now))
         if action.cancel_pending:
             self.cancel(action.incident_id)
         return Entered(Outcome.RESOLVED, action.incident_id)
+
+    def _tell(self, incident_id: str, kind: NewsKind, entry: _Entry, after: KnownAlert) -> None:
+        """Remember what an investigation should hear: one that runs, or that may begin before this is written."""
+        told = entry.member.alert if kind is NewsKind.OVER and entry.member else entry.arrival.masked
+        self.news.setdefault(incident_id, []).append(News(kind, told, after.severity))
 
     def cancel(self, incident_id: str) -> None:
         """Take back the investigation that waits."""
@@ -289,6 +303,14 @@ class Ledger:
         if member:
             self.retired.append(member.id)
         return Member(id=self.new_id(), alert=told, known=after, count=1, first_at=self.now, heard_at=self.now, reason=reason)
+
+
+def _news_of(action: Join | Reopen | Escalate) -> NewsKind:
+    match action:
+        case Escalate():
+            return NewsKind.WORSE
+        case Join(new=new) | Reopen(new=new):
+            return NewsKind.JOINED if new else NewsKind.BACK
 
 
 def _stays(entry: _Entry, incident_id: str | None) -> bool:

@@ -29,8 +29,10 @@ from tarsy.domain.route import AUTO_RESOLVE_AFTER, LOOKS_AGAIN_AT_MOST
 from tarsy.intake.adapters.registry import says_resolved
 from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.decision import due_look, ended_by_silence, resolution
+from tarsy.intake.news import News, NewsKind, news_text
 from tarsy.intake.policy import Policy
 from tarsy.intake.routes import route_for
+from tarsy.intake.told_news import tell_news
 from tarsy.session.intake import AlertRefusedError
 
 log = structlog.get_logger(__name__)
@@ -130,7 +132,9 @@ class IncidentUpkeep:
             await cancel_looks(connection, sorted(waiting))
             after = replace(after, session_id=None)
         await write_incidents(connection, [after])
-        await publish_for(connection, [(None, announce.incident_changed(after, now))])
+        heard = [(after, news_text([News(NewsKind.SILENT, member.alert, member.known.severity)], after))] if decided.note else []
+        told = await tell_news(connection, heard, now)
+        await publish_for(connection, [*told, (None, announce.incident_changed(after, now))])
 
     async def _due(self) -> Sequence[str]:
         """Open incidents that may be due for an investigation, the oldest first; the decision itself is made under the lock."""

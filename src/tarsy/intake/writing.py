@@ -8,14 +8,16 @@ from tarsy.db.incidents.looks import WantedLook, cancel_looks, lock_waiting, rai
 from tarsy.db.incidents.state import count_activity, write_incidents, write_members
 from tarsy.db.outbox import publish_for
 from tarsy.domain import announce
-from tarsy.domain.incident import Member
+from tarsy.domain.incident import Incident, Investigation, Member
 from tarsy.intake.investigations import Chains, Investigations, Request
 from tarsy.intake.ledger import Ledger, NewLook
+from tarsy.intake.news import news_text
+from tarsy.intake.told_news import tell_news
 
 
 async def write_ledger(connection: AsyncConnection, ledger: Ledger, investigations: Investigations, chains: Chains) -> None:
     """Store everything that has changed. Work is locked before anything is told: the order that all writers keep."""
-    waiting = await lock_waiting(connection, [*ledger.cancelled.values(), *ledger.raised])
+    waiting = await lock_waiting(connection, [*ledger.cancelled.values(), *ledger.raised, *_may_have_begun(ledger)])
     _spare_what_has_begun(ledger, waiting)
     looks = await _looks(connection, ledger, investigations, chains)
     incidents = [ledger.incidents[incident_id] for incident_id in sorted(ledger.touched)]
@@ -25,8 +27,25 @@ async def write_ledger(connection: AsyncConnection, ledger: Ledger, investigatio
     told = await store_looks(connection, looks)
     await raise_looks(connection, {session: priority for session, priority in ledger.raised.items() if session in waiting})
     await cancel_looks(connection, [session for session in ledger.cancelled.values() if session in waiting])
+    news = await tell_news(connection, _news(ledger, waiting), ledger.now)
     changed = [(None, announce.incident_changed(incident, ledger.now)) for incident in incidents]
-    await publish_for(connection, [*told, *changed])
+    await publish_for(connection, [*news, *told, *changed])
+
+
+def _may_have_begun(ledger: Ledger) -> list[str]:
+    """Investigations that waited when the alerts were decided about, and that are told of them if a worker has begun meanwhile."""
+    told = (ledger.incidents[incident_id] for incident_id in ledger.news if incident_id not in ledger.looks)
+    return [incident.session_id for incident in told if incident.session_id and incident.view.investigation is Investigation.PENDING]
+
+
+def _news(ledger: Ledger, waiting: set[str]) -> list[tuple[Incident, str]]:
+    """What those hear who investigate; an investigation that has not begun is briefed when it does."""
+    incidents = {incident_id: ledger.incidents[incident_id] for incident_id in ledger.news if incident_id not in ledger.looks}
+    return [
+        (incident, news_text(ledger.news[incident_id], incident))
+        for incident_id, incident in incidents.items()
+        if incident.session_id and incident.session_id not in waiting
+    ]
 
 
 def _spare_what_has_begun(ledger: Ledger, waiting: set[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.session import NewSession
-from tarsy.domain.step import Step, StoredRun
+from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.work import Claimed, Parking, Pulse, Recovered, Release, WorkRules
 from tarsy.telemetry.committed_steps import StepReader
 from tarsy.telemetry.metrics import Metrics
@@ -23,12 +23,14 @@ class MeasuredJournal:
         self._reader = StepReader(metrics)
         self._times = times
 
-    async def commit(self, step: Step) -> None:
+    async def commit(self, step: Step) -> Committed:
         with self._seconds.time():
-            await self._inner.commit(step)
-        self._reader.read(step)
+            committed = await self._inner.commit(step)
+        if not committed.refused:
+            self._reader.read(step)
         if step.session_close:
             self._times.closed(step.claim, step.session_close)
+        return committed
 
     async def load(self, execution_id: str) -> StoredRun:
         return await self._inner.load(execution_id)

@@ -12,13 +12,13 @@ from tarsy.domain.history import StageRecord
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.session import NewSession
-from tarsy.domain.step import Step, StoredRun
+from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.tool import ToolCatalog, ToolResult
 from tarsy.domain.work import Claimed, Parking, Pulse, Recovered, Release, WorkRules
 
 
 class Journal(Protocol):
-    async def commit(self, step: Step) -> None: ...
+    async def commit(self, step: Step) -> Committed: ...
 
     async def load(self, execution_id: str) -> StoredRun: ...
 

@@ -29,7 +29,7 @@ describe("a draft", () => {
   });
 
   test("leaves to the server what was not said", () => {
-    const unsaid = { data: "x", alert_type: null, runbook: null, mcp: null };
+    const unsaid = { data: "x", alert_type: null, runbook: null, mcp: null, budget: null };
     expect(requestOf({ ...EMPTY_DRAFT, text: "x" })).toEqual(unsaid);
     expect(requestOf({ ...EMPTY_DRAFT, text: "x", alertType: " " })).toEqual(unsaid);
   });

@@ -40,5 +40,7 @@ export function requestOf(draft: Draft): AlertRequest {
     alert_type: alertType === "" ? null : alertType,
     runbook: runbook === "" ? null : runbook,
     mcp: draft.servers,
+    // Its chain's own.
+    budget: null,
   };
 }

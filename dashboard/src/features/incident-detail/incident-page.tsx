@@ -20,6 +20,7 @@ import { Actions } from "./actions";
 import { ActivityView } from "./activity-view";
 import { Investigations } from "./investigations";
 import { Members } from "./members";
+import { Notes } from "./notes";
 
 // A storm of alerts must not become a storm of requests.
 const REFRESH_EVERY_MS = 1_000;
@@ -36,7 +37,10 @@ export function IncidentPage({ incidentId, onIncident }: { incidentId: string; o
       <ActivityView incident={incident} />
       <Box sx={{ display: "grid", gap: 2, gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 3fr) minmax(0, 2fr)" }, alignItems: "start" }}>
         <Members incident={incident} onSplit={onIncident} />
-        <Investigations sessions={incident.sessions} />
+        <Stack spacing={2}>
+          <Investigations sessions={incident.sessions} />
+          <Notes notes={incident.notes} />
+        </Stack>
       </Box>
     </Stack>
   );

@@ -46,6 +46,8 @@ interface SessionPageProps {
   onEvent: (eventId: string) => void;
   /** Questions and answers about the session, fed by the same events. */
   chat: (session: SessionDetail, events: readonly TimelineEvent[]) => ReactNode;
+  /** What its agents were told while they worked, and the place to tell them more. */
+  hint: (session: SessionDetail) => ReactNode;
 }
 
 export function SessionPage({ sessionId, ...rest }: SessionPageProps) {
@@ -61,7 +63,7 @@ interface LoadedProps extends Omit<SessionPageProps, "sessionId"> {
   feed: ReturnType<typeof useLiveSession>["feed"];
 }
 
-function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, evidenceHref, chat }: LoadedProps) {
+function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, evidenceHref, chat, hint }: LoadedProps) {
   const client = useQueryClient();
   const refresh = () => refreshSession(client, session.id);
   const cancel = useMutation({ mutationFn: () => cancelSession(session.id), onSettled: refresh });
@@ -129,6 +131,7 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
             <Section title="Timeline" flush>
               <TimelineBody {...{ feed, stages, ended, now, target, stageTarget, repeated, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
             </Section>
+            {ended && hint(session)}
           </Stack>
           <Box sx={{ position: { lg: "sticky", ...(evidence && wide ? { md: "sticky" } : {}) }, top: 64, order: { xs: ended ? 1 : -1, lg: 0, ...(evidence && wide ? { md: 0 } : {}) }, minWidth: 0 }}>
             {evidence && wide && <EvidenceAside {...panel(evidence)} />}
@@ -140,7 +143,10 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
                   <ChatAside>{chat(session, buffer.events)}</ChatAside>
                 </BesideColumn>
               ) : (
-                <AlertPanel session={session} />
+                <Stack spacing={2}>
+                  <AlertPanel session={session} />
+                  {!ended && hint(session)}
+                </Stack>
               )}
             </Box>
           </Box>

@@ -42,6 +42,7 @@ export function changesSession(message: LiveMessage): boolean {
       return true;
     case "timeline_event.created":
     case "timeline_event.completed":
+    case "note.created":
     case "stream.chunk":
     case "session.progress":
     case "pauses.changed":
@@ -52,4 +53,10 @@ export function changesSession(message: LiveMessage): boolean {
     case "pong":
       return false;
   }
+}
+
+/** Whether another note is there, or one was told to an agent, or came too late. */
+export function changesNotes(message: LiveMessage): boolean {
+  if (message.type === "timeline_event.created") return message.event.event_type === "note";
+  return message.type === "note.created" || message.type === "session.completed" || message.type === "subscription.confirmed";
 }

@@ -2,12 +2,13 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { refetchChanged } from "@/api/refetch";
 import { chatKey } from "@/api/chat";
+import { notesKey } from "@/api/notes";
 import { loadTimeline, refreshSession, sessionDetail, sessionKeys } from "@/api/sessions";
 import { useThrottled } from "@/components/use-throttled";
 import { useSessionTimeline } from "@/live/use-session-timeline";
 import type { LiveMessage } from "@/wire/live-messages";
 import type { SessionDetail } from "@/wire/types";
-import { changesSession, withMessage } from "./session-patch";
+import { changesNotes, changesSession, withMessage } from "./session-patch";
 
 const REFRESH_EVERY_MS = 700;
 
@@ -23,6 +24,7 @@ export function useLiveSession(id: string) {
     if (messages.some((message) => message.type === "chat.message" || message.type === "subscription.confirmed")) {
       void refetchChanged(client, chatKey(id));
     }
+    if (messages.some(changesNotes)) void refetchChanged(client, notesKey(id));
   };
   const feed = useSessionTimeline(id, loadTimeline, heard);
   return { session, feed };

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
-from tarsy.agent.prompt.fence import Fence
+from tarsy.agent.prompt.fence import Fence, defused
 from tarsy.agent.prompt.result_line import reading_back, result_line
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
@@ -91,8 +91,9 @@ class _Teller:
                 step = self._fenced(f"{kind.value.replace('_', ' ').capitalize()}:", "WEB RESULT", event.content, clipped=True)
             case TimelineEventType.ERROR:
                 step = self._fenced("Error:", "ERROR", event.content, clipped=True)
-            case TimelineEventType.PROVIDER_FALLBACK | TimelineEventType.WARNING:
-                step = self._fenced("Note:", "NOTE", event.content, clipped=True) if self.view.with_thinking else ""
+            case TimelineEventType.PROVIDER_FALLBACK | TimelineEventType.WARNING | TimelineEventType.NOTE:
+                # An agent that investigates is told itself what reaches the session from outside.
+                step = self._fenced(_remark_head(event), "NOTE", event.content, clipped=True) if self.view.with_thinking else ""
             case TimelineEventType.FINAL_ANALYSIS | TimelineEventType.EXECUTIVE_SUMMARY | TimelineEventType.USER_QUESTION:
                 # Conclusions are told apart from the way to them, questions by the chat.
                 step = ""
@@ -126,6 +127,13 @@ class _Teller:
 def _executed(event: TimelineEvent) -> str:
     code = str(event.metadata.get("code") or "").strip()
     return "\n".join((*((code,) if code else ()), f"Result: {event.content.strip() or '(no output)'}"))
+
+
+def _remark_head(event: TimelineEvent) -> str:
+    if event.event_type is not TimelineEventType.NOTE:
+        return "Note:"
+    author = defused(" ".join(str(event.metadata.get("author")).split()))
+    return f"[{evidence_of(event)}] The agent was told by {author}:"
 
 
 def _arguments(event: TimelineEvent) -> str:

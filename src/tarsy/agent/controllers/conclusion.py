@@ -60,8 +60,8 @@ class Conclusion:
         self._speech = speech
         self._asks_verdict = run.context.prompts.context.asks_verdict
 
-    async def end(self, answered: Answered) -> ExecutionResult:
-        """Check an answer and end with it, or with what its author makes of it."""
+    async def end(self, answered: Answered) -> ExecutionResult | None:
+        """Check an answer and end with it, or with what its author makes of it. None: its author was told something, and goes on."""
         draft = await self._reviewed(answered.turn.text)
         metadata = {**answered.metadata, **lacks(self._run, draft.text, cut=_is_cut(answered))}
         answered = replace(answered, metadata=metadata)
@@ -72,6 +72,9 @@ class Conclusion:
             await self._recorder.commit(messages=answered.messages, llm_interactions=(answered.call.interaction,), inputs=answered.inputs)
             self._run.messages += answered.messages
             self._keep(answered, draft)
+        if self._recorder.notes.hold(self._run.turn):
+            shown = show_as_response(self._recorder, answered.call, draft.text, {"draft": True})
+            return await self._run.reconsider({"closed": shown.closed, "opened": shown.opened})
         return await self._correct(answered, draft)
 
     def _keep(self, answered: Answered, draft: Review) -> None:
@@ -82,7 +85,7 @@ class Conclusion:
             close = partial(self._recorder.close, content=draft.text, event_type=TimelineEventType.FINAL_ANALYSIS, metadata=metadata)
             self._recorder.keep(call.open_event.id, close)
 
-    async def _correct(self, answered: Answered, draft: Review) -> ExecutionResult:
+    async def _correct(self, answered: Answered, draft: Review) -> ExecutionResult | None:
         run, recorder = self._run, self._recorder
         tool_calling = run.context.config.tool_calling
         request = ConversationMessage(Role.USER, run.context.prompts.build_correction_prompt(draft, tool_calling))
@@ -136,10 +139,11 @@ class Conclusion:
         shown: ShownAnswer,
         unheard: ShownAnswer | None = None,
         call: CompletedCall | None = None,
-    ) -> ExecutionResult:
+    ) -> ExecutionResult | None:
         recorder, made = self._recorder, call or answered.call
         shown = unheard.beside(shown) if unheard else shown
-        await recorder.commit(
+        refused = await recorder.conclude(
+            self._run.turn,
             messages=answered.messages,
             closed=shown.closed,
             opened=shown.opened,
@@ -150,6 +154,8 @@ class Conclusion:
             ),
             execution_changes=(recorder.moved(RunStatus.COMPLETED),),
         )
+        if refused:
+            return await self._run.reconsider(refused)
         return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=final.text)
 
 

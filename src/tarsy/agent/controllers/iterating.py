@@ -44,8 +44,9 @@ class IteratingController:
     async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult:
         run = Run(context, recorder, stored)
         await self._prepare(run, stored)
-        if answered := self._answered(run, stored):
-            return await Conclusion(run, self._speech).end(answered)
+        answered = self._answered(run, stored)
+        if answered and (ended := await Conclusion(run, self._speech).end(answered)):
+            return ended
         while True:
             circle = self._circle(run)
             run.state = replace(run.state, stuck=circle is not None and circle.stop)
@@ -56,11 +57,12 @@ class IteratingController:
                     try:
                         result = await self._iterate(run)
                     except CeilingMetError as error:
-                        return await self._end_at_ceiling(run, error)
+                        result = await self._end_at_ceiling(run, error)
                     if result:
                         return result
                 case ForceConclusion():
-                    return await self._conclude(run)
+                    if ended := await self._conclude(run):
+                        return ended
                 case GiveUp(reason):
                     return await self._give_up(run, reason)
                 case _:
@@ -126,7 +128,9 @@ class IteratingController:
                 await run.ask_to_continue(call, message)
                 run.state = run.state.succeeded()
             case GivesAnswer():
-                return await self._finish(run, call, turn, sequence_number)
+                if ended := await self._finish(run, call, turn, sequence_number):
+                    return ended
+                run.state = run.state.succeeded()
             case WantsTools():
                 await self._use_tools(run, call, turn, sequence_number, deadline)
             case MakesNoSense():
@@ -142,7 +146,7 @@ class IteratingController:
             return MakesNoSense(looping_text_nudge(), "the model repeated one passage over and over and was cut off")
         return turn
 
-    async def _finish(self, run: Run, call: CompletedCall, turn: GivesAnswer, sequence_number: int) -> ExecutionResult:
+    async def _finish(self, run: Run, call: CompletedCall, turn: GivesAnswer, sequence_number: int) -> ExecutionResult | None:
         message = run.recorder.message(self._speech.assistant_message(call.answer, ()), sequence_number)
         return await Conclusion(run, self._speech).end(Answered(turn=turn, call=call, messages=(message,)))
 
@@ -217,16 +221,18 @@ class IteratingController:
             return None
         return await run.after_failure(call, error)
 
-    async def _end_at_ceiling(self, run: Run, error: CeilingMetError) -> ExecutionResult:
+    async def _end_at_ceiling(self, run: Run, error: CeilingMetError) -> ExecutionResult | None:
         """Conclude with what is kept for that; an agent that has made no call yet has nothing to conclude."""
         if not run.context.ceilings.has_begun:
             raise error
         await tell_end(run.context.ceilings, run.recorder, error.met)
         if error.met.room:
             run.narrow(error.met.room)
+        # What is kept suffices for one answer: a note that comes while it is given comes too late.
+        run.recorder.notes.hold_no_more()
         return await self._conclude(run)
 
-    async def _conclude(self, run: Run) -> ExecutionResult:
+    async def _conclude(self, run: Run) -> ExecutionResult | None:
         """One more call, without tools. The prompt is stored with its answer, so that a crash between them leaves no trace."""
         context, recorder = run.context, run.recorder
         now = run.inputs.now(run.turn)
@@ -242,7 +248,7 @@ class IteratingController:
         answered = Answered(turn=turn, call=call, messages=messages, inputs=recorder.given(now), metadata=_forced(run))
         return await Conclusion(run, self._speech).end(answered)
 
-    async def _failed_conclusion(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult:
+    async def _failed_conclusion(self, run: Run, call: CompletedCall, error: ErrorChunk) -> ExecutionResult | None:
         run.state = run.state.failed(error.message, error.code)
         if await self._made_shorter(run, call, error, ()):
             return await self._conclude(run)

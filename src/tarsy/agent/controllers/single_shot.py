@@ -44,22 +44,15 @@ class SingleShotController:
 
     async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult:
         run = Run(context, recorder, stored)
-        if not run.messages:
-            prompts, inputs = run.opening()
-            run.messages = [recorder.message(body) for body in self._config.build_messages(prompts, context.previous)]
-            await recorder.commit(messages=tuple(run.messages), inputs=inputs)
-        elif run.messages[-1].body.role is Role.ASSISTANT:
-            # The answer that a predecessor had stored, and whose correction it did not live to hear.
-            text = joined((*pieces_so_far(run.messages[:-1]), run.messages[-1].body.content))
-            return await Conclusion(run, NativeSpeech()).end(Answered(turn=GivesAnswer(text)))
-        elif reopened := run.failures.reopen(stored.calls, run.messages, run.provider.name):
-            await recorder.commit(opened=reopened)
+        if ended := await self._prepare(run, stored):
+            return ended
         while True:
             call = await run.call(LLMInteractionKind.SINGLE_SHOT, WholeText(self._config.event_type))
             verdict = self._verdict(run, call)
             match verdict:
                 case GivesAnswer(text):
-                    return await self._finish(run, call, text)
+                    if ended := await self._finish(run, call, text):
+                        return ended
                 case _Cut():
                     await run.ask_to_continue(call, recorder.message(ConversationMessage(Role.ASSISTANT, call.answer.text)))
                 case ErrorChunk():
@@ -67,6 +60,20 @@ class SingleShotController:
                         return ended
                 case _:
                     assert_never(verdict)
+
+    async def _prepare(self, run: Run, stored: StoredRun) -> ExecutionResult | None:
+        """Ask the question, or go on where a predecessor stopped: a result if it had the answer already."""
+        if not run.messages:
+            prompts, inputs = run.opening()
+            run.messages = [run.recorder.message(body) for body in self._config.build_messages(prompts, run.context.previous)]
+            await run.recorder.commit(messages=tuple(run.messages), inputs=inputs)
+        elif run.messages[-1].body.role is Role.ASSISTANT:
+            # The answer that a predecessor had stored, and whose correction it did not live to hear.
+            text = joined((*pieces_so_far(run.messages[:-1]), run.messages[-1].body.content))
+            return await Conclusion(run, NativeSpeech()).end(Answered(turn=GivesAnswer(text)))
+        elif reopened := run.failures.reopen(stored.calls, run.messages, run.provider.name):
+            await run.recorder.commit(opened=reopened)
+        return None
 
     def _verdict(self, run: Run, call: CompletedCall) -> "GivesAnswer | _Cut | ErrorChunk":
         """What an answer is worth, together with those it continues."""
@@ -81,7 +88,7 @@ class SingleShotController:
             return ErrorChunk(objection, ErrorCode.EMPTY_RESPONSE)
         return _Cut() if answer.finish and len(pieces) < MAX_CONTINUATIONS else GivesAnswer(text)
 
-    async def _finish(self, run: Run, call: CompletedCall, text: str) -> ExecutionResult:
+    async def _finish(self, run: Run, call: CompletedCall, text: str) -> ExecutionResult | None:
         recorder, kind = run.recorder, self._config.event_type
         run.failures.end_with(call.interaction.id)
         message = recorder.message(ConversationMessage(Role.ASSISTANT, text))

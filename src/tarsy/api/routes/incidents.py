@@ -93,7 +93,7 @@ async def get_incident(incident_id: IncidentId, services: ServicesOf) -> Inciden
     incident = detail.summary.incident
     changes = await services.changes.between(incident.opened_at - CHANGES_BEFORE, incident.resolved_at or now, limit=MAX_CHANGES)
     mutes = [mute for mute in await services.mutes.list(now) if mute.incident_key == incident.key]
-    return IncidentView.around(detail, changes, mutes)
+    return IncidentView.around(detail, changes, mutes, await services.notes.of_incident(incident.id))
 
 
 @router.post("/incidents/{incident_id}/investigate", status_code=202, operation_id="investigateIncident")

@@ -8,7 +8,7 @@ from tarsy.db.evidence import EvidenceText, SeenEvidence
 
 
 class EvidenceItem(View):
-    # `A7`, `Q2.1`, `ALERT`, `RUNBOOK`.
+    # `A7`, `Q2.1`, `NOTE1`, `ALERT`, `RUNBOOK`.
     id: str
     # These are absent for the alert and the runbook.
     stage_id: UUID | None

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
+from tarsy.api.schemas.notes import NoteView
 from tarsy.api.schemas.view import Cost, Request, StorableText, UtcTime, View
 from tarsy.db.changes import StoredChange
 from tarsy.db.incidents.incident_list import IncidentPage, IncidentSummary
@@ -16,6 +17,7 @@ from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.domain.incident import IncidentState, Member
 from tarsy.domain.matchers import MatcherError, parse_matchers
 from tarsy.domain.mute import Mute
+from tarsy.domain.note import SessionNote
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 from tarsy.intake.ledger import Outcome
@@ -250,9 +252,13 @@ class IncidentView(IncidentItem):
     mutes: list[MuteItem]
     # Incidents that were merged into this one.
     merged: list[UUID]
+    # What its investigations were told while they ran, oldest first.
+    notes: list[NoteView]
 
     @classmethod
-    def around(cls, detail: IncidentDetail, changes: Sequence[StoredChange], mutes: Sequence[Mute]) -> "IncidentView":
+    def around(
+        cls, detail: IncidentDetail, changes: Sequence[StoredChange], mutes: Sequence[Mute], notes: Sequence[SessionNote]
+    ) -> "IncidentView":
         return cls.shown(
             IncidentItem.of(detail.summary),
             detail,
@@ -261,6 +267,7 @@ class IncidentView(IncidentItem):
             sessions=detail.looks,
             changes=changes,
             mutes=[MuteItem.of(mute) for mute in mutes],
+            notes=[NoteView.of(note) for note in notes],
         )
 
 

@@ -7,7 +7,7 @@ from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.history import StageRecord
 from tarsy.domain.live import StoredLiveEvent
-from tarsy.domain.step import Step, StoredRun
+from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.work import Claimed, Parking, Pulse, Release, WorkRules
 from tarsy.telemetry.ports import History, Journal, Queue
 from tarsy.telemetry.traces.run_book import RunBook
@@ -19,9 +19,11 @@ class TracedJournal:
         self._inner = inner
         self._runs = runs
 
-    async def commit(self, step: Step) -> None:
-        await self._inner.commit(step)
-        self._runs.committed(step)
+    async def commit(self, step: Step) -> Committed:
+        committed = await self._inner.commit(step)
+        if not committed.refused:
+            self._runs.committed(step)
+        return committed
 
     async def load(self, execution_id: str) -> StoredRun:
         return await self._inner.load(execution_id)

@@ -1,0 +1,91 @@
+/** What the agents of a session are told while they work: by the engineer who watches them, and by the incident's alerts. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Stack from "@mui/material/Stack";
+import TextField from "@mui/material/TextField";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Lightbulb } from "lucide-react";
+import { useState } from "react";
+import { ask, chatKey } from "@/api/chat";
+import { giveHint, notesKey, sessionNotes } from "@/api/notes";
+import { refetchChanged } from "@/api/refetch";
+import { Section } from "@/components/section";
+import { Failure } from "@/components/states";
+import { NoteLine } from "@/presentation/note-line";
+import { hasEnded } from "@/presentation/statuses";
+import type { SessionDetail } from "@/wire/types";
+
+export function HintPanel({ session }: { session: SessionDetail }) {
+  const client = useQueryClient();
+  const { data, error, refetch } = useQuery(sessionNotes(session.id));
+  const refresh = () => refetchChanged(client, notesKey(session.id));
+  const give = useMutation({ mutationFn: (text: string) => giveHint(session.id, text), onSettled: refresh });
+  const question = useMutation({ mutationFn: (text: string) => ask(session.id, text), onSettled: () => refetchChanged(client, chatKey(session.id)) });
+  const notes = data?.notes ?? [];
+  const takesHints = !hasEnded(session.status) && !session.recorded;
+  if (!takesHints && notes.length === 0 && !error) return null;
+  return (
+    <Section title="Hints">
+      <Stack spacing={2}>
+        {notes.length > 0 && (
+          <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+            {notes.map((note) => (
+              <NoteLine key={note.id} note={note}>
+                {note.state === "too_late" && note.kind === "hint" && session.chat_enabled && (
+                  <Button size="small" disabled={question.isPending} onClick={() => question.mutate(note.text)}>
+                    Ask as a question
+                  </Button>
+                )}
+              </NoteLine>
+            ))}
+          </Box>
+        )}
+        {error && <Failure what="The hints could not be loaded." error={error} onRetry={() => void refetch()} />}
+        {give.error && <Failure what="The hint was not accepted." error={give.error} />}
+        {question.error && <Failure what="The question was not accepted." error={question.error} />}
+        {takesHints && <HintForm busy={give.isPending} onGive={(text) => give.mutateAsync(text)} />}
+      </Stack>
+    </Section>
+  );
+}
+
+function HintForm({ busy, onGive }: { busy: boolean; onGive: (text: string) => Promise<unknown> }) {
+  const [text, setText] = useState("");
+  const ready = text.trim() !== "" && !busy;
+  const submit = () => {
+    if (!ready) return;
+    void onGive(text.trim()).then(
+      () => setText(""),
+      () => undefined,
+    );
+  };
+  return (
+    <Stack
+      component="form"
+      direction="row"
+      sx={{ gap: 1, alignItems: "flex-end" }}
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <TextField
+        multiline
+        maxRows={8}
+        fullWidth
+        size="small"
+        label="Tell the agents something"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          submit();
+        }}
+      />
+      <Button type="submit" variant="outlined" startIcon={<Lightbulb size={15} />} disabled={!ready} loading={busy} sx={{ minWidth: 96, height: 38 }}>
+        Hint
+      </Button>
+    </Stack>
+  );
+}

@@ -1,0 +1,113 @@
+"""What becomes of an incident's alerts is told to the investigation that runs."""
+
+from dataclasses import replace
+from unittest.mock import patch
+
+from support.door_ground import RESOLVED, ROUTE, DoorGround, alert, door_ground
+from tarsy.db.notes import NoteRepository
+from tarsy.domain.alert import Severity
+from tarsy.domain.note import NoteKind
+from tarsy.domain.route import OnResolved
+from tarsy.intake import writing
+
+
+async def _notes(ground: DoorGround) -> list[tuple[NoteKind, str]]:
+    [incident] = [one for one in await ground.incidents() if one["merged_into"] is None]
+    return [(one.note.kind, one.note.text) for one in await NoteRepository(ground.engine).of_incident(str(incident["id"]))]
+
+
+async def test_alerts_that_join_or_end_are_told_to_an_investigation_that_runs_and_repeats_are_not(database_url: str) -> None:
+    async with door_ground(database_url) as ground:
+        await ground.take(alert("f1"))
+        await ground.begin()
+        await ground.take(alert("f1"))
+        assert await _notes(ground) == [], "that it still fires is no news"
+        await ground.take(alert("f2"), alert("f3", title="The password is hunter2"))
+        await ground.take(alert("f1", RESOLVED))
+        await ground.take(alert("f1"))
+        await ground.take(alert("f2", severity=Severity.CRITICAL))
+        joined, over, back, worse = await _notes(ground)
+    assert joined == (
+        NoteKind.ALERTS,
+        """Joined the incident (2):
+- warning: Disk f2 is full (disk=f2, problem=p1)
+- warning: The password is [MASKED] (disk=f3, problem=p1)
+3 of 3 alerts of the incident fire now; its severity is warning.""",
+    )
+    assert over[1].startswith("Over (1):\n- warning: Disk f1 is full (disk=f1, problem=p1)\n2 of 3 alerts")
+    assert back[1].startswith("Fires again (1):\n- warning: Disk f1 is full")
+    assert worse[1].startswith("Has become worse (1):\n- critical: Disk f2 is full")
+
+
+async def test_that_everything_is_over_is_told_as_such(database_url: str) -> None:
+    async with door_ground(database_url) as ground:
+        await ground.take(alert("f1"), alert("f2"))
+        await ground.begin()
+        await ground.take(alert("f1", RESOLVED), alert("f2", RESOLVED))
+        [(kind, text)] = await _notes(ground)
+    assert kind is NoteKind.RESOLVED
+    assert text.endswith("None of the incident's 2 alerts fires any more.")
+
+
+async def test_a_route_can_keep_the_end_of_alerts_from_an_investigation(database_url: str) -> None:
+    async with door_ground(database_url, routes=[replace(ROUTE, on_resolved=OnResolved.IGNORE)]) as ground:
+        await ground.take(alert())
+        await ground.begin()
+        await ground.take(alert(status=RESOLVED))
+        assert await _notes(ground) == []
+
+
+async def test_an_investigation_that_has_not_begun_gets_no_notes_for_it_is_briefed_when_it_does(database_url: str) -> None:
+    async with door_ground(database_url) as ground:
+        await ground.take(alert("f1"))
+        await ground.take(alert("f2"))
+        claimed = await ground.begin()
+        assert await _notes(ground) == []
+        assert "Disk f2 is full" in claimed.noun.alert_data
+
+
+async def test_an_investigation_that_begins_while_an_alert_joins_is_told_of_it(database_url: str) -> None:
+    async with door_ground(database_url) as ground:
+        await ground.take(alert("f1"))
+        lock = writing.lock_waiting
+
+        async def begun_first(*arguments: object) -> set[str]:
+            await ground.begin()
+            return await lock(*arguments)  # pyright: ignore[reportArgumentType] - whatever it is called with
+
+        with patch.object(writing, "lock_waiting", begun_first):
+            await ground.take(alert("f2"))
+        [(_, text)] = await _notes(ground)
+    assert "Disk f2 is full" in text
+
+
+async def test_a_storm_is_told_in_few_words(database_url: str) -> None:
+    async with door_ground(database_url) as ground:
+        await ground.take(alert("f0"))
+        await ground.begin()
+        await ground.take(*(alert(f"f{number}") for number in range(1, 301)))
+        [(_, text)] = await _notes(ground)
+    assert text.splitlines()[0] == "Joined the incident (300):"
+    assert "- and 290 more" in text
+    assert len(text) < 2_000
+
+
+async def test_silence_and_what_a_person_does_are_told_too(database_url: str) -> None:
+    async with door_ground(database_url) as ground:
+        await ground.take(alert("f1"), alert("f2"))
+        await ground.begin()
+        [incident] = await ground.incidents()
+        ground.later(hours=23)
+        await ground.take(alert("f2"))
+        ground.later(hours=2)
+        await ground.upkeep().round()
+        await ground.take(alert("x1", problem="p2", title="The switch is down"))
+        other = next(one for one in await ground.incidents() if one["id"] != incident["id"])
+        await ground.commands().merge(str(incident["id"]), str(other["id"]), actor="ada")
+        await ground.commands().resolve(str(incident["id"]), actor="ada")
+        told = await _notes(ground)
+    assert [(kind.value, text.partition("\n")[0]) for kind, text in told] == [
+        ("alerts", "Counted as over, for its sender has been silent (1):"),
+        ("alerts", "ada has found another incident to be part of this one, with 1 of its alerts firing: The switch is down"),
+        ("resolved", "ada has declared the incident over."),
+    ]
