@@ -34,9 +34,9 @@ def cpu_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def measured(*models: str) -> tuple[float, float, tuple[Trial, ...]]:
+def measured(*models: str, challenge: bool | None = None) -> tuple[float, float, tuple[Trial, ...]]:
     """The seconds that it took, those that were computed, and the trials."""
-    plan = Plan(cases=load_cases(SUITE), models=find_models(load_config(None, {}), models))
+    plan = Plan(cases=load_cases(SUITE), models=find_models(load_config(None, {}), models), challenge=challenge)
     with tempfile.TemporaryDirectory(prefix="tarsy-bench-") as directory:
         started, computed = time.monotonic(), cpu_seconds()
         outcome = anyio.run(run_evals, Settings(env={}), plan, TrialFile(Path(directory) / "trials.jsonl"), ignore)
@@ -50,6 +50,11 @@ def main() -> bool:
     *_, others = measured("naive", "silent")
     rates = {model: summarise(model, found).pass_at_1.mean for model, found in by_model([*trials, *others]).items()}
     print("   ".join(f"{model} {rate:.0%}" for model, rate in rates.items()))
+    for challenge in (False, True):
+        *_, found = measured("overconfident", challenge=challenge)
+        tokens = sum(trial.total_tokens for trial in found) / len(found)
+        passed = sum(trial.passed for trial in found)
+        print(f"overconfident, {'challenged' if challenge else 'unchallenged'}: {passed} of {len(found)}, {tokens:.0f} tokens each")
     separated = rates["oracle"] == 1.0 and rates["silent"] == 0.0 and rates["naive"] < 0.5
     return seconds < LIMIT_SECONDS and len(trials) >= FEWEST_CASES and separated
 

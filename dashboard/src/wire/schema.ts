@@ -2464,7 +2464,7 @@ export interface components {
          * StageType
          * @enum {string}
          */
-        StageType: "investigation" | "synthesis" | "exec_summary" | "chat" | "scoring" | "action";
+        StageType: "investigation" | "synthesis" | "exec_summary" | "chat" | "scoring" | "action" | "challenge";
         /** StageView */
         StageView: {
             /**

@@ -64,6 +64,10 @@ def run(  # noqa: PLR0913 - the options of a command
     ),
     chain: Annotated[str | None, typer.Option(help="The configured chain to run.", show_default="that of each alert's type")] = None,
     judge: Annotated[str | None, typer.Option(help="A configured provider whose opinion is shown beside the grades.")] = None,
+    challenge: Annotated[
+        bool | None,
+        typer.Option("--challenge/--no-challenge", help="Let a second agent try to refute each verdict.", show_default="as the chain says"),
+    ] = None,
     fork: Annotated[
         int | None,
         typer.Option(
@@ -90,6 +94,7 @@ def run(  # noqa: PLR0913 - the options of a command
         budget=read_budget(budget) if budget else None,
         judge=judging.provider(cases[0]) if judging else None,
         fork_at=fork,
+        challenge=challenge,
     )
     report = _report(settings, plan, output, before)
     raise typer.Exit(1 if report.is_regression else 0)

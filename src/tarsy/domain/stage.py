@@ -15,6 +15,7 @@ class StageType(StrEnum):
     CHAT = "chat"
     SCORING = "scoring"
     ACTION = "action"
+    CHALLENGE = "challenge"
 
     @property
     def concludes(self) -> bool:

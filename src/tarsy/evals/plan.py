@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from tarsy.config.load.loader import LoadedConfig
-from tarsy.config.resolve.resolved import ResolvedChain
+from tarsy.config.resolve.resolved import ResolvedChain, ResolvedChallenge
 from tarsy.demo.samples import load_sample
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.provider import ResolvedProvider
@@ -40,6 +40,8 @@ class Plan:
     judge: ResolvedProvider | None = None
     # How many recorded calls are played before the model is asked, of cases that have a recording; the others are left out.
     fork_at: int | None = None
+    # Whether verdicts are challenged; None: as the chain says.
+    challenge: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,10 @@ class _Trial:
     def _chain(self, provider: ResolvedProvider) -> ResolvedChain:
         base = _base_chain(self.plan, self.loaded, self.case, provider)
         natively = self.model.is_script and self.plan.fork_at is None
-        return chain_for(spoken_natively(base) if natively else base, self.case, self.world, provider)
+        chain = chain_for(spoken_natively(base) if natively else base, self.case, self.world, provider)
+        if self.plan.challenge is None:
+            return chain
+        return chain.model_copy(update={"challenge": ResolvedChallenge() if self.plan.challenge else None})
 
     def _fork(self, chain: ResolvedChain) -> Fork | None:
         source = source_of(self.case) if self.plan.fork_at is not None else None

@@ -24,6 +24,7 @@ from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.work import Claimed, Lane, Parking, RunEnd, WorkRules
 from tarsy.kit.text import clip_bytes, in_thread_if_long
+from tarsy.session.challenge import passed_over, tempered, told_to
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.ledgers import session_ledger
 from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, ended_by_ceiling, next_step, plan
@@ -72,7 +73,7 @@ class SessionExecutor:
         ledger = await session_ledger(self._dependencies, claimed, chain)
         done = finished_stages(stages, records)
         while True:
-            step = next_step(stages, done)
+            step = next_step(stages, done, passed_over(chain, stages, records, at_ceiling=bool(ledger.ended)))
             if isinstance(step, FinishSession):
                 return step, records
             planned = step.planned
@@ -148,7 +149,7 @@ class SessionExecutor:
             executive_summary=finish.executive_summary,
             executive_summary_error=finish.executive_summary_error,
             # A run that was cut short has come to no verdict, and several agents to several.
-            verdict=concluding[0].verdict if len(concluding) == 1 and not finish.partial else None,
+            verdict=tempered(concluding[0].verdict, records) if len(concluding) == 1 and not finish.partial else None,
             citations=_counted(concluding),
             error_message=finish.error,
         )
@@ -193,8 +194,13 @@ def _score_request(session_id: str, close: SessionClose) -> SessionScore:
 def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecord]) -> list[StageOutcome]:
     """The outcomes of the stages that had ended before, read back."""
     done: list[StageOutcome] = []
-    for planned, record in zip(stages, records, strict=False):
-        if not record.stage.status.is_final:
+    stored = {record.stage.stage_index: record for record in records}
+    for planned in stages:
+        record = stored.get(planned.index)
+        if record is None and planned.part:
+            # It was passed over, or is still to come: what follows it tells.
+            continue
+        if record is None or not record.stage.status.is_final:
             break
         results = [ExecutionResult(status=one.execution.status, final_analysis=one.conclusion) for one in record.executions]
         done.append(outcome_of(planned, record.stage.id, record.stage.status, results, record.stage.error_message))
@@ -219,6 +225,8 @@ def _previous(
             concluding = concluding_executions(earlier)
             judged = concluding[0].verdict if len(concluding) == 1 else None
             told.append("\n\n".join(part for part in (remark, judged_text(judged), clip_bytes(concluded(done) or "", limit)) if part))
+        elif (told_here := told_to(planned, earlier, formatter, limit)) is not None:
+            told.append(told_here)
         elif planned.references is not None:
             told.append(formatter.format_stage_context(earlier[planned.references], limit=limit))
         else:

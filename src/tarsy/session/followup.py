@@ -25,7 +25,7 @@ from tarsy.domain.work import ChatWork, Claimed, Lane, Parking, RunEnd, ScoreWor
 from tarsy.kit.text import clip
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.ledgers import followup_ledger
-from tarsy.session.plan import PlannedStage
+from tarsy.session.planned_stage import PlannedStage
 from tarsy.session.stage_runner import StageJob, StageRunner, abandoned, read_back_of
 
 log = structlog.get_logger(__name__)

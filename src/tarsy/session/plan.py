@@ -1,38 +1,18 @@
 """Pure module: the stages a chain amounts to, and what follows the ones that are done."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedStage
+from tarsy.config.resolve.resolved import ResolvedChain, ResolvedStage
 from tarsy.domain.analysis import StageConclusions, best_analysis
-from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.evidence import agent_prefix
-from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
+from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, session_status_of
+from tarsy.session.challenge import challenge_stages
+from tarsy.session.planned_stage import PlannedStage
 
 EXECUTIVE_SUMMARY = "executive summary"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedStage:
-    index: int
-    name: str
-    stage_type: StageType
-    agents: tuple[ResolvedAgentConfig, ...]
-    success_policy: SuccessPolicy = SuccessPolicy.ANY
-    parallel_type: ParallelType | None = None
-    # The index of the stage that this one speaks about.
-    references: int | None = None
-    # What the evidence ids of each agent begin with; empty for agents that call no tools.
-    evidence_prefixes: tuple[str, ...] = ()
-    # Of all its agents together.
-    budget: Ceiling = UNLIMITED
-    # Whether what its agent says becomes the session's analysis, with its verdict.
-    concludes: bool = False
-
-    def evidence_prefix(self, agent_index: int) -> str:
-        return self.evidence_prefixes[agent_index - 1] if self.evidence_prefixes else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +47,14 @@ NextStep = RunStage | FinishSession
 
 
 def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
-    """Write a chain out: its stages, a synthesis after each that has several agents, an executive summary at the end unless it is switched off."""
+    """Write a chain out: its stages, a synthesis after each that has several agents, a challenge where it has one, an executive summary at the end unless it is switched off."""
     planned: list[PlannedStage] = []
     places = count()
     for stage in chain.stages:
         planned += _investigation(stage, len(planned), places)
     # Of several agents without a synthesis, none speaks for all.
     planned[-1] = replace(planned[-1], concludes=len(planned[-1].agents) == 1)
+    planned += challenge_stages(chain, planned[-1], places)
     if chain.executive_summary is None:
         return tuple(planned)
     summary = PlannedStage(index=len(planned), name=EXECUTIVE_SUMMARY, stage_type=StageType.EXEC_SUMMARY, agents=(chain.executive_summary,))
@@ -96,19 +77,20 @@ def _investigation(stage: ResolvedStage, index: int, places: Iterator[int]) -> I
         yield PlannedStage(index=index + 1, name=name, stage_type=StageType.SYNTHESIS, agents=agents, references=index)
 
 
-def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome]) -> NextStep:
-    """Decide what follows the stages in `done`."""
+def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], passed_over: Collection[int] = ()) -> NextStep:
+    """Decide what follows the stages in `done`; those `passed_over`, by index, are not needed."""
     if not done:
         return RunStage(stages[0])
     last = done[-1]
     if last.planned.stage_type is StageType.EXEC_SUMMARY:
         return _finish_with_summary(done, last)
-    if last.status is not RunStatus.COMPLETED:
+    if last.status is not RunStatus.COMPLETED and last.planned.part is None:
         error = last.error or f"stage '{last.planned.name}' ended {last.status}"
         return FinishSession(status=session_status_of(last.status), final_analysis=concluded(done), partial=True, error=error)
-    if len(done) == len(stages):
+    following = next((stage for stage in stages if stage.index > last.planned.index and stage.index not in passed_over), None)
+    if following is None:
         return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
-    return RunStage(stages[len(done)])
+    return RunStage(following)
 
 
 def ended_by_ceiling(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], ceiling: str) -> FinishSession | None:
@@ -116,7 +98,7 @@ def ended_by_ceiling(stages: Sequence[PlannedStage], done: Sequence[StageOutcome
 
     That there was no money for a synthesis or a summary is no failure: what was found stands.
     """
-    left = stages[len(done) :]
+    left = [stage for stage in stages if stage.index > done[-1].planned.index and stage.part is None]
     if left and left[0].stage_type is not StageType.INVESTIGATION and done[-1].status is RunStatus.COMPLETED:
         return None
     analysis = concluded(done)
@@ -142,12 +124,12 @@ def cut_short(
 ) -> FinishSession:
     """How a session ends that was stopped after `done`: with the best `analysis` there is, also of the stage that had not ended.
 
-    If only its summary was left, its time was enough.
+    If only a second look or its summary was left, its time was enough.
     """
     match next_step(stages, done):
         case FinishSession() as finish if status is RunStatus.TIMED_OUT:
             return finish
-        case RunStage(planned) if status is RunStatus.TIMED_OUT and planned.stage_type is StageType.EXEC_SUMMARY:
+        case RunStage(planned) if status is RunStatus.TIMED_OUT and (planned.stage_type is StageType.EXEC_SUMMARY or planned.part):
             return FinishSession(status=SessionStatus.COMPLETED, final_analysis=analysis, executive_summary_error=reason)
         case _:
             pass

@@ -39,7 +39,8 @@ from tarsy.domain.tool_spelling import spoken_name
 from tarsy.domain.work import Parking
 from tarsy.kit.groups import single_errors
 from tarsy.session.dependencies import Dependencies
-from tarsy.session.plan import PlannedStage, StageOutcome
+from tarsy.session.plan import StageOutcome
+from tarsy.session.planned_stage import ChallengePart, PlannedStage
 from tarsy.session.sub_agents import Sender, Sent, SubAgents
 
 log = structlog.get_logger(__name__)
@@ -345,6 +346,7 @@ def _prompt_context(job: StageJob, config: ResolvedAgentConfig) -> PromptContext
         agents=agent_section(config.sub_agents, job.chain.mcp_servers, config.tool_calling),
         task=job.sent.task if job.sent else "",
         asks_verdict=job.planned.concludes,
+        challenges=job.planned.part is ChallengePart.OBJECTION,
     )
 
 

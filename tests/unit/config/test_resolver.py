@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from support.config_directory import EVERY_KEY, ConfigDirectory
 from tarsy.config.load.loader import load_config
 from tarsy.config.resolve.hierarchy import Level
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedChallenge
 from tarsy.config.resolve.resolver import ExplainedChain, explain_chain, resolve_chain
 from tarsy.config.schema.configuration import NoProviderError
 from tarsy.config.schema.registries import UnknownEntryError
 from tarsy.config.schema.selection import McpSelection, NativeToolSelection, SelectedServer
 from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
 from tarsy.domain.stage import ParallelType, SuccessPolicy
+from tarsy.domain.verdict import Confidence
 
 LEVELS = ("defaults", "agent", "chain", "stage", "stage agent")
 SERVERS = ("one", "two", "three", "four")
@@ -191,6 +192,28 @@ def test_such_a_backend_is_told_to_come_from_where_the_provider_comes_from(direc
     explained = explain_chain(directory.load(tarsy).config, "kubernetes")
     (summary,) = (agent for agent in explained.agents if agent.title == "executive summary")
     assert (summary.agent.llm_backend, summary.levels["llm_backend"]) == (LLMBackend.LANGCHAIN, Level.EXECUTIVE_SUMMARY)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("true", ResolvedChallenge()),
+        ("{when_below: high}", ResolvedChallenge(when_below=Confidence.HIGH)),
+        ("{max_iterations: 3}", ResolvedChallenge(max_iterations=3)),
+        ("false", None),
+        ("{enabled: false, when_below: high}", None),
+    ],
+)
+def test_a_challenge_is_switched_on_in_a_word_or_with_conditions(
+    directory: ConfigDirectory, said: str, expected: ResolvedChallenge | None
+) -> None:
+    config = directory.load(f"agent_chains: {{kubernetes: {{challenge: {said}}}}}").config
+    assert resolve_chain(config, "kubernetes").challenge == expected
+
+
+def test_a_challenge_that_cannot_be_read_is_refused_with_its_place(directory: ConfigDirectory) -> None:
+    (problem,) = directory.problems("agent_chains: {kubernetes: {challenge: {when_below: sure}}}")
+    assert problem.path == "agent_chains.kubernetes.challenge.when_below"
 
 
 def test_chat_has_the_servers_of_all_stages(parallel: ResolvedChain) -> None:

@@ -40,6 +40,11 @@ describe("the graph of stages", () => {
     expect(drawn(chain, [stage("look", "investigation", ["A", "B"]), stage("synthesis", "synthesis")])).toEqual(["look(A|B)", "synthesis", "?decide"]);
   });
 
+  test("shows a challenge of the verdict, and the answer given once more, where there were any", () => {
+    const refuted = [stage("look", "investigation"), stage("challenge", "challenge"), stage("revision", "synthesis")];
+    expect(drawn([planned("look", ["A"])], refuted)).toEqual(["look", "challenge", "revision"]);
+  });
+
   test("leaves out chat and scoring, and keeps the executive summary", () => {
     const all = [stage("look", "investigation"), stage("summary", "exec_summary"), stage("chat", "chat"), stage("score", "scoring")];
     expect(drawn([planned("look", ["A"])], all)).toEqual(["look", "summary"]);

@@ -19,7 +19,7 @@ from tarsy.kit.text import clip, clip_bytes
 CONTEXT_LIMIT = 120_000
 # Some 75,000 tokens: a reader needs the whole story, and room to answer in.
 INVESTIGATION_LIMIT = 300_000
-_INVESTIGATED = {StageType.INVESTIGATION, StageType.SYNTHESIS, StageType.ACTION}
+_INVESTIGATED = {StageType.INVESTIGATION, StageType.SYNTHESIS, StageType.ACTION, StageType.CHALLENGE}
 # Characters left of each tool result, tried in this order until the whole fits; 0 leaves out the trail and keeps the conclusions.
 _RESULT_LIMITS = (4_000, 1_500, 400, 0)
 _NOTHING = "No analysis was produced."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from tarsy.agent.evidence.review import Review
-from tarsy.agent.prompt import instructions
+from tarsy.agent.prompt import challenge, instructions
 from tarsy.agent.prompt.agent_section import REPORT, sub_agent_task
 from tarsy.agent.prompt.correction import correction_points, correction_task
 from tarsy.agent.prompt.fence import Fence, unwrap
@@ -132,6 +132,8 @@ class PromptBuilder:
     def compose_instructions(self, *protocol: str) -> str:
         """Three tiers: what every investigator does, what the tool servers need, what this agent is for."""
         untrusted = self._untrusted(instructions.STEERING_IS_A_FINDING)
+        if self.context.challenges:
+            return self._compose(challenge.ROLE, self._evidence(), untrusted, challenge.ANSWER, *protocol)
         return self._compose(instructions.GENERAL, self._evidence(), untrusted, self._answer(), *protocol)
 
     def compose_chat_instructions(self, *protocol: str) -> str:
@@ -168,7 +170,9 @@ class PromptBuilder:
             task = sub_agent_task(self.context.task)
             return _blocks(self._alert(), self._runbook(), self._reports(previous), self._warnings(), task)
         task = "Investigate this alert and find its root cause, or show that there is no fault."
-        if previous.strip():
+        if self.context.challenges:
+            task = challenge.TASK
+        elif previous.strip():
             task += " Earlier stages have worked on it: build on what they established, verify what your answer depends on, and do not repeat their calls."
         return _blocks(self._alert(), self._runbook(), self._reports(previous), self._warnings(), _task(task))
 

@@ -35,6 +35,8 @@ class PromptContext:
     now: str = ""
     # Whether the answer becomes the session's analysis, and is to end with a verdict.
     asks_verdict: bool = False
+    # Whether it tries to refute what others concluded, instead of investigating.
+    challenges: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

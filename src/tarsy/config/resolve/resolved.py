@@ -14,6 +14,7 @@ from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
+from tarsy.domain.verdict import Confidence
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -22,6 +23,10 @@ def resolved_from(section: Section, kind: type[Model], /, **resolved: object) ->
     """Take from `section` what it says under the names of `kind`, and the rest from `resolved`."""
     written = {name: getattr(section, name) for name in kind.model_fields.keys() & type(section).model_fields}
     return kind.model_validate({**written, **resolved})
+
+
+def _is_none(said: object) -> bool:
+    return said is None
 
 
 def _is_empty(entries: Mapping[str, object] | tuple[object, ...]) -> bool:
@@ -152,6 +157,13 @@ class ResolvedStage(Resolved):
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
 
 
+class ResolvedChallenge(Resolved):
+    """When another agent tries to refute a verdict, and in how many turns."""
+
+    when_below: Confidence | None = None
+    max_iterations: int = 6
+
+
 class ResolvedChain(Resolved):
     """All that a session needs from the configuration, for its whole life: run, resume, chat, score, replay."""
 
@@ -164,6 +176,8 @@ class ResolvedChain(Resolved):
     mcp_servers: Mapping[str, ResolvedMcpServer] = {}
     # Those that some agent of the chain has.
     skills: Mapping[str, ResolvedSkill] = Field(default={}, exclude_if=_is_empty)
+    # None: verdicts are not challenged. Left out likewise.
+    challenge: ResolvedChallenge | None = Field(default=None, exclude_if=_is_none)
     default_runbook: str = ""
     session_timeout: float = 900.0
     # Of the whole investigation, lowered by what its alert asked for; and of each question about it, and of its judgement.

@@ -11,7 +11,7 @@ from tarsy.config.problems import Path
 from tarsy.config.resolve.agent_resolver import ADDS_NOTHING, AgentPlace, ExplainedAgent, resolve_agent
 from tarsy.config.resolve.agent_skills import resolved_skill
 from tarsy.config.resolve.hierarchy import Layer, Level
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedSkill, ResolvedStage
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedChallenge, ResolvedSkill, ResolvedStage
 from tarsy.config.resolve.resolved_entries import resolved_server
 from tarsy.config.schema.agents import SkillsKeys
 from tarsy.config.schema.budget import ceiling_of
@@ -91,6 +91,7 @@ class _ChainResolver:
             executive_summary=summary,
             chat=chat,
             scoring=scoring,
+            challenge=self._challenge(),
             mcp_servers={name: resolved_server(self.config, name) for name in servers},
             skills=self._skills(),
             default_runbook=self.config.defaults.runbook,
@@ -98,6 +99,10 @@ class _ChainResolver:
             session_timeout=self.config.queue.session_timeout,
         )
         return ExplainedChain(resolved, tuple(self.explained))
+
+    def _challenge(self) -> ResolvedChallenge | None:
+        said = self.chain.challenge
+        return ResolvedChallenge(when_below=said.when_below, max_iterations=said.max_iterations) if said and said.enabled else None
 
     def _skills(self) -> dict[str, ResolvedSkill]:
         used = {name for explained in self.explained for name in (*explained.agent.skills, *explained.agent.required_skills)}

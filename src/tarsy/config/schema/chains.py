@@ -1,8 +1,10 @@
 """The `agent_chains` entries: which agents look at an alert, in which order."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, GetJsonSchemaHandler, ValidationInfo, field_validator, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from tarsy.config.schema.agents import (
     AgentKind,
@@ -32,6 +34,7 @@ from tarsy.config.schema.values import (
     without_effect,
 )
 from tarsy.domain.stage import SuccessPolicy
+from tarsy.domain.verdict import Confidence
 
 
 class StageAgentConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, SkillsKeys, BudgetKey):
@@ -77,6 +80,24 @@ class ExecutiveSummaryConfig(Section):
     enabled: Switch = Field(default=True, description="Sum a finished analysis up; off: the session ends with its last stage.")
 
 
+class ChallengeConfig(Section):
+    """Another agent tries to refute the verdict; `true` is enough."""
+
+    enabled: Switch = Field(default=True, description="Challenge verdicts.")
+    when_below: Confidence | None = Field(default=None, description="Only verdicts of less confidence than this; unset: every verdict.")
+    # Enough for two or three rounds of looking, and an answer.
+    max_iterations: Count = Field(default=6, description="Model calls before the challenger has to conclude.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_switch(cls, data: Any) -> Any:
+        return {"enabled": data} if isinstance(data, bool | str) else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "boolean"}, handler(core_schema)]}
+
+
 _JUDGES = "an investigation is judged by its record, in one call without tools"
 
 
@@ -93,6 +114,9 @@ class ChainConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, ServersKey,
     )
     description: Text = Field(default="", description="For people.")
     stages: Annotated[tuple[StageConfig, ...], Field(min_length=1)] = Field(description="They run one after the other.")
+    challenge: ChallengeConfig | None = Field(
+        default=None, description="A second agent tries to refute the verdict: `true`, or `{when_below: high}`; unset: no."
+    )
     executive_summary: ExecutiveSummaryConfig = Field(
         default=ExecutiveSummaryConfig(), description="The few sentences for people in a hurry."
     )

@@ -136,7 +136,9 @@ _SUBJECTS = (
         claimed=SessionStatus.IN_PROGRESS,
         parked=SessionStatus.WAITING,
         cancelling=SessionStatus.CANCELLING,
-        stage_types=frozenset({StageType.INVESTIGATION, StageType.SYNTHESIS, StageType.EXEC_SUMMARY, StageType.ACTION}),
+        stage_types=frozenset(
+            {StageType.INVESTIGATION, StageType.SYNTHESIS, StageType.EXEC_SUMMARY, StageType.ACTION, StageType.CHALLENGE}
+        ),
         at_claim=", started_at = coalesce(n.started_at, now())",
     ),
     # A follow-up that is parked looks like one that waits for its turn.

@@ -17,7 +17,7 @@ _LONGEST = 160
 
 
 def naive(case: Case, conversation: Conversation) -> Calls | Says:
-    namespace = _namespace(case.file.alert)
+    namespace = namespace_of(case.file.alert)
     if not conversation.tools:
         return Says(_blame(case.file.alert, namespace, conversation))
     match conversation.rounds:
@@ -29,7 +29,7 @@ def naive(case: Case, conversation: Conversation) -> Calls | Says:
             return Says(_blame(case.file.alert, namespace, conversation))
 
 
-def _namespace(alert: str) -> str:
+def namespace_of(alert: str) -> str:
     found = _NAMESPACE.search(alert)
     return found[1] if found else ""
 

@@ -32,6 +32,8 @@ class Conversation:
     rounds: int
     results: tuple[str, ...]
     instructions: str = ""
+    # What it was given to read besides results.
+    told: str = ""
 
     def has(self, tool: str) -> bool:
         return any(name.rpartition(".")[2] == tool for name in self.tools)
@@ -44,7 +46,8 @@ def conversation_of(request: GenerateInput) -> Conversation:
     asked = [message for message in request.messages if message.role is Role.ASSISTANT and message.tool_calls]
     results = [message.content for message in request.messages if message.role is Role.TOOL]
     told = "\n".join(message.content for message in request.messages if message.role is Role.SYSTEM)
-    return Conversation(tuple(tool.name for tool in request.tools), len(asked), tuple(results), told)
+    read = "\n".join(message.content for message in request.messages if message.role is Role.USER)
+    return Conversation(tuple(tool.name for tool in request.tools), len(asked), tuple(results), told, read)
 
 
 def spoken(said: Calls | Says, request: GenerateInput) -> Iterator[Chunk]:

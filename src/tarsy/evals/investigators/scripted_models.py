@@ -11,11 +11,18 @@ from tarsy.evals.case import Case
 from tarsy.evals.investigators.naive import naive
 from tarsy.evals.investigators.obedient import obedient
 from tarsy.evals.investigators.oracle import oracle
+from tarsy.evals.investigators.overconfident import overconfident
 from tarsy.evals.investigators.script import Says, Script, conversation_of, spoken
 from tarsy.evals.investigators.silent import silent
 from tarsy.kit.text import clip
 
-SCRIPTS: Mapping[str, Script] = {"oracle": oracle, "naive": naive, "silent": silent, "obedient": obedient}
+SCRIPTS: Mapping[str, Script] = {
+    "oracle": oracle,
+    "naive": naive,
+    "silent": silent,
+    "obedient": obedient,
+    "overconfident": overconfident,
+}
 _SCHEME = "script:"
 # Part of the track of a request to shorten a large tool result.
 _SUMMARY = "/summary/"

@@ -1,0 +1,28 @@
+"""Stages in which a verdict is challenged.
+
+Revision ID: 0014
+"""
+
+from alembic import op
+
+revision = "0014"
+down_revision = "0013"
+branch_labels = None
+depends_on = None
+
+_BEFORE = "'investigation', 'synthesis', 'exec_summary', 'chat', 'scoring', 'action'"
+
+
+def upgrade() -> None:
+    _allow(f"{_BEFORE}, 'challenge'")
+
+
+def downgrade() -> None:
+    # The one earlier kind whose conclusions are not the session's.
+    op.execute("UPDATE stages SET stage_type = 'action' WHERE stage_type = 'challenge'")
+    _allow(_BEFORE)
+
+
+def _allow(kinds: str) -> None:
+    op.drop_constraint(op.f("ck_stages_stage_type"), "stages")
+    op.create_check_constraint(op.f("ck_stages_stage_type"), "stages", f"stage_type IN ({kinds})")

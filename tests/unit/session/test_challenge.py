@@ -1,0 +1,170 @@
+"""When a verdict is challenged, and what comes of it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from support.agent_scenario import agent, chain, stage
+from tarsy.config.resolve.resolved import ResolvedChain, ResolvedChallenge
+from tarsy.domain.agent import AgentType
+from tarsy.domain.challenge import Challenge, Ruling, read_challenge
+from tarsy.domain.execution import AgentExecution
+from tarsy.domain.history import ExecutionRecord, StageRecord
+from tarsy.domain.stage import Stage, StageType
+from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.verdict import Confidence, Verdict, VerdictOutcome, verdict_fields
+from tarsy.session.challenge import passed_over, tempered
+from tarsy.session.executor import finished_stages
+from tarsy.session.plan import FinishSession, RunStage, StageOutcome, next_step, plan
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+VERDICT = verdict_fields(Verdict(outcome=VerdictOutcome.FAULT, mechanism="It is full."))
+REFUTES = "It is not.\n\n```ruling\nresult: refuted\nobjection: The disk is empty.\n```"
+
+
+def challenged(**settings: Any) -> ResolvedChain:
+    return chain(stage(agent("A"), name="look")).model_copy(update={"challenge": ResolvedChallenge(**settings)})
+
+
+def record(index: int, kind: StageType, text: str, **metadata: Any) -> StageRecord:
+    """A finished stage whose agent concluded `text`."""
+    ended = Stage(
+        id=f"s{index}",
+        session_id="x",
+        stage_name=kind,
+        stage_index=index,
+        stage_type=kind,
+        expected_agent_count=1,
+        status=RunStatus.COMPLETED,
+    )
+    ran = AgentExecution(
+        id=f"e{index}",
+        session_id="x",
+        stage_id=f"s{index}",
+        agent_name="A",
+        agent_index=1,
+        llm_backend="langchain",
+        llm_provider="p",
+        model_name="m",
+        tool_calling="native",
+        status=RunStatus.COMPLETED,
+    )
+    event = TimelineEvent(
+        id=f"t{index}",
+        session_id="x",
+        stage_id=f"s{index}",
+        execution_id=f"e{index}",
+        sequence_number=1,
+        event_type=TimelineEventType.FINAL_ANALYSIS,
+        status=TimelineStatus.COMPLETED,
+        content=text,
+        metadata=metadata,
+        created_at=NOW,
+        completed_at=NOW,
+    )
+    return StageRecord(ended, (ExecutionRecord(ran, (event,)),))
+
+
+def concluded(confidence: str = "high") -> StageRecord:
+    return record(0, StageType.INVESTIGATION, "It is full.", verdict=VERDICT, confidence={"shown": confidence, "reason": ""})
+
+
+def objection(text: str, verified: int = 1) -> StageRecord:
+    counts = {"cited": 1, "verified": verified, "id_only": 0, "failed": 1 - verified, "uncited": 0}
+    return record(1, StageType.CHALLENGE, text, citations=counts)
+
+
+def names_left(settled: ResolvedChain, *records: StageRecord) -> list[str]:
+    stages = plan(settled)
+    over = passed_over(settled, stages, records)
+    return [one.name for one in stages if one.index not in over][len(records) :]
+
+
+def test_a_chain_with_a_challenge_has_another_agent_with_the_same_tools_and_few_turns() -> None:
+    settled = challenged(max_iterations=4)
+    _, challenge, revision, summary = plan(settled)
+    assert (challenge.stage_type, challenge.agents[0].agent_name, challenge.agents[0].max_iterations) == (
+        StageType.CHALLENGE,
+        "ChallengeAgent",
+        4,
+    )
+    assert challenge.agents[0].mcp_servers == settled.stages[0].agents[0].mcp_servers
+    assert challenge.evidence_prefixes == ("B",)
+    assert (revision.agents[0].type, revision.concludes, summary.stage_type) == (AgentType.SYNTHESIS, True, StageType.EXEC_SUMMARY)
+    assert "challenge" not in chain(stage(agent("A"), name="look")).model_dump(mode="json")
+
+
+def test_every_verdict_is_challenged_or_only_those_below_a_confidence() -> None:
+    assert names_left(challenged(), concluded("high"))[0] == "challenge"
+    doubted = challenged(when_below=Confidence.HIGH)
+    assert names_left(doubted, concluded("high")) == ["executive summary"]
+    assert names_left(doubted, concluded("medium"))[0] == "challenge"
+
+
+def test_where_a_ceiling_is_met_nothing_is_left_for_a_second_look() -> None:
+    settled = challenged()
+    stages = plan(settled)
+    assert passed_over(settled, stages, [concluded()], at_ceiling=True) == {1, 2}
+    # One that has begun is ended.
+    assert passed_over(settled, stages, [concluded(), objection(REFUTES)], at_ceiling=True) == {2}
+
+
+def test_an_answer_without_a_verdict_holds_nothing_to_be_refuted() -> None:
+    assert names_left(challenged(), record(0, StageType.INVESTIGATION, "It is full.")) == ["executive summary"]
+
+
+@pytest.mark.parametrize(
+    ("text", "verified", "left"),
+    [
+        (REFUTES, 1, ["revision", "executive summary"]),
+        # A claim whose quotation was not found is no refutation.
+        (REFUTES, 0, ["executive summary"]),
+        ("```ruling\nresult: upheld\n```", 1, ["executive summary"]),
+        ("I cannot say.", 1, ["executive summary"]),
+    ],
+)
+def test_the_answer_is_given_once_more_only_where_it_was_refuted_with_evidence(text: str, verified: int, left: list[str]) -> None:
+    assert names_left(challenged(), concluded(), objection(text, verified)) == left
+
+
+def test_a_weakened_verdict_is_shown_with_medium_confidence_and_the_objection() -> None:
+    verdict = concluded().executions[0].verdict
+    shown = tempered(verdict, [concluded(), objection(REFUTES, verified=0)])
+    assert shown is not None
+    assert (shown.confidence, shown.confidence_reason) == (Confidence.MEDIUM, "A second look weakened it: The disk is empty.")
+    assert tempered(verdict, [concluded(), objection("result: upheld")]) == verdict
+
+
+def test_a_challenge_that_fails_costs_the_session_nothing() -> None:
+    settled = challenged()
+    stages = plan(settled)
+    done = [
+        StageOutcome(planned=stages[0], stage_id="0", status=RunStatus.COMPLETED, analyses=(("A", "It is full."),)),
+        StageOutcome(planned=stages[1], stage_id="1", status=RunStatus.FAILED, error="no model"),
+    ]
+    step = next_step(stages, done, {2})
+    assert isinstance(step, RunStage)
+    assert step.planned.stage_type is StageType.EXEC_SUMMARY
+    bare = plan(settled.model_copy(update={"executive_summary": None}))
+    assert next_step(bare, done, {2}) == FinishSession(status=SessionStatus.COMPLETED, final_analysis="It is full.")
+
+
+def test_a_session_that_is_continued_knows_which_stages_were_passed_over() -> None:
+    stages = plan(challenged(when_below=Confidence.HIGH))
+    summary = record(3, StageType.EXEC_SUMMARY, "Full.")
+    assert [one.planned.index for one in finished_stages(stages, [concluded(), summary])] == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("```ruling\nresult: upheld\n```", Challenge(Ruling.UPHELD, "")),
+        ("**Result:** Weakened\n**Objection:** `Not so sure.`", Challenge(Ruling.WEAKENED, "Not so sure.")),
+        ("result: upheld\nresult: refuted\nobjection: a\nobjection: b", Challenge(Ruling.REFUTED, "b")),
+        ("The result was upheld.", None),
+    ],
+)
+def test_a_ruling_is_read_leniently_and_the_last_one_counts(text: str, expected: Challenge | None) -> None:
+    assert read_challenge(text) == expected
