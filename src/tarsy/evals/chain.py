@@ -43,11 +43,12 @@ def chain_for(chain: ResolvedChain, case: Case, world: World, provider: Resolved
 
 def spoken_natively(chain: ResolvedChain) -> ResolvedChain:
     """The chain with function calling everywhere: a script writes no ReAct."""
-    stages = tuple(
-        stage.model_copy(update={"agents": tuple(agent.model_copy(update={"tool_calling": ToolCalling.NATIVE}) for agent in stage.agents)})
-        for stage in chain.stages
-    )
+    stages = tuple(stage.model_copy(update={"agents": tuple(map(_natively, stage.agents))}) for stage in chain.stages)
     return chain.model_copy(update={"stages": stages})
+
+
+def _natively(agent: ResolvedAgentConfig) -> ResolvedAgentConfig:
+    return agent.model_copy(update={"tool_calling": ToolCalling.NATIVE, "sub_agents": tuple(map(_natively, agent.sub_agents))})
 
 
 def _servers(case: Case, world: World, configured: Mapping[str, ResolvedMcpServer]) -> Mapping[str, ResolvedMcpServer]:
@@ -74,6 +75,8 @@ def _agent(agent: ResolvedAgentConfig, provider: ResolvedProvider, servers: tupl
             "llm_backend": agent.llm_backend if fits else LLMBackend.LANGCHAIN,
             "mcp_servers": servers,
             "tool_filters": {},
+            # One that has tools of its own has those of the world; one that only thinks goes on thinking.
+            "sub_agents": tuple(_agent(sub, provider, servers if sub.mcp_servers else ()) for sub in agent.sub_agents),
         }
     )
 

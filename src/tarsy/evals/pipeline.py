@@ -66,7 +66,7 @@ async def pipeline(
     with _scratch_directory() as directory:
         async with embedded_postgres(directory, throwaway=True) as url:
             own = replace(settings, data_dir=directory, database_url=url, role=Role.WORKER, replay_speed=0.0)
-            async with application(own, tools=tools, llm=llm, loaded=_apart(loaded, jobs), elsewhere=elsewhere) as running:
+            async with application(own, tools=tools, llm=llm, loaded=apart(loaded, jobs), elsewhere=elsewhere) as running:
                 with single_errors():
                     async with anyio.create_task_group() as tasks:
                         if running.pool:
@@ -76,11 +76,12 @@ async def pipeline(
                             running.pool.stop_now()
 
 
-def _apart(loaded: LoadedConfig, jobs: int) -> LoadedConfig:
-    """The configuration with so many workers; the installation's traces are of its alerts, not of these."""
+def apart(loaded: LoadedConfig, jobs: int) -> LoadedConfig:
+    """The configuration with so many workers; what the installation may spend and what it traces are for its alerts, not for these."""
     queue = loaded.config.queue.model_copy(update={"worker_count": jobs, "max_concurrent_sessions": jobs})
     env = {name: value for name, value in loaded.env.items() if not name.startswith("OTEL_")}
-    return replace(loaded, config=replace(loaded.config, queue=queue), env=env)
+    system = loaded.config.system.model_copy(update={"budgets": ()})
+    return replace(loaded, config=replace(loaded.config, queue=queue, system=system), env=env)
 
 
 @contextmanager

@@ -1,0 +1,50 @@
+"""What a case is run with: the installation's chain, on another model, in the case's world, and apart from the installation."""
+
+from pathlib import Path
+
+from support.config_directory import ConfigDirectory
+from tarsy.config.resolve.resolver import resolve_chain
+from tarsy.demo.chain import SERVER
+from tarsy.domain.agent import ToolCalling
+from tarsy.evals.case_files import SUITE, chosen, load_cases
+from tarsy.evals.chain import chain_for, configuration_digest, spoken_natively
+from tarsy.evals.investigators.scripted_models import scripted_provider
+from tarsy.evals.pipeline import apart
+from tarsy.evals.worlds.world_files import open_world
+
+(CASE,) = chosen(load_cases(SUITE), names=["image-tag-missing"])
+LEAD = """
+system:
+  budgets: [{per: day, usd: 1}]
+agents:
+  Lead: {type: orchestrator, description: Plans, tool_calling: react, sub_agents: [KubernetesAgent, GeneralWorker]}
+agent_chains:
+  led: {alert_types: [led], stages: [{name: look, agents: [{name: Lead}]}]}
+"""
+
+
+def test_agents_that_are_sent_are_on_the_measured_model_and_in_the_world_too(tmp_path: Path) -> None:
+    config = ConfigDirectory(tmp_path).load(LEAD).config
+    chain = chain_for(spoken_natively(resolve_chain(config, "led")), CASE, open_world(CASE), scripted_provider("oracle", CASE.name))
+    lead, looks, thinks = chain.stages[0].agents[0].tree
+    assert {agent.provider.name for agent in (lead, looks, thinks)} == {"oracle"}
+    assert {agent.tool_calling for agent in (lead, looks, thinks)} == {ToolCalling.NATIVE}
+    assert (lead.mcp_servers, looks.mcp_servers, thinks.mcp_servers) == ((SERVER,), (SERVER,), ())
+
+
+def test_the_digest_of_a_configuration_does_not_depend_on_the_model(tmp_path: Path) -> None:
+    chain = resolve_chain(ConfigDirectory(tmp_path).load(LEAD).config, "led")
+    digests = {
+        configuration_digest(chain_for(chain, CASE, open_world(CASE), scripted_provider(script, CASE.name)))
+        for script in ("oracle", "naive")
+    }
+    assert len(digests) == 1
+
+
+def test_a_run_has_no_part_in_the_budgets_and_traces_of_the_installation(tmp_path: Path) -> None:
+    directory = ConfigDirectory(tmp_path)
+    directory.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://localhost:4318"
+    found = apart(directory.load(LEAD), jobs=3)
+    assert found.config.system.budgets == ()
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" not in found.env
+    assert (found.config.queue.worker_count, found.config.queue.max_concurrent_sessions) == (3, 3)
