@@ -121,8 +121,13 @@ def _give_up_on_silence(connection: Any, _record: object) -> None:
 
 def _replace_if_closed(connection: Any, _record: object, _proxy: object) -> None:
     """Never hand out a connection that a restarted server has closed. Our own end of it knows: asking the server costs three round trips."""
-    if connection.driver_connection.is_closed() or _has_news(socket_of(connection).fileno()):
+    if is_closed(connection):
         raise DisconnectionError("the server has closed this connection")
+
+
+def is_closed(connection: Any) -> bool:
+    """Whether an idle connection is closed, by us or by the server."""
+    return connection.driver_connection.is_closed() or _has_news(socket_of(connection).fileno())
 
 
 def _has_news(fileno: int) -> bool:

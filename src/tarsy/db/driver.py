@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.connection import tell_no_values
+from tarsy.db.idle_connections import take_idle
 from tarsy.db.tables import Id
 
 # Only the type checker knows them as generic.
@@ -71,7 +72,7 @@ def columns_of(table: sa.Table, alias: str, *, without: frozenset[str] = frozens
 @asynccontextmanager
 async def borrowed(engine: AsyncEngine) -> AsyncGenerator[RawConnection]:
     """A connection of the pool. Each statement is a transaction of its own: nothing to begin and nothing to commit."""
-    pooled = await _pooled(engine)
+    pooled = take_idle(engine) or await _pooled(engine)
     try:
         yield cast("RawConnection", pooled.driver_connection)
     except Exception:

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import DBAPIError
 
-from tarsy.db.connection import POOL_SIZE, create_engine
+from tarsy.db.connection import POOL_SIZE, create_engine, pool_use
 from tarsy.db.driver import Statement, borrowed, transaction
 from tarsy.db.retry import cause_of, is_transient
 
@@ -98,4 +98,39 @@ async def test_a_server_that_refuses_the_connection_itself_is_told_by_the_same_n
         async with borrowed(engine):
             pass
     assert isinstance(cause_of(refused.value), asyncpg.InvalidCatalogNameError)
+    await engine.dispose()
+
+
+async def test_a_connection_that_the_server_closed_while_it_lay_idle_is_not_handed_out(empty_database_url: str) -> None:
+    engine, other = create_engine(empty_database_url), create_engine(empty_database_url)
+    async with borrowed(engine) as connection:
+        (before,) = await _PID.rows(connection)
+    async with borrowed(other) as connection:
+        await Statement("SELECT pg_terminate_backend(:pid, 5000)").rows(connection, {"pid": before["pid"]})
+    async with borrowed(engine) as connection:
+        (after,) = await _PID.rows(connection)
+    assert after["pid"] != before["pid"]
+    await engine.dispose()
+    await other.dispose()
+
+
+async def test_the_pool_knows_what_is_borrowed_of_it(empty_database_url: str) -> None:
+    engine = create_engine(empty_database_url, connections=2)
+    for _ in range(3):
+        async with borrowed(engine):
+            assert pool_use(engine)[0] == 1
+            async with borrowed(engine):
+                assert pool_use(engine) == (2, 0)
+    assert pool_use(engine) == (0, 2)
+    waited: list[int] = []
+
+    async def third() -> None:
+        async with borrowed(engine) as connection:
+            waited.append((await _PID.rows(connection))[0]["pid"])
+
+    async with anyio.create_task_group() as tasks, borrowed(engine), borrowed(engine):
+        tasks.start_soon(third)
+        await anyio.wait_all_tasks_blocked()
+        assert waited == []
+    assert len(waited) == 1
     await engine.dispose()
