@@ -9,13 +9,12 @@ from enum import Enum, auto
 from functools import cache
 from typing import Any
 
-import orjson
 import sqlalchemy as sa
 
 from tarsy.db import rows
 from tarsy.db.driver import Statement
 from tarsy.db.outbox import DRAFTS, PUBLISHING, Draft, publishing_parameters
-from tarsy.db.storable import storable, storable_json
+from tarsy.db.storable import json_text, storable
 from tarsy.db.tables import agent_executions, citations, llm_interactions, mcp_interactions, messages, run_inputs, stages, timeline_events
 from tarsy.db.usage_sums import model_sums, session_sums, tool_sums
 from tarsy.db.work.subjects import SUBJECTS
@@ -107,7 +106,7 @@ def statement_for(step: Step, drafts: Sequence[Draft]) -> tuple[Statement, dict[
     the notes that the step's writer does not know of, if it asks for them.
     """
     parts = {name: values for name, values in _values(step, drafts).items() if values}
-    parameters: dict[str, Any] = {name: orjson.dumps(storable_json(values)).decode() for name, values in parts.items()}
+    parameters: dict[str, Any] = {name: json_text(values) for name, values in parts.items()}
     parameters |= {"claim_id": step.claim.id, "token": step.claim.token}
     if drafts:
         parameters |= publishing_parameters(drafts)

@@ -6,9 +6,24 @@ Numbers too large for our JSON (64 bits) become text: tools name such limits in 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import orjson
+
 from tarsy.kit.characters import storable
 
 _INTEGERS = range(-(2**63), 2**64)
+
+
+# As JSON spells the one character that can be written, and not be stored.
+_NUL = b"\\u0000"
+
+
+def json_text(value: Any) -> str:
+    """A JSON value as text that PostgreSQL can store. Nearly all can be written as they are; what cannot, or should not, is made storable."""
+    try:
+        text = orjson.dumps(value)
+    except TypeError:
+        text = _NUL
+    return (orjson.dumps(storable_json(value)) if _NUL in text else text).decode()
 
 
 def storable_json(value: Any) -> Any:

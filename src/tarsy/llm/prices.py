@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tarsy.config.schema.cost import CostEstimationConfig, Rate
@@ -15,7 +16,7 @@ from tarsy.domain.provider import ResolvedProvider
 from tarsy.kit.imports import load
 
 if TYPE_CHECKING:
-    from genai_prices.types import ModelPrice, TieredPrices
+    from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
 
 # As the catalogue calls them; a recording is no vendor.
 _VENDORS = {
@@ -67,14 +68,20 @@ def _price(rate: Rate) -> Price:
 
 
 def _known_price(provider: ResolvedProvider, address: str | None, at: datetime, input_tokens: int) -> Price | None:
+    model = _listed(provider.model, None if address else _VENDORS.get(provider.type), address)
+    return _at_size(model.get_prices(at), input_tokens) if model else None
+
+
+# As many as an installation uses, and then some: looking through the catalogue costs as much as storing a step.
+@lru_cache(maxsize=128)
+def _listed(name: str, vendor: str | None, address: str | None) -> "ModelInfo | None":
+    """A model's entry in the catalogue."""
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - heavy, just loaded off the event loop
 
-    vendor = None if address else _VENDORS.get(provider.type)
     try:
-        _, model = get_snapshot().find_provider_model(provider.model, None, vendor, address)
+        return get_snapshot().find_provider_model(name, None, vendor, address)[1]
     except LookupError:
         return None
-    return _at_size(model.get_prices(at), input_tokens)
 
 
 def _at_size(prices: "ModelPrice", input_tokens: int) -> Price | None:
