@@ -1,7 +1,7 @@
 """How cost grows: each row does the same with little and with much of something, and prints the CPU that it took (ours and PostgreSQL's) and
 the exponent between the two. 0: it costs the same however much there is; 1: twice as much costs twice as much. What is above 1.1 is marked.
 
-BENCH_GROWTH_SESSIONS, _EVENTS, _WAITING, _TURNS and _ALERT set the two sizes of a row, as in `BENCH_GROWTH_TURNS=10,100`.
+BENCH_GROWTH_SESSIONS, _KEPT, _LIVE_EVENTS, _EVENTS, _WAITING, _TURNS and _ALERT set the two sizes of a row, as in `BENCH_GROWTH_TURNS=10,100`.
 """
 
 import math
@@ -26,6 +26,8 @@ from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.migrate import upgrade
+from tarsy.db.outbox import Outbox
+from tarsy.db.retention import OldSessions
 from tarsy.db.session_list import SessionFilter
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.timeline import TimelineRepository
@@ -41,6 +43,21 @@ _EVENTS = """
         (id, session_id, stage_id, execution_id, sequence_number, position, event_type, status, content, created_at, completed_at)
     SELECT gen_random_uuid(), e.session_id, e.stage_id, e.id, n, n, 'llm_response', 'completed', repeat('finding ' || n || ' is clear. ', 20), now(), now()
     FROM agent_executions e, generate_series(1, $2::int) n WHERE e.session_id = $1::uuid
+    """
+_ONE_EVENT_EACH = """
+    INSERT INTO timeline_events
+        (id, session_id, stage_id, execution_id, sequence_number, position, event_type, status, content, created_at, completed_at)
+    SELECT gen_random_uuid(), e.session_id, e.stage_id, e.id, 1, 1, 'llm_response', 'completed', 'clear', now(), now() FROM agent_executions e
+    """
+# A thousand of them long ago.
+_ENDED = """
+    UPDATE alert_sessions s SET completed_at = now() - make_interval(days => CASE WHEN n.number <= 1000 THEN 365 ELSE 1 END)
+    FROM (SELECT id, row_number() OVER (ORDER BY created_at) AS number FROM alert_sessions) n WHERE n.id = s.id
+    """
+_LIVE_EVENTS = """
+    INSERT INTO events (channel, id, payload, created_at)
+    SELECT 'session:' || n % 1000, n, jsonb_build_object('type', 'session.progress', 'text', repeat('x', 200)), now() - interval '2 hours'
+    FROM generate_series(1, $1::int) n
     """
 _WAITING = """
     INSERT INTO work (id, kind, subject_id, session_id, chain_id, state, rank, created_at)
@@ -125,6 +142,33 @@ async def stored(machine: Machine) -> None:
         tell(name, "sessions stored", small, large)
 
 
+async def erasing(machine: Machine) -> None:
+    """Clearing away a day's sessions, each with its stages, executions and events, while more and more are kept."""
+    old, found = OldSessions(machine.engine), list[tuple[int, float]]()
+    for count in sizes("KEPT", 10_000, 100_000):
+        await machine.execute("TRUNCATE alert_sessions, events, event_channels CASCADE")
+        await machine.execute(STORED_SESSIONS, count, chain().model_dump_json())
+        for statement in (STORED_STAGES, STORED_EXECUTIONS, _ONE_EVENT_EACH, _ENDED, "VACUUM ANALYZE"):
+            await machine.execute(statement)
+        before = machine.cpu()
+        erased = await old.erase(days=100, actor="bench", hidden_only=False)
+        found.append((count, (machine.cpu() - before) / erased))
+    tell("session erased", "sessions kept", *found)
+
+
+async def forgetting(machine: Machine) -> None:
+    """Forgetting the live events of an hour."""
+    outbox, found = Outbox(machine.engine), list[tuple[int, float]]()
+    for count in sizes("LIVE_EVENTS", 100_000, 1_000_000):
+        await machine.execute("TRUNCATE events")
+        await machine.execute(_LIVE_EVENTS, count)
+        await machine.execute("VACUUM ANALYZE events")
+        before = machine.cpu()
+        await outbox.purge(older_than_seconds=3600)
+        found.append((count, machine.cpu() - before))
+    tell("live events forgotten", "events", *found)
+
+
 async def events(machine: Machine) -> None:
     found: list[tuple[int, float]] = []
     one = await machine.value("SELECT session_id::text FROM agent_executions LIMIT 1")
@@ -175,7 +219,7 @@ async def run(url: str, pid: int) -> None:
     engine = create_engine(url)
     await upgrade(engine)
     machine = Machine(url, engine, psutil.Process(pid))
-    for row in (stored, events, waiting, turns, alerts):
+    for row in (stored, erasing, forgetting, events, waiting, turns, alerts):
         await row(machine)
     await engine.dispose()
 

@@ -5,12 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.driver import Connection, Statement, borrowed
 from tarsy.db.storable import storable_json
-from tarsy.db.tables import events
 from tarsy.domain.live import LiveEvent, StoredLiveEvent
 
 # An event that has no number yet, as PUBLISHING reads it.
@@ -96,6 +94,20 @@ def stored_event(row: Draft, number: int) -> StoredLiveEvent:
     return StoredLiveEvent(row["channel"], number, {**row["payload"], "id": number})
 
 
+# A tenth of a second's work. All at once, what a day without upkeep has left would take longer than a transaction may.
+PURGE_BATCH = 5_000
+_PURGE = Statement(
+    """
+    WITH gone AS (
+        DELETE FROM events WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM events WHERE created_at < now() - CAST(:age AS interval) ORDER BY created_at LIMIT :batch FOR UPDATE SKIP LOCKED
+        )) RETURNING 1
+    )
+    SELECT count(*) FROM gone
+    """
+)
+
+
 class Outbox:
     """Reads what was published."""
 
@@ -116,6 +128,9 @@ class Outbox:
 
     async def purge(self, *, older_than_seconds: float) -> int:
         """Forget events whose time has passed; their ids are never used again."""
-        statement = sa.delete(events).where(events.c.created_at < sa.func.now() - timedelta(seconds=older_than_seconds))
-        async with self._engine.begin() as connection:
-            return (await connection.execute(statement)).rowcount
+        forgotten, more = 0, True
+        while more:
+            async with borrowed(self._engine) as connection:
+                (row,) = await _PURGE.rows(connection, {"age": timedelta(seconds=older_than_seconds), "batch": PURGE_BATCH})
+            forgotten, more = forgotten + row["count"], row["count"] == PURGE_BATCH
+        return forgotten

@@ -319,6 +319,7 @@ agent_executions = sa.Table(
     sa.Index("uq_agent_executions_parent_execution_id_agent_index", "parent_execution_id", "agent_index", unique=True),
     _one_of("status", RunStatus),
     sa.Index(None, "session_id"),
+    sa.Index(None, "stage_id"),
 )
 
 timeline_events = sa.Table(
@@ -549,6 +550,7 @@ reservations = sa.Table(
     sa.Column("model_calls", sa.Integer, nullable=False),
     sa.Column("created_at", Timestamp, nullable=False, server_default=sa.func.now()),
     sa.Index(None, "session_id"),
+    sa.Index(None, "execution_id"),
     sa.Index(None, "created_at"),
 )
 
@@ -600,6 +602,7 @@ chat_user_messages = sa.Table(
     _one_of("status", RunStatus),
     # One answer at a time per session: the database itself refuses a second open question.
     sa.Index("uq_chat_user_messages_open", "session_id", unique=True, postgresql_where=_RUN_OPEN),
+    sa.Index(None, "session_id"),
     sa.Index(None, "chat_id", "created_at"),
     sa.Index(None, "stage_id"),
     postgresql_with=ROOMY,

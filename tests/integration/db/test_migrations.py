@@ -51,6 +51,23 @@ async def test_an_empty_database_is_brought_to_the_newest_schema_and_then_left_a
         assert await migrate.upgrade(engine) == migrate.head()
 
 
+# Foreign keys with no index that finds their rows: such as begins with the key, and has every row that names one.
+KEYS_WITHOUT_INDEX = """
+    SELECT c.conrelid::regclass || ' ' || c.conname FROM pg_constraint c
+    WHERE c.contype = 'f' AND NOT EXISTS (
+        SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+        WHERE i.indrelid = c.conrelid AND i.indkey[0] = c.conkey[1]
+            AND (i.indpred IS NULL OR pg_get_expr(i.indpred, i.indrelid) = '(' || a.attname || ' IS NOT NULL)')
+    )
+    """
+
+
+async def test_what_is_erased_finds_what_belongs_to_it_by_an_index(database_url: str) -> None:
+    """Without, erasing one session of a million reads all the others."""
+    async with engine_on(database_url) as engine, engine.connect() as connection:
+        assert (await connection.execute(text(KEYS_WITHOUT_INDEX))).scalars().all() == []
+
+
 async def test_the_migrations_make_exactly_the_tables_the_code_knows(empty_database_url: str) -> None:
     async with engine_on(empty_database_url) as engine:
         await migrate.upgrade(engine)

@@ -17,7 +17,7 @@ from support.timeline_entries import warning
 from tarsy.cli.main import app
 from tarsy.config.schema.system import RetentionConfig
 from tarsy.db.journal import PostgresJournal
-from tarsy.db.outbox import Outbox
+from tarsy.db.outbox import PURGE_BATCH, Outbox
 from tarsy.db.retention import BATCH, OldIncidents, OldSessions
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.vital_signs import VitalSignsReader
@@ -49,6 +49,20 @@ async def left(ground: Ground) -> dict[str, bool]:
 def retention(engine: AsyncEngine, *, hard: int | None) -> Retention:
     config = RetentionConfig(hard_delete_after_days=hard)
     return Retention(config, OldSessions(engine), OldIncidents(engine), Outbox(engine), VitalSignsReader(engine))
+
+
+async def test_old_events_are_forgotten_in_batches_and_the_young_stay(engine: AsyncEngine, ground: Ground) -> None:
+    """All in one transaction, what a day without upkeep has left would take longer than one may."""
+    await ground.fetch(
+        "INSERT INTO events (channel, id, payload, created_at) "
+        "SELECT 'sessions', n, '{}', now() - make_interval(hours => CASE WHEN n <= $1 THEN 2 ELSE 0 END) FROM generate_series(1, $1 + 7) n",
+        2 * PURGE_BATCH + 1,
+    )
+    (before,) = await ground.fetch("SELECT pg_current_xact_id()::text::bigint AS number")
+    assert await Outbox(engine).purge(older_than_seconds=3600) == 2 * PURGE_BATCH + 1
+    (after,) = await ground.fetch("SELECT pg_current_xact_id()::text::bigint AS number")
+    assert after["number"] - before["number"] > 2
+    assert (await ground.fetch("SELECT count(*) AS left FROM events"))[0]["left"] == 7
 
 
 async def test_the_old_are_hidden_and_the_long_hidden_are_erased_only_if_configured(
