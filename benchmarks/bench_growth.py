@@ -93,8 +93,8 @@ class Machine:
     def cpu(self) -> float:
         """Milliseconds that this process and PostgreSQL's have used so far."""
         own = resource.getrusage(resource.RUSAGE_SELF)
-        backends = [self.postmaster, *self.postmaster.children()]
-        theirs = sum(sum(process.cpu_times()[:2]) for process in backends)
+        # The postmaster's own time, that of backends that have ended, and that of those that run.
+        theirs = sum(self.postmaster.cpu_times()[:4]) + sum(sum(backend.cpu_times()[:2]) for backend in self.postmaster.children())
         return (own.ru_utime + own.ru_stime + theirs) * 1000
 
     async def cost(self, action: Callable[[], Awaitable[object]], rounds: int = ROUNDS) -> float:
