@@ -1,5 +1,6 @@
 """The load of the benchmarks: a recorded model that takes no time, a tool that does nothing, and a worker pool around them."""
 
+import os
 import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -20,12 +21,13 @@ from tarsy.config.resolve.resolved import (
 )
 from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.config.schema.queue import QueueConfig
-from tarsy.db.changes import ChangeRepository
+from tarsy.db.changes import StoredChanges
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.retry import is_transient
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
+from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
@@ -200,8 +202,9 @@ async def load(
     turns: int = TOOL_TURNS,
     observer: Observer | None = None,
     metrics: Metrics | None = None,
+    limit: int | None = None,
 ) -> AsyncGenerator[Load]:
-    """A worker pool for `concurrency` sessions at once, traced by `observer` and measured in `metrics`."""
+    """A worker pool for `concurrency` sessions at once, of `limit` in all processes; traced by `observer` and measured in `metrics`."""
     observer = observer or Untraced()
     unwatched, clock, spoken = Unwatched(), SystemClock(), recording(pause, turns)
     llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0 if pause else 0.0)
@@ -212,18 +215,19 @@ async def load(
         tools=observer.tools(TrivialTools()),
         results=StoredResults(engine),
         prices=PriceList(CostEstimationConfig(), {}),
-        changes=ChangeRepository(engine),
+        changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
         live=unwatched,
         progress=unwatched,
+        book=PostgresSpendingBook(engine),
         runbooks=RunbookSource(),
         mask=Unmasked(),
         clock=clock,
         cancellations=Cancellations(),
     )
-    config = QueueConfig(worker_count=min(concurrency, 50), max_concurrent_sessions=concurrency, poll_interval_jitter=0.1)
+    config = QueueConfig(worker_count=min(concurrency, 50), max_concurrent_sessions=limit or concurrency, poll_interval_jitter=0.1)
     runner = Runner(
-        queue=observer.queue(WorkQueue(engine, pod_id="bench")),
+        queue=observer.queue(WorkQueue(engine, pod_id=f"bench-{os.getpid()}")),
         cancellations=Cancellations(),
         deliver=unwatched.announce,
         is_transient=is_transient,
