@@ -14,7 +14,7 @@ down_revision = None
 def upgrade() -> None:
     op.create_table(
         "alert_sessions",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
         sa.Column("alert_data", sa.Text(), nullable=False),
         sa.Column("alert_type", sa.Text(), nullable=False),
         sa.Column("chain_id", sa.Text(), nullable=False),
@@ -58,7 +58,6 @@ def upgrade() -> None:
             "status IN ('pending', 'in_progress', 'cancelling', 'completed', 'failed', 'timed_out', 'cancelled')",
             name=op.f("ck_alert_sessions_status"),
         ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_alert_sessions")),
         postgresql_with={"fillfactor": 70},
     )
     op.create_index(
@@ -95,56 +94,51 @@ def upgrade() -> None:
     op.create_index("ix_alert_sessions_search", "alert_sessions", ["search"], postgresql_using="gin")
     op.create_table(
         "audit_log",
-        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), primary_key=True),
         sa.Column("at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("actor", sa.Text(), nullable=False),
         sa.Column("action", sa.Text(), nullable=False),
         sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=True),
         sa.Column("details", postgresql.JSONB(), server_default="{}", nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_log")),
     )
     op.create_index(op.f("ix_audit_log_at"), "audit_log", ["at"])
     op.create_index(op.f("ix_audit_log_session_id"), "audit_log", ["session_id"])
     op.create_table(
         "event_channels",
-        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), primary_key=True),
         sa.Column("last_id", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("name", name=op.f("pk_event_channels")),
         postgresql_with={"fillfactor": 70},
     )
     op.create_table(
         "chats",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
+        sa.Column("session_id", sa.Uuid(as_uuid=False), sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=False),
         sa.Column("created_by", sa.Text(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_chats_session_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_chats")),
         sa.UniqueConstraint("session_id", name=op.f("uq_chats_session_id")),
     )
     op.create_table(
         "events",
         sa.Column("channel", sa.Text(), nullable=False),
         sa.Column("id", sa.BigInteger(), nullable=False),
-        sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("session_id", sa.Uuid(as_uuid=False), sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=True),
         sa.Column("payload", postgresql.JSONB(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_events_session_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("channel", "id", name=op.f("pk_events")),
     )
     op.create_index(op.f("ix_events_created_at"), "events", ["created_at"])
     op.create_index(op.f("ix_events_session_id"), "events", ["session_id"])
     op.create_table(
         "stages",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
+        sa.Column("session_id", sa.Uuid(as_uuid=False), sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=False),
         sa.Column("stage_name", sa.Text(), nullable=False),
         sa.Column("stage_index", sa.Integer(), nullable=False),
         sa.Column("stage_type", sa.Text(), nullable=False),
         sa.Column("expected_agent_count", sa.Integer(), nullable=False),
         sa.Column("parallel_type", sa.Text(), nullable=True),
         sa.Column("success_policy", sa.Text(), nullable=True),
-        sa.Column("referenced_stage_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("referenced_stage_id", sa.Uuid(as_uuid=False), sa.ForeignKey("stages.id", ondelete="CASCADE"), nullable=True),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("error_message", sa.Text(), nullable=True),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
@@ -158,17 +152,14 @@ def upgrade() -> None:
         ),
         sa.CheckConstraint("success_policy IN ('all', 'any')", name=op.f("ck_stages_success_policy")),
         sa.CheckConstraint("expected_agent_count > 0", name=op.f("ck_stages_has_agents")),
-        sa.ForeignKeyConstraint(["referenced_stage_id"], ["stages.id"], name=op.f("fk_stages_referenced_stage_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_stages_session_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_stages")),
         sa.UniqueConstraint("session_id", "stage_index", name=op.f("uq_stages_session_id_stage_index")),
     )
     op.create_index(op.f("ix_stages_referenced_stage_id"), "stages", ["referenced_stage_id"])
     op.create_table(
         "agent_executions",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("stage_id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
+        sa.Column("session_id", sa.Uuid(as_uuid=False), sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=False),
+        sa.Column("stage_id", sa.Uuid(as_uuid=False), sa.ForeignKey("stages.id", ondelete="CASCADE"), nullable=False),
         sa.Column("agent_name", sa.Text(), nullable=False),
         sa.Column("agent_index", sa.Integer(), nullable=False),
         sa.Column("llm_backend", sa.Text(), nullable=False),
@@ -183,21 +174,18 @@ def upgrade() -> None:
         sa.CheckConstraint(
             "status IN ('pending', 'active', 'completed', 'failed', 'timed_out', 'cancelled')", name=op.f("ck_agent_executions_status")
         ),
-        sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_agent_executions_session_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["stage_id"], ["stages.id"], name=op.f("fk_agent_executions_stage_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_agent_executions")),
         sa.UniqueConstraint("stage_id", "agent_index", name=op.f("uq_agent_executions_stage_id_agent_index")),
     )
     op.create_index(op.f("ix_agent_executions_session_id"), "agent_executions", ["session_id"])
     op.create_table(
         "chat_user_messages",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("chat_id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
+        sa.Column("chat_id", sa.Uuid(as_uuid=False), sa.ForeignKey("chats.id", ondelete="CASCADE"), nullable=False),
+        sa.Column("session_id", sa.Uuid(as_uuid=False), sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=False),
         sa.Column("content", sa.Text(), nullable=False),
         sa.Column("author", sa.Text(), nullable=False),
         sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("stage_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("stage_id", sa.Uuid(as_uuid=False), sa.ForeignKey("stages.id", ondelete="SET NULL"), nullable=True),
         sa.Column("cancel_requested", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("error_message", sa.Text(), nullable=True),
         sa.Column("pod_id", sa.Text(), nullable=True),
@@ -210,10 +198,6 @@ def upgrade() -> None:
         sa.CheckConstraint(
             "status IN ('pending', 'active', 'completed', 'failed', 'timed_out', 'cancelled')", name=op.f("ck_chat_user_messages_status")
         ),
-        sa.ForeignKeyConstraint(["chat_id"], ["chats.id"], name=op.f("fk_chat_user_messages_chat_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_chat_user_messages_session_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["stage_id"], ["stages.id"], name=op.f("fk_chat_user_messages_stage_id"), ondelete="SET NULL"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_chat_user_messages")),
         postgresql_with={"fillfactor": 70},
     )
     op.create_index(op.f("ix_chat_user_messages_chat_id_created_at"), "chat_user_messages", ["chat_id", "created_at"])
@@ -227,11 +211,11 @@ def upgrade() -> None:
     )
     op.create_table(
         "session_scores",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
+        sa.Column("session_id", sa.Uuid(as_uuid=False), sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=False),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("requested_by", sa.Text(), nullable=False),
-        sa.Column("stage_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("stage_id", sa.Uuid(as_uuid=False), sa.ForeignKey("stages.id", ondelete="SET NULL"), nullable=True),
         sa.Column("total_score", sa.Integer(), nullable=True),
         sa.Column("analysis", sa.Text(), nullable=True),
         sa.Column("missing_tools", sa.Text(), nullable=True),
@@ -248,9 +232,6 @@ def upgrade() -> None:
             "status IN ('pending', 'active', 'completed', 'failed', 'timed_out', 'cancelled')", name=op.f("ck_session_scores_status")
         ),
         sa.CheckConstraint("total_score BETWEEN 0 AND 100", name=op.f("ck_session_scores_score_range")),
-        sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_session_scores_session_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["stage_id"], ["stages.id"], name=op.f("fk_session_scores_stage_id"), ondelete="SET NULL"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_session_scores")),
         postgresql_with={"fillfactor": 70},
     )
     op.create_index(op.f("ix_session_scores_session_id_created_at"), "session_scores", ["session_id", "created_at"])
@@ -260,9 +241,9 @@ def upgrade() -> None:
     )
     op.create_table(
         "llm_interactions",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("stage_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
+        sa.Column("session_id", sa.Uuid(as_uuid=False), sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=False),
+        sa.Column("stage_id", sa.Uuid(as_uuid=False), sa.ForeignKey("stages.id", ondelete="CASCADE"), nullable=True),
         sa.Column("execution_id", sa.Uuid(as_uuid=False), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("track", sa.Text(), nullable=False),
@@ -289,18 +270,15 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["execution_id"], ["agent_executions.id"], name=op.f("fk_llm_interactions_execution_id"), ondelete="CASCADE"
         ),
-        sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_llm_interactions_session_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["stage_id"], ["stages.id"], name=op.f("fk_llm_interactions_stage_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_llm_interactions")),
         sa.UniqueConstraint("execution_id", "track", "turn", name=op.f("uq_llm_interactions_execution_id_track_turn")),
     )
     op.create_index("ix_llm_interactions_session", "llm_interactions", ["session_id", "started_at"])
     op.create_index(op.f("ix_llm_interactions_stage_id"), "llm_interactions", ["stage_id"])
     op.create_table(
         "mcp_interactions",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("stage_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
+        sa.Column("session_id", sa.Uuid(as_uuid=False), sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=False),
+        sa.Column("stage_id", sa.Uuid(as_uuid=False), sa.ForeignKey("stages.id", ondelete="CASCADE"), nullable=True),
         sa.Column("execution_id", sa.Uuid(as_uuid=False), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("server", sa.Text(), nullable=False),
@@ -316,18 +294,15 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["execution_id"], ["agent_executions.id"], name=op.f("fk_mcp_interactions_execution_id"), ondelete="CASCADE"
         ),
-        sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_mcp_interactions_session_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["stage_id"], ["stages.id"], name=op.f("fk_mcp_interactions_stage_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_mcp_interactions")),
     )
     op.create_index(op.f("ix_mcp_interactions_execution_id"), "mcp_interactions", ["execution_id"])
     op.create_index("ix_mcp_interactions_session", "mcp_interactions", ["session_id", "started_at"])
     op.create_index(op.f("ix_mcp_interactions_stage_id"), "mcp_interactions", ["stage_id"])
     op.create_table(
         "messages",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("execution_id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
+        sa.Column("session_id", sa.Uuid(as_uuid=False), sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=False),
+        sa.Column("execution_id", sa.Uuid(as_uuid=False), sa.ForeignKey("agent_executions.id", ondelete="CASCADE"), nullable=False),
         sa.Column("sequence_number", sa.Integer(), nullable=False),
         sa.Column("role", sa.Text(), nullable=False),
         sa.Column("content", sa.Text(), nullable=False),
@@ -339,17 +314,14 @@ def upgrade() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint("(role = 'tool') = (tool_call_id IS NOT NULL)", name=op.f("ck_messages_tool_results_name_their_call")),
         sa.CheckConstraint("role IN ('system', 'user', 'assistant', 'tool')", name=op.f("ck_messages_role")),
-        sa.ForeignKeyConstraint(["execution_id"], ["agent_executions.id"], name=op.f("fk_messages_execution_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_messages_session_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_messages")),
         sa.UniqueConstraint("execution_id", "sequence_number", name=op.f("uq_messages_execution_id_sequence_number")),
     )
     op.create_index(op.f("ix_messages_session_id"), "messages", ["session_id"])
     op.create_table(
         "timeline_events",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("stage_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
+        sa.Column("session_id", sa.Uuid(as_uuid=False), sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=False),
+        sa.Column("stage_id", sa.Uuid(as_uuid=False), sa.ForeignKey("stages.id", ondelete="CASCADE"), nullable=True),
         sa.Column("execution_id", sa.Uuid(as_uuid=False), nullable=True),
         sa.Column("sequence_number", sa.Integer(), nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
@@ -371,9 +343,6 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["execution_id"], ["agent_executions.id"], name=op.f("fk_timeline_events_execution_id"), ondelete="CASCADE"
         ),
-        sa.ForeignKeyConstraint(["session_id"], ["alert_sessions.id"], name=op.f("fk_timeline_events_session_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["stage_id"], ["stages.id"], name=op.f("fk_timeline_events_stage_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_timeline_events")),
         sa.UniqueConstraint("execution_id", "sequence_number", name=op.f("uq_timeline_events_execution_id_sequence_number")),
         sa.UniqueConstraint("session_id", "position", name=op.f("uq_timeline_events_session_id_position")),
         postgresql_with={"fillfactor": 70},

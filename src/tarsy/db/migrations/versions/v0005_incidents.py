@@ -24,7 +24,7 @@ def upgrade() -> None:
 def _make_incidents() -> None:
     op.create_table(
         "incidents",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("route", sa.Text(), nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
@@ -39,10 +39,8 @@ def _make_incidents() -> None:
         sa.Column("deliveries", sa.BigInteger(), nullable=False),
         sa.Column("looked_again", sa.SmallInteger(), server_default="0", nullable=False),
         sa.Column("session_id", sa.Uuid(as_uuid=False), nullable=True),
-        sa.Column("merged_into", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("merged_into", sa.Uuid(as_uuid=False), sa.ForeignKey("incidents.id", ondelete="CASCADE"), nullable=True),
         sa.CheckConstraint("severity IN ('critical', 'high', 'warning', 'unknown', 'info')", name=op.f("ck_incidents_severity")),
-        sa.ForeignKeyConstraint(["merged_into"], ["incidents.id"], name=op.f("fk_incidents_merged_into"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_incidents")),
         postgresql_with={"fillfactor": 70},
     )
     op.create_index("ix_incidents_key", "incidents", ["key", sa.literal_column("opened_at DESC")])
@@ -60,8 +58,8 @@ def _make_incidents() -> None:
 def _make_alerts() -> None:
     op.create_table(
         "alerts",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
-        sa.Column("incident_id", sa.Uuid(as_uuid=False), nullable=True),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
+        sa.Column("incident_id", sa.Uuid(as_uuid=False), sa.ForeignKey("incidents.id", ondelete="CASCADE"), nullable=True),
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("is_current", sa.Boolean(), nullable=False),
         sa.Column("source", sa.Text(), nullable=False),
@@ -86,8 +84,6 @@ def _make_alerts() -> None:
         sa.CheckConstraint("said IN ('firing', 'resolved')", name=op.f("ck_alerts_said")),
         sa.CheckConstraint("severity IN ('critical', 'high', 'warning', 'unknown', 'info')", name=op.f("ck_alerts_severity")),
         sa.CheckConstraint("status IN ('firing', 'resolved')", name=op.f("ck_alerts_status")),
-        sa.ForeignKeyConstraint(["incident_id"], ["incidents.id"], name=op.f("fk_alerts_incident_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_alerts")),
         postgresql_with={"fillfactor": 70},
     )
     op.create_index("ix_alerts_firing", "alerts", ["heard_at", "id"], postgresql_where=sa.text("is_current AND status = 'firing'"))
@@ -100,11 +96,10 @@ def _make_alerts() -> None:
 def _make_activity() -> None:
     op.create_table(
         "incident_activity",
-        sa.Column("incident_id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("incident_id", sa.Uuid(as_uuid=False), sa.ForeignKey("incidents.id", ondelete="CASCADE"), nullable=False),
         sa.Column("minute", sa.DateTime(timezone=True), nullable=False),
         sa.Column("firing", sa.Integer(), nullable=False),
         sa.Column("resolved", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(["incident_id"], ["incidents.id"], name=op.f("fk_incident_activity_incident_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("incident_id", "minute", name=op.f("pk_incident_activity")),
         postgresql_with={"fillfactor": 70},
     )
@@ -113,7 +108,7 @@ def _make_activity() -> None:
 def _make_changes() -> None:
     op.create_table(
         "changes",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("source", sa.Text(), nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
@@ -124,7 +119,6 @@ def _make_changes() -> None:
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
         sa.CheckConstraint("outcome IN ('started', 'succeeded', 'failed', 'unknown')", name=op.f("ck_changes_outcome")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_changes")),
         sa.UniqueConstraint("key", name=op.f("uq_changes_key")),
         postgresql_with={"fillfactor": 70},
     )
@@ -135,7 +129,7 @@ def _make_changes() -> None:
 def _make_mutes() -> None:
     op.create_table(
         "mutes",
-        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("id", sa.Uuid(as_uuid=False), primary_key=True),
         sa.Column("starts", sa.DateTime(timezone=True), nullable=False),
         sa.Column("ends", sa.DateTime(timezone=True), nullable=False),
         sa.Column("match", postgresql.ARRAY(sa.Text()), nullable=False),
@@ -143,7 +137,6 @@ def _make_mutes() -> None:
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("actor", sa.Text(), nullable=False),
         sa.CheckConstraint("starts < ends", name=op.f("ck_mutes_has_length")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_mutes")),
     )
     op.create_index(op.f("ix_mutes_ends"), "mutes", ["ends"])
 
@@ -151,10 +144,9 @@ def _make_mutes() -> None:
 def _make_deliveries() -> None:
     op.create_table(
         "webhook_deliveries",
-        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("key", sa.Text(), primary_key=True),
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("answer", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
-        sa.PrimaryKeyConstraint("key", name=op.f("pk_webhook_deliveries")),
     )
     op.create_index(op.f("ix_webhook_deliveries_received_at"), "webhook_deliveries", ["received_at"])
 
