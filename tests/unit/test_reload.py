@@ -5,6 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from tarsy.config.load.differences import Differences
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError
 from tarsy.kit.clock import FixedClock
@@ -42,7 +43,7 @@ async def test_a_broken_file_changes_nothing_and_is_remembered_until_one_is_good
     running.write("queue: {worker_count: 1}\n")
     assert (await running.reload()).changed == ("queue.worker_count",)
     assert running.reload.refusal is None
-    assert (await running.reload()).is_empty
+    assert await running.reload() == Differences()
 
 
 async def test_what_is_asked_for_where_nothing_can_wait_is_done_and_a_refusal_does_not_end_it(tmp_path: Path) -> None:
@@ -75,7 +76,7 @@ async def test_tokens_may_change_and_go_with_the_configuration(tmp_path: Path) -
 async def test_an_address_is_never_opened_to_those_whom_a_start_would_keep_out(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("TARSY_API_TOKENS=alice=wonderland\n")
     running = Running(tmp_path, host="0.0.0.0")  # noqa: S104 - what is tested is just this
-    assert (await running.reload()).is_empty
+    assert await running.reload() == Differences()
     (tmp_path / ".env").unlink()
     with pytest.raises(ConfigError, match="trusted_proxies"):
         await running.reload()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import anyio
 import typer
 
+from tarsy.cli.config import Directory
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
     from tarsy.tools.masked import MaskedTools
 
 app = typer.Typer(no_args_is_help=True, help="See what the tool servers offer, and call a tool by hand.")
-
-Directory = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="DIR", help="Directory of tarsy.yaml. [default: TARSY_CONFIG_DIR, then ./config]"),
-]
 
 
 @app.command("list")

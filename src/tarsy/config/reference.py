@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tarsy.config.load.retired import REPLACEMENTS
+from tarsy.config.load.foreign_keys import STRATEGIES
 from tarsy.config.parsed_data import listing, listing_at, mapping, mapping_at
 from tarsy.config.resolve.hierarchy import BUILT_IN
 from tarsy.config.schema import builtins
@@ -56,7 +56,7 @@ def _built_in_level() -> str:
 
 
 def _retired() -> str:
-    rows = [f"| `{strategy}` | {', '.join(f'`{line}`' for line in lines)} |" for strategy, lines in REPLACEMENTS.items()]
+    rows = [f"| `{strategy}` | {', '.join(f'`{line}`' for line in lines)} |" for strategy, lines in STRATEGIES.items()]
     heading = "## Coming from `iteration_strategy`"
     note = (
         "`type` belongs to the agent's definition; everywhere else leave it out: the `synthesis` and `scoring` blocks bring it themselves."

@@ -44,11 +44,6 @@ class NotificationListener:
         self._orphan_grace = False
         self._line = _Line(url, prepare=self._listen, ready=self._ready)
 
-    @property
-    def connected(self) -> bool:
-        """Whether notifications arrive at the moment."""
-        return self._line.connection is not None
-
     def subscribe(self, name: str, handler: Handler) -> None:
         """Call `handler` with the payload of every notification `name`."""
         self._handlers.setdefault(name, []).append(handler)

@@ -64,19 +64,15 @@ class ProcessRepository:
         values = {**columns(process), "alive": ALIVE}
         async with self._engine.begin() as connection:
             is_first = (await connection.execute(_BEAT, values)).scalar_one()
-            return await _overview(connection) if is_first else None
+            return await read_overview(connection) if is_first else None
 
     async def leave(self, process_id: str) -> None:
         """Say that a process ends."""
         async with self._engine.begin() as connection:
             await connection.execute(sa.delete(processes).where(processes.c.id == process_id))
 
-    async def overview(self) -> Overview:
-        async with self._engine.connect() as connection:
-            return await _overview(connection)
 
-
-async def _overview(connection: AsyncConnection) -> Overview:
+async def read_overview(connection: AsyncConnection) -> Overview:
     sessions = {SessionStatus(status): count for status, count in await connection.execute(_SESSIONS)}
     open_ones = {Severity(severity): count for severity, count in await connection.execute(_INCIDENTS)}
     queue = await connection.execute(_QUEUE)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tarsy.db.cursor import Cursor
 from tarsy.db.driver import RawConnection, Row, Statement
-from tarsy.db.rows import SPENDING_SUMS, spending_of
+from tarsy.db.rows import SPENDING_SUMS, read, spending_of
 from tarsy.db.session_rows import judged_of
 from tarsy.db.tables import sql_list
 from tarsy.db.work.standing import Standing, standings
@@ -152,24 +152,12 @@ def _several(where: SessionFilter) -> dict[str, Sequence[StrEnum]]:
 
 
 def _summary(row: Row, progress: Row, standing: Standing) -> SessionSummary:
-    return SessionSummary(
-        id=row["id"],
-        alert_type=row["alert_type"],
-        chain_id=row["chain_id"],
-        author=row["author"],
-        status=SessionStatus(row["status"]),
+    return read(
+        SessionSummary,
+        row,
         title=alert_title(row["alert_head"], row["alert_type"]),
         alert_excerpt=row["alert_head"][:EXCERPT_CHARACTERS],
-        executive_summary=row["executive_summary"],
-        error_message=row["error_message"],
-        analysis_is_partial=row["analysis_is_partial"],
-        analysis_partial_reason=row["analysis_partial_reason"],
         verdict=judged_of(row["verdict"]),
-        citations=CitationCounts(**row["citations"]) if row["citations"] else None,
-        created_at=row["created_at"],
-        started_at=row["started_at"],
-        completed_at=row["completed_at"],
-        stage_count=row["stage_count"],
         current_stage_name=progress["stage_name"],
         current_stage_index=progress["stage_index"],
         total_tokens=progress["total_tokens"],

@@ -114,20 +114,9 @@ def paused(pauses: Sequence[Pause]) -> LiveEvent:
 
 def incident_changed(incident: Incident, at: datetime) -> LiveEvent:
     """An incident was opened, or something of it is different: everything that a list shows of it."""
-    counts, times = ("firing", "alerts", "deliveries"), ("opened_at", "resolved_at")
-    payload = _told(
-        incident,
-        "state",
-        "title",
-        "severity",
-        "source",
-        *counts,
-        *times,
-        incident_id=incident.id,
-        last_session_id=incident.session_id,
-        at=at,
-    )
-    return LiveEvent(INCIDENTS_CHANNEL, LiveEventType.INCIDENT_CHANGED, payload)
+    names = ("state", "title", "severity", "source", "firing", "alerts", "deliveries", "opened_at", "resolved_at")
+    told = _told(incident, *names, incident_id=incident.id, last_session_id=incident.session_id, at=at)
+    return LiveEvent(INCIDENTS_CHANNEL, LiveEventType.INCIDENT_CHANGED, told)
 
 
 def chat_message(message: ChatUserMessage, *, status: RunStatus | None = None) -> LiveEvent:

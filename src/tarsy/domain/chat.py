@@ -9,14 +9,6 @@ MAX_CHAT_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chat:
-    id: str
-    session_id: str
-    created_at: datetime
-    created_by: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatUserMessage:
     """A question; its answer is the `chat` stage that names it."""
 

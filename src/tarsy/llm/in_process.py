@@ -12,7 +12,7 @@ from tarsy.llm.access import CredentialsMissingError, resolve_access
 from tarsy.llm.attempts import RetryPolicy
 from tarsy.llm.client_cache import ClientCache
 from tarsy.llm.providers.provider import Provider, ProviderNotInstalledError
-from tarsy.llm.providers.replay import ChangedRequest, RecordingFiles, RecordingLoader, ReplayProvider, ignore_change
+from tarsy.llm.providers.replay import RecordingFiles, RecordingLoader, ReplayProvider
 
 
 class Route(StrEnum):
@@ -73,7 +73,6 @@ def in_process_client(
     env: Mapping[str, str] = os.environ,
     recordings: RecordingLoader | None = None,
     replay_speed: float = 0.0,
-    on_changed_request: Callable[[ChangedRequest], None] = ignore_change,
     policy: RetryPolicy | None = None,
 ) -> InProcessLLMClient:
     """A client with every provider. Keys are looked up in `env` at each call; `recordings` resolves what a replay provider names."""
@@ -91,7 +90,7 @@ def in_process_client(
 
     return InProcessLLMClient(
         {
-            Route.REPLAY: lambda: ReplayProvider(recordings or RecordingFiles(), speed=replay_speed, on_change=on_changed_request),
+            Route.REPLAY: lambda: ReplayProvider(recordings or RecordingFiles(), speed=replay_speed),
             Route.GOOGLE_NATIVE: google_native,
             Route.LANGCHAIN: langchain,
         },

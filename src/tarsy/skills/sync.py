@@ -1,5 +1,6 @@
 """Bringing skills from Git here: what is accepted at the start, what is new by `tarsy skills sync`, and the operator's word on it."""
 
+import difflib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.schema.skills import SkillSourceConfig, is_commit
 from tarsy.config.schema.system import GithubConfig
 from tarsy.skills.checkout import write_checkout
-from tarsy.skills.difference import difference
 from tarsy.skills.git import Git, GitError
 
 _WAITING = "waiting.json"
@@ -166,3 +166,15 @@ def _waiting(here: Repositories, source: SkillSourceConfig) -> dict[str, str]:
 def _note_waiting(here: Repositories, source: SkillSourceConfig, commit: str) -> None:
     file = repository_dir(here.checkouts, source) / _WAITING
     file.write_text(json.dumps(_waiting(here, source) | {source.ref or DEFAULT_BRANCH: commit}), encoding="utf-8")
+
+
+def difference(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """What a new commit would change for agents: its files compared with those in use, in the form of `diff -u`; empty if they are the same."""
+    return "".join(line for path in sorted({*before, *after}) for line in _changed(path, before.get(path), after.get(path)))
+
+
+def _changed(path: str, before: str | None, after: str | None) -> Iterator[str]:
+    names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
+    lines = ((before or "").splitlines(keepends=True), (after or "").splitlines(keepends=True))
+    for line in difflib.unified_diff(*lines, *names):
+        yield line if line.endswith("\n") else f"{line}\n"

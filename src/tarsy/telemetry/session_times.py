@@ -1,6 +1,6 @@
 """How long sessions waited and ran, and how they ended."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from tarsy.domain.claim import Claim
 from tarsy.domain.live import SESSIONS_CHANNEL, LiveEventType, StoredLiveEvent
@@ -8,8 +8,6 @@ from tarsy.domain.session import AlertSession, NewSession, SessionClose
 from tarsy.domain.status import SessionStatus
 from tarsy.telemetry.labels import BoundedLabel
 from tarsy.telemetry.metrics import SessionMetrics
-
-Deliver = Callable[[list[StoredLiveEvent]], None]
 
 
 class SessionTimes:

@@ -17,7 +17,7 @@ def test_entries_and_settings_are_told_by_their_names_in_the_files(directory: Co
 
 def test_the_same_files_make_no_difference(directory: ConfigDirectory) -> None:
     text = "mcp_servers: {s: {transport: {type: http, url: http://h, bearer_token: one}}}\n"
-    assert differences(directory.load(text), directory.load(text)).is_empty
+    assert differences(directory.load(text), directory.load(text)) == Differences()
 
 
 def test_a_secret_that_changed_is_told_without_its_value(directory: ConfigDirectory) -> None:

@@ -25,10 +25,6 @@ class Differences:
     # Variables that changed in `.env` and are read only by a process that starts.
     at_next_start: tuple[str, ...] = ()
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.added or self.changed or self.removed or self.at_next_start)
-
 
 def differences(before: LoadedConfig, after: LoadedConfig) -> Differences:
     """What a reader of the files would call the difference."""

@@ -1,13 +1,26 @@
-"""Keys that configurations of TARSy have elsewhere and that are not known here: the exact lines to write instead. Pure module."""
+"""Keys that older configurations of TARSy have, and those of other TARSys: the exact lines to write instead. Pure module."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tarsy.config.parsed_data import listing, mapping, mapping_at
-from tarsy.config.problems import Path, dotted
+from tarsy.config.problems import Path, did_you_mean, dotted
 
 FALLBACK_LISTS = "fallback_lists"
+ITERATION_STRATEGY = "iteration_strategy"
+
+STRATEGIES: Mapping[str, tuple[str, ...]] = {
+    "react": ("tool_calling: react",),
+    "react-stage": ("tool_calling: react",),
+    "react-final-analysis": ("tool_calling: react",),
+    "native-thinking": ("llm_backend: native-gemini",),
+    "langchain": ("llm_backend: langchain",),
+    "synthesis": ("type: synthesis", "llm_backend: langchain"),
+    "synthesis-native-thinking": ("type: synthesis", "llm_backend: native-gemini"),
+    "scoring": ("type: scoring", "llm_backend: langchain"),
+    "scoring-native-thinking": ("type: scoring", "llm_backend: native-gemini"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +38,17 @@ def replacement(found: Found) -> str | None:
     key = str(found.path[-1])
     cure = _CURES.get(key)
     return cure(found) if cure and _fits(key, found.path) else None
+
+
+def strategy_cure(strategy: object, keys: Collection[str]) -> str:
+    """What to write instead of an `iteration_strategy`, where the keys in `keys` may stand.
+
+    Only an agent's definition has a type: elsewhere the block (synthesis, scoring) or the agent that is named brings it.
+    """
+    if str(strategy) not in STRATEGIES:
+        return f"use type, llm_backend and tool_calling; {did_you_mean(str(strategy), STRATEGIES)}"
+    lines = [line for line in STRATEGIES[str(strategy)] if line.split(":")[0] in keys]
+    return "\n".join(["write instead:", *lines]) if lines else "remove it: this level has no say in how the model is reached"
 
 
 def _fits(key: str, path: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from tarsy.config.load import foreign_keys, retired
+from tarsy.config.load import foreign_keys
 from tarsy.config.load.meant_key import meant_key, places_of, useful_keys
 from tarsy.config.load.source import Source
 from tarsy.config.parsed_data import listing, mapping
@@ -113,10 +113,10 @@ def _unknown_key(model: type[Section], path: Path, value: object, document: Any)
     key = str(path[-1])
     section = section_at(model, path[:-1])
     known = section.model_fields if section else {}
-    if key == retired.ITERATION_STRATEGY:
+    if key == foreign_keys.ITERATION_STRATEGY:
         # Where an agent is only named, its type can be repeated but not chosen.
         choosable = known.keys() - {"type"} if "name" in known else known.keys()
-        return f"iteration_strategy: {value} is no longer a key", retired.cure(value, choosable)
+        return f"iteration_strategy: {value} is no longer a key", foreign_keys.strategy_cure(value, choosable)
     if cure := foreign_keys.replacement(foreign_keys.Found(path, value, known, document)):
         return f'"{key}" is not a key of this TARSy', cure
     if places := places_of(key, model):

@@ -35,9 +35,6 @@ class Conversation:
     # What it was given to read besides results.
     told: str = ""
 
-    def has(self, tool: str) -> bool:
-        return any(name.rpartition(".")[2] == tool for name in self.tools)
-
 
 Script = Callable[[Case, Conversation], Calls | Says]
 

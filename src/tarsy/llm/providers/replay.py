@@ -18,7 +18,6 @@ from tarsy.domain.conversation import Role
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
 from tarsy.domain.recorded_chunks import UnplayableChunkError, recorded_to_chunk
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording
-from tarsy.domain.request_hash import request_hash
 from tarsy.llm.access import Access
 
 # A fast hosted model writes about this many words a second.
@@ -31,20 +30,6 @@ RecordingLoader = Callable[[str], Recording]
 
 class RecordingUnreadableError(Exception):
     """The recording a provider names cannot be read; the operator who configured it can act."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedRequest:
-    """A call that was asked something else than when it was recorded."""
-
-    track: str
-    turn: int
-    recorded_hash: str
-    actual_hash: str
-
-
-def ignore_change(_change: ChangedRequest) -> None:
-    """Play on without a report."""
 
 
 class RecordingFiles:
@@ -121,16 +106,9 @@ def _renumbering(recording: Recording, call: RecordedCall, request: GenerateInpu
 class ReplayProvider:
     """Plays recorded answers, at once or, with `speed` above zero, in a natural rhythm that many times as fast. A session may bring its own."""
 
-    def __init__(
-        self,
-        recordings: RecordingLoader,
-        *,
-        speed: float = 0.0,
-        on_change: Callable[[ChangedRequest], None] = ignore_change,
-    ) -> None:
+    def __init__(self, recordings: RecordingLoader, *, speed: float = 0.0) -> None:
         self._recordings = recordings
         self._speed = speed
-        self._on_change = on_change
         self._indexes: dict[str, _Index] = {}
 
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
@@ -139,7 +117,6 @@ class ReplayProvider:
         if isinstance(found, ErrorChunk):
             yield found
             return
-        self._compare(found, request)
         renumber = _renumbering(self._indexes[request.provider.recording or ""].recording, found, request)
         speed = self._speed if request.provider.replay_speed is None else request.provider.replay_speed
         for recorded in found.chunks:
@@ -176,13 +153,6 @@ class ReplayProvider:
         if known is None or known.recording is not recording:
             known = self._indexes[name] = _Index.of(recording)
         return known
-
-    def _compare(self, call: RecordedCall, request: GenerateInput) -> None:
-        if call.request_hash is None:
-            return
-        actual = request_hash(request)
-        if actual != call.request_hash:
-            self._on_change(ChangedRequest(call.track, call.turn, call.request_hash, actual))
 
 
 def paced(recorded: RecordedChunk, chunk: Chunk) -> Iterator[tuple[float, Chunk]]:
