@@ -136,6 +136,14 @@ def blocks(text: str) -> Iterator[tuple[int, int]]:
         yield start, position
 
 
+def open_fence(text: str) -> str:
+    """The fence of the block that a text leaves open at its end; empty when it leaves none."""
+    fence = ""
+    for line in _LINE.findall(text):
+        fence = ("" if ends_block(line, fence) else fence) if fence else fence_of(line)
+    return fence
+
+
 def ends_block(line: str, fence: str) -> bool:
     """Whether a line ends the block that a fence began: a fence of the same kind that is at least as long and says nothing more."""
     mark = fence_of(line)

@@ -10,18 +10,19 @@ from collections.abc import Iterator, Sequence
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from tarsy.domain.citation import open_fence
 from tarsy.report.report import CitedText, Exchange, Exhibit, Report
 from tarsy.report.words import NO_VERDICT, Bracket, brackets, cautions, exhibit_line, facts, moment, no_analysis, verdict_facts, worth
 
 _SIGNIFICANT = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 # What a viewer of Markdown may load, or hand to a browser as it is.
 _ACTIVE = frozenset({"html_block", "html_inline", "image"})
-_LONGEST_READ = 200_000
+# Longer text is shown as it is: no analysis has such a length, and reading it is what a hostile text could make slow.
+_LONGEST_READ = 60_000
+_MOST_IMAGES = 100
 _END = "The end"
 # The tokens of a heading: its opening, its words, its end.
 _HEADING = 3
-# What ends the code block that a text has left open.
-_CLOSING = ("```", "~~~", "````")
 _FENCE = re.compile(r"`{3,}")
 
 
@@ -128,14 +129,19 @@ def _plain(text: str) -> str:
 
 def _harmless(text: str) -> str:
     """Markdown as it was written, unless a viewer would load or run something of it, or it would swallow what follows."""
+    if len(text) > _LONGEST_READ or text.count("![") > _MOST_IMAGES:
+        return _block(text)
+    if _is_harmless(text):
+        return text.strip("\n")
     tamed = re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text.replace("![", "!\\["))
-    tried = (text, *(f"{text}\n{fence}" for fence in _CLOSING), tamed, *(f"{tamed}\n{fence}" for fence in _CLOSING))
-    return next((one.strip("\n") for one in tried if _is_harmless(one)), _block(text)) if len(text) <= _LONGEST_READ else _block(text)
+    closed = f"{tamed}\n{open_fence(tamed)}".strip("\n")
+    return closed if _is_harmless(closed) else _block(text)
 
 
 def _is_harmless(text: str) -> bool:
     """Whether nothing of it is active, and a heading behind it is a heading."""
-    tokens = MarkdownIt("commonmark", {"html": True}).parse(f"{text}\n\n# {_END}")
+    # Links are read by no one before they are followed; looking for their ends takes seconds in a text full of brackets.
+    tokens = MarkdownIt("commonmark", {"html": True}).disable("link").parse(f"{text}\n\n# {_END}")
     is_ended = len(tokens) >= _HEADING and tokens[-_HEADING].type == "heading_open" and tokens[-2].content == _END
     return is_ended and not _any_active(tokens)
 

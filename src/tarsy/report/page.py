@@ -31,7 +31,7 @@ mark { background: var(--mark); color: inherit; } section:target { outline: 2px 
 """
 _HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 # Longer text is shown as it is: no analysis has such a length, and rendering is what a hostile text could make slow.
-_LONGEST_RENDERED = 200_000
+_LONGEST_RENDERED = 100_000
 # Stand for a citation while the text around it is rendered; private characters, which are taken out of the text before.
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _NO_MARKS = str.maketrans("", "", _OPEN + _CLOSE)

@@ -1,5 +1,6 @@
 """A report shows what models, tools and alerts said, and obeys none of it; each citation leads to what it cites."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -210,6 +211,16 @@ def test_it_is_whole_and_loads_nothing() -> None:
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     for words in ("web-1 is down", "kubernetes", "model-1", "$0.2500", "1 of 2 verified", "The disk is full.", "Sure?", "Yes", LOG):
         assert words in page.words
+
+
+def test_an_analysis_that_leaves_a_block_open_or_loads_something_keeps_its_form_otherwise() -> None:
+    told = as_markdown(report("## Why\n\n<b>Full</b> ![x](http://evil.example/x.png)\n\n~~~~sh\nkubectl get pods <name>"))
+    assert "## Why\n\n\\<b>Full\\</b> !\\[x](http://evil.example/x.png)\n\n~~~~sh\nkubectl get pods \\<name>\n~~~~\n\n# Questions" in told
+
+
+@pytest.mark.parametrize("write", [as_html, as_markdown])
+def test_a_text_of_a_length_that_no_analysis_has_is_shown_as_it_is(write: Callable[[Report], str]) -> None:
+    assert "[![![" in write(report("![" * 100_000))
 
 
 def test_markdown_says_the_same_with_links_to_what_is_cited() -> None:
