@@ -100,20 +100,17 @@ def _exchange(exchange: Exchange, report: Report) -> str:
 
 
 def _exhibit(exhibit: Exhibit) -> str:
-    text, shown, position = exhibit.evidence.text, list[str](), 0
-    for start, end in exhibit.passages():
-        shown += (*((_left_out(start - position),) if start > position else ()), text[start:end])
-        position = end
-    shown += (_left_out(len(text) - position),) if position < len(text) else ()
-    return "\n\n".join((_head(exhibit.id), _plain(exhibit_line(exhibit)), _block("\n".join(shown))))
+    shown = [part for one in exhibit.passages for part in (*_left_out(one.skipped), one.text)]
+    text = "\n".join((*shown, *_left_out(exhibit.skipped)))
+    return "\n\n".join((_head(exhibit.id), _plain(exhibit_line(exhibit)), _block(text)))
 
 
 def _head(evidence_id: str) -> str:
     return f'<a id="evidence-{evidence_id}"></a>\n\n## {evidence_id}'
 
 
-def _left_out(count: int) -> str:
-    return f"… [{count} characters are left out here] …"
+def _left_out(count: int) -> Sequence[str]:
+    return (f"… [{count} characters are left out here] …",) if count else ()
 
 
 def _block(text: str) -> str:

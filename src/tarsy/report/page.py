@@ -150,16 +150,13 @@ def _exhibit(exhibit: Exhibit) -> str:
 
 
 def _passages(exhibit: Exhibit) -> Iterator[str]:
-    text, position = exhibit.evidence.text, 0
-    for start, end in exhibit.passages():
-        if start > position:
-            yield f"\n… [{start - position} characters are left out here] …\n"
-        position = start
-        for quote_start, quote_end in exhibit.quoted:
-            if start <= quote_start and quote_end <= end:
-                yield f"{escape(text[position:quote_start])}<mark>{escape(text[quote_start:quote_end])}</mark>"
-                position = quote_end
-        yield escape(text[position:end])
-        position = end
-    if position < len(text):
-        yield f"\n… [{len(text) - position} characters are left out here] …"
+    for one in exhibit.passages:
+        position = 0
+        if one.skipped:
+            yield f"\n… [{one.skipped} characters are left out here] …\n"
+        for start, end in one.quoted:
+            yield f"{escape(one.text[position:start])}<mark>{escape(one.text[start:end])}</mark>"
+            position = end
+        yield escape(one.text[position:])
+    if exhibit.skipped:
+        yield f"\n… [{exhibit.skipped} characters are left out here] …"

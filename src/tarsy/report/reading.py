@@ -17,10 +17,7 @@ from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.session import AlertSession
 from tarsy.domain.verdict import Verdict
 from tarsy.kit.clock import SystemClock
-from tarsy.report.report import CitedText, Exchange, Exhibit, Report, quoted_places
-
-# Characters of all that is cited: a report is to be read, and sent by mail.
-_MOST_CITED = 4_000_000
+from tarsy.report.report import CitedText, Exchange, Exhibit, Report, exhibit_of, within_limit
 
 
 class Sources(Protocol):
@@ -73,7 +70,7 @@ async def read_report(sources: Sources, session_id: str) -> Report:
     analysis = _cited(await sources.citations.of_analysis(session.id))
     chat = [await _exchange(sources, message, run) for message in await sources.chats.list(session.id)]
     texts = [analysis, *(one.answer for one in chat)]
-    exhibits, left_out = await _exhibits(sources, session, texts)
+    exhibits, left_out = within_limit(await _exhibits(sources, session, texts))
     return Report(
         session=session,
         title=alert_title(session.alert_data, session.alert_type),
@@ -103,23 +100,14 @@ def _cited(checked: CheckedText) -> CitedText:
     return CitedText(checked.text, checked.citations)
 
 
-async def _exhibits(sources: Sources, session: AlertSession, texts: Sequence[CitedText]) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
-    """What is cited, in the order in which it is, and what of it there is no room for."""
-    exhibits: list[Exhibit] = []
-    left_out: list[str] = []
-    size = 0
-    for evidence_id in dict.fromkeys(_cited_ids(session, texts)):
-        found = await _evidence(sources, session.id, evidence_id)
-        if found is None:
-            # A citation of something that does not exist says so itself.
-            continue
-        exhibit = Exhibit(found, quoted_places(found, texts))
-        size += sum(end - start for start, end in exhibit.passages())
-        if size <= _MOST_CITED:
-            exhibits.append(exhibit)
-        else:
-            left_out.append(evidence_id)
-    return tuple(exhibits), tuple(left_out)
+async def _exhibits(sources: Sources, session: AlertSession, texts: Sequence[CitedText]) -> list[Exhibit]:
+    """What is cited, in the order in which it is. A citation of something that does not exist says so itself."""
+    return [
+        # One after the other: of a large result only what is shown stays in memory.
+        exhibit_of(found, texts)
+        for evidence_id in dict.fromkeys(_cited_ids(session, texts))
+        if (found := await _evidence(sources, session.id, evidence_id))
+    ]
 
 
 async def _evidence(sources: Sources, session_id: str, evidence_id: str) -> EvidenceText | None:

@@ -1,11 +1,12 @@
 """What a report holds. Pure module."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 
 from tarsy.db.citations import PlacedCitation
-from tarsy.db.evidence import EvidenceText
+from tarsy.db.evidence import EvidenceText, SeenEvidence
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.price import Spending
 from tarsy.domain.session import AlertSession
@@ -13,6 +14,8 @@ from tarsy.domain.session import AlertSession
 # A result of ordinary size stands whole in the report; of a larger one only what is quoted, with its surroundings.
 WHOLE_EXHIBIT = 40_000
 _SURROUNDINGS = 1_500
+# Characters of all that is cited: a report is to be read, and sent by mail.
+MOST_SHOWN = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +38,29 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Exhibit:
-    """Something that is cited, and where in its text the quotations stand."""
+class Passage:
+    """A part of a text: how many characters before it are not shown, and where in it the quotations stand."""
 
-    evidence: EvidenceText
+    skipped: int
+    text: str
     quoted: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """Something that is cited, as much of it as the report shows; `skipped` characters at its end it does not."""
+
+    seen: SeenEvidence
+    passages: tuple[Passage, ...]
+    skipped: int = 0
 
     @property
     def id(self) -> str:
-        return self.evidence.seen.id
+        return self.seen.id
 
-    def passages(self) -> Iterator[tuple[int, int]]:
-        """The parts of its text that are shown, in order."""
-        size = len(self.evidence.text)
-        if size <= WHOLE_EXHIBIT:
-            yield 0, size
-        elif not self.quoted:
-            yield from ((0, WHOLE_EXHIBIT // 2), (size - WHOLE_EXHIBIT // 2, size))
-        else:
-            yield from _merged([(max(start - _SURROUNDINGS, 0), min(end + _SURROUNDINGS, size)) for start, end in self.quoted])
+    @property
+    def size(self) -> int:
+        return sum(len(one.text) for one in self.passages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +82,26 @@ class Report:
         return frozenset(one.id for one in self.exhibits)
 
 
-def quoted_places(evidence: EvidenceText, texts: Sequence[CitedText]) -> tuple[tuple[int, int], ...]:
+def exhibit_of(evidence: EvidenceText, texts: Sequence[CitedText]) -> Exhibit:
+    """A result as a report shows it, with what the texts quote of it."""
+    quoted = _quoted_places(evidence, texts)
+    passages: list[Passage] = []
+    position = 0
+    for start, end in _shown_places(len(evidence.text), quoted):
+        inside = tuple((first - start, last - start) for first, last in quoted if start <= first and last <= end)
+        passages.append(Passage(start - position, evidence.text[start:end], inside))
+        position = end
+    return Exhibit(evidence.seen, tuple(passages), len(evidence.text) - position)
+
+
+def within_limit(exhibits: Sequence[Exhibit]) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
+    """As many as a report has room for, and the ids of the others."""
+    sizes = accumulate(one.size for one in exhibits)
+    kept = tuple(one for one, size in zip(exhibits, sizes, strict=True) if size <= MOST_SHOWN)
+    return kept, tuple(one.id for one in exhibits[len(kept) :])
+
+
+def _quoted_places(evidence: EvidenceText, texts: Sequence[CitedText]) -> list[tuple[int, int]]:
     """Where the verified quotations of the texts stand in a result. A quotation of a fold that our code made has no place there."""
     found = {
         one.checked.found_at
@@ -83,7 +109,15 @@ def quoted_places(evidence: EvidenceText, texts: Sequence[CitedText]) -> tuple[t
         for one in text.citations
         if one.checked.citation.evidence_id == evidence.seen.id and one.checked.status is CitationStatus.QUOTE_FOUND
     }
-    return tuple(sorted(_merged(sorted(place for place in found if place and place[1] <= len(evidence.text)))))
+    return _merged(sorted(place for place in found if place and place[1] <= len(evidence.text)))
+
+
+def _shown_places(size: int, quoted: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    if size <= WHOLE_EXHIBIT:
+        return [(0, size)]
+    if not quoted:
+        return [(0, WHOLE_EXHIBIT // 2), (size - WHOLE_EXHIBIT // 2, size)]
+    return _merged([(max(start - _SURROUNDINGS, 0), min(end + _SURROUNDINGS, size)) for start, end in quoted])
 
 
 def _merged(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -68,7 +68,7 @@ def no_analysis(report: Report) -> str:
 
 def exhibit_line(exhibit: Exhibit) -> str:
     """What was called and when it was read."""
-    seen = exhibit.evidence.seen
+    seen = exhibit.seen
     if seen.tool is None:
         return "as the agents were given it"
     call = f"{seen.server}.{seen.tool}" if seen.server else seen.tool

@@ -23,7 +23,7 @@ from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
 from tarsy.report.markdown import as_markdown
 from tarsy.report.page import as_html
-from tarsy.report.report import WHOLE_EXHIBIT, CitedText, Exchange, Exhibit, Report, quoted_places
+from tarsy.report.report import MOST_SHOWN, WHOLE_EXHIBIT, CitedText, Exchange, Exhibit, Report, exhibit_of, within_limit
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LOG = "03:02:11 write /data/wal: No space left on device\n03:02:12 pod web-1 evicted"
@@ -97,7 +97,6 @@ def report(analysis: str, *, said: str = "", log: str = LOG, **changes: Any) -> 
         citations=CitationCounts(cited=2, verified=1),
     )
     text = cited(analysis)
-    exhibit = evidence(log)
     return Report(
         session=replace(session, **changes),
         title=f"web-1 is down {said}",
@@ -105,7 +104,7 @@ def report(analysis: str, *, said: str = "", log: str = LOG, **changes: Any) -> 
         cost=Spending(Decimal("0.25")),
         analysis=text,
         chat=(Exchange(question=f"Sure? {said}", author="bob", asked_at=AT, answer=cited(f"Yes [A1].{said}")),),
-        exhibits=(Exhibit(exhibit, quoted_places(exhibit, [text])),),
+        exhibits=(exhibit_of(evidence(log), [text]),),
         left_out=(),
         made_at=AT,
     )
@@ -259,10 +258,27 @@ def test_a_session_that_failed_before_any_analysis_says_so() -> None:
 
 def test_of_a_large_result_the_quoted_places_are_shown_and_the_rest_is_counted() -> None:
     large = f"{'x' * WHOLE_EXHIBIT}\n{LOG}\n{'y' * WHOLE_EXHIBIT}"
+    quoting = cited('[A1: "No space left on device"]').citations[0]
     place = large.index("No space")
-    exhibit = Exhibit(evidence(large), ((place, place + 23),))
-    made = replace(report("Full."), exhibits=(exhibit,))
+    moved = replace(quoting, checked=replace(quoting.checked, found_at=(place, place + 23)))
+    made = replace(report("Full."), exhibits=(exhibit_of(evidence(large), [CitedText("", (moved,))]),))
+    assert "<mark>No space left on device</mark>" in as_html(made)
     for text in (Page(as_html(made)).words, as_markdown(made)):
         assert "No space left on device" in text
         assert text.count("characters are left out here") == 2
         assert len(text) < WHOLE_EXHIBIT
+
+
+def test_of_a_large_result_that_is_only_named_beginning_and_end_are_shown() -> None:
+    shown = exhibit_of(evidence(f"OLDEST{'x' * 2 * WHOLE_EXHIBIT}NEWEST"), [])
+    assert (shown.passages[0].text[:6], shown.passages[1].text[-6:], shown.passages[1].skipped) == ("OLDEST", "NEWEST", WHOLE_EXHIBIT + 12)
+
+
+def test_what_there_is_no_room_for_is_named() -> None:
+    one = exhibit_of(evidence("x" * WHOLE_EXHIBIT), [])
+    many = [Exhibit(replace(one.seen, id=f"A{number}"), one.passages) for number in range(1, MOST_SHOWN // WHOLE_EXHIBIT + 3)]
+    kept, left_out = within_limit(many)
+    assert (len(kept), left_out) == (MOST_SHOWN // WHOLE_EXHIBIT, ("A101", "A102"))
+    made = replace(report("Full [A101]."), exhibits=kept[:1], left_out=left_out)
+    assert '<section id="evidence-A101"><h3>A101</h3><p>Left out for length.</p></section>' in as_html(made)
+    assert "## A102\n\nLeft out for length." in as_markdown(made)

@@ -43,6 +43,7 @@ def test_a_verdict_is_read_whole() -> None:
 def test_it_is_not_shown_twice() -> None:
     assert without_verdict(f"# Analysis\n\n{BLOCK}") == "# Analysis"
     assert without_verdict("# Analysis") == "# Analysis"
+    assert without_verdict(f"One.\n{BLOCK}\nTwo.\n{BLOCK}") == "One.\n\nTwo.", "nor is one that a later took the place of"
 
 
 def test_of_several_the_last_counts() -> None:
