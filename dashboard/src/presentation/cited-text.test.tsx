@@ -49,8 +49,15 @@ function show(shown: TimelineEvent, door: EvidenceDoor | null) {
 const open = vi.fn();
 const DOOR: EvidenceDoor = { sessionId: "session", hrefOf: ({ evidence }) => `?evidence=${evidence}`, open };
 
+// The renderer is loaded late; a machine that runs other tests too takes its time.
+const PATIENCE = { timeout: 30_000 };
+
+function links(): Promise<HTMLElement[]> {
+  return screen.findAllByRole("link", {}, PATIENCE);
+}
+
 async function states(): Promise<(string | undefined)[]> {
-  await screen.findAllByRole("link");
+  await links();
   return screen.getAllByRole("link").map((link) => link.dataset["state"]);
 }
 
@@ -69,7 +76,7 @@ describe("the citations of an agent's text", () => {
 
   test("lead to the quoted words, here or in another tab", async () => {
     show(event({}), DOOR);
-    const [first] = await screen.findAllByRole("link");
+    const [first] = await links();
     first?.click();
     expect(open).toHaveBeenCalledWith({ evidence: "A1", quote: "no space left on device" });
     expect(first?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey: true }))).toBe(true);
@@ -77,7 +84,7 @@ describe("the citations of an agent's text", () => {
 
   test("are text like any other in sessions from before results had ids", async () => {
     show(event({ metadata: {} }), null);
-    expect(await screen.findByText(TEXT)).toBeTruthy();
+    expect(await screen.findByText(TEXT, {}, PATIENCE)).toBeTruthy();
     expect(screen.queryByRole("link")).toBeNull();
   });
 });
