@@ -1,12 +1,12 @@
 """Stages in which a verdict is challenged.
 
-Revision ID: 0014
+Revision ID: 0015
 """
 
 from alembic import op
 
-revision = "0014"
-down_revision = "0013"
+revision = "0015"
+down_revision = "0014"
 branch_labels = None
 depends_on = None
 

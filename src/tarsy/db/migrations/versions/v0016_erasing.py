@@ -1,12 +1,12 @@
 """Indexes by which a session that is erased finds what belongs to it, however many others there are.
 
-Revision ID: 0014
+Revision ID: 0016
 """
 
 from alembic import op
 
-revision = "0014"
-down_revision = "0013"
+revision = "0016"
+down_revision = "0015"
 
 
 def upgrade() -> None:
