@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
+from tarsy.domain.run_input import CeilingMet
 from tarsy.domain.step import Step
 from tarsy.telemetry.labels import BoundedLabel
 from tarsy.telemetry.metrics import Metrics, ModelMetrics, ToolMetrics
@@ -16,6 +17,7 @@ class StepReader:
         self._models = ModelCalls(metrics.models)
         self._tools = ToolCalls(metrics.tools)
         self._citations = metrics.sessions.citations
+        self._ceilings = metrics.sessions.ceilings
 
     def read(self, step: Step) -> None:
         for call in step.llm_interactions:
@@ -28,6 +30,9 @@ class StepReader:
                 self._tools.shortened("folded")
         for cited in step.citations:
             self._citations.labels(cited.checked.status.value).inc()
+        for given in step.inputs:
+            if isinstance(met := given.placed.value, CeilingMet):
+                self._ceilings.labels(met.account, met.limit).inc()
         for exchange in step.mcp_interactions:
             if exchange.kind is MCPInteractionKind.TOOL_CALL:
                 self._tools.count(exchange)

@@ -24,6 +24,9 @@ class SessionMetrics:
             "tarsy_session_run_seconds", "From the first claim to the end.", ["status"], buckets=_SESSION_SECONDS, registry=registry
         )
         self.citations = Counter("tarsy_citations", "Citations of analyses, by what checking them found.", ["status"], registry=registry)
+        self.ceilings = Counter(
+            "tarsy_ceilings_met", "Calls that did not fit under a ceiling, by whose and of what.", ["account", "limit"], registry=registry
+        )
         self.alert_to_verdict = Histogram(
             "tarsy_alert_to_verdict_seconds", "From submission to a completed analysis.", buckets=_SESSION_SECONDS, registry=registry
         )

@@ -1,5 +1,7 @@
 """What an investigation leaves in /metrics: read off committed steps and claims."""
 
+from pathlib import Path
+
 from prometheus_client import generate_latest
 
 from support.agent_scenario import (
@@ -17,10 +19,12 @@ from support.agent_scenario import (
     says,
     stage,
 )
+from support.runaway import Runaway, endless_tools, priced_chain, runaway, with_ceiling
 from support.scraped import label_values, value
 from tarsy.db.work.parking import CancelAnswer
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
+from tarsy.domain.budget import Ceiling
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.session.executor import SessionExecutor
 from tarsy.telemetry.measured_work import MeasuredRecovery
@@ -103,6 +107,14 @@ async def test_work_taken_back_from_a_silent_worker_is_counted(database_url: str
         await MeasuredRecovery(Recovery(running.engine), metrics).run(silent_seconds=60, limits={INVESTIGATION: 3})
     told = generate_latest(metrics.registry)
     assert value(told, "tarsy_recoveries_total", kind="session", outcome="continued") == 1
+
+
+async def test_ceilings_that_were_met_are_counted(database_url: str, tmp_path: Path) -> None:
+    made = runaway(Runaway(endless_tools), tmp_path, with_ceiling(priced_chain(), Ceiling(model_calls=3)))
+    async with made.running(database_url) as running:
+        told = await work_off(running)
+    # The end itself, the correction that was not asked for, and the summary.
+    assert value(told, "tarsy_ceilings_met_total", account="session", limit="model_calls") == 3
 
 
 async def test_citations_and_folded_results_are_counted(database_url: str) -> None:

@@ -6,7 +6,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { incidentDetail, incidentKeys } from "@/api/incidents";
 import { refetchChanged } from "@/api/refetch";
 import { Badge } from "@/components/badge";
-import { plural } from "@/components/format";
+import { formatCost, plural } from "@/components/format";
 import { Fact } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { clamped } from "@/components/text-styles";
@@ -89,6 +89,7 @@ function Header({ incident, onChanged }: { incident: IncidentView; onChanged: ()
           {plural(incident.deliveries, "time")}, last <RelativeTime at={incident.heard_at} />
         </Fact>
         <Fact name="Route">{incident.route}</Fact>
+        {incident.cost.usd !== null && <Fact name="Cost">{formatCost(incident.cost)}</Fact>}
         {incident.merged.length > 0 && <Fact name="Merged">{plural(incident.merged.length, "other incident")}</Fact>}
         {mute && (
           <Fact name="Alerts">

@@ -3,7 +3,7 @@ import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
 import { memo } from "react";
 import { Badge } from "@/components/badge";
-import { formatCount } from "@/components/format";
+import { formatCost, formatCount } from "@/components/format";
 import { BareLink } from "@/components/links";
 import { LIST_ROW, ROW_LINK } from "@/components/list-row";
 import { MONO, ONE_LINE } from "@/components/text-styles";
@@ -48,6 +48,11 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
         <span title={`${incident.firing} of ${incident.alerts} alerts fire; heard of ${incident.deliveries} times`}>
           {formatCount(incident.firing)} of {formatCount(incident.alerts)} firing
         </span>
+        {(incident.cost.usd ?? 0) > 0 && (
+          <Box sx={{ fontSize: "0.78rem" }} title="What its investigations cost">
+            {formatCost(incident.cost)}
+          </Box>
+        )}
       </Cell>
       <Cell>{incident.resolved_at ? <Badge face={STATE_FACES.resolved} label="over" /> : <Badge face={STATE_FACES.open} label="open" />}</Cell>
       <Typography variant="body2" component="div" color="textSecondary" sx={{ textAlign: "right", whiteSpace: "nowrap", gridRow: { xs: 1, md: "auto" }, gridColumn: { xs: 2, md: "auto" }, position: "relative", zIndex: 1 }}>

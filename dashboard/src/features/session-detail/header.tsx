@@ -12,6 +12,7 @@ import { memo, useState } from "react";
 import { Badge } from "@/components/badge";
 import { MONO, clamped } from "@/components/text-styles";
 import { formatCost, formatCount } from "@/components/format";
+import { formatCeiling } from "@/presentation/ceiling";
 import { LinkButton, TextLink } from "@/components/links";
 import { Fact } from "@/components/section";
 import { Elapsed, RelativeTime } from "@/components/times";
@@ -72,6 +73,7 @@ function Facts({ session }: { session: SessionDetail }) {
         <span title={tokens}>{formatCount(usage.total_tokens)}</span>
       </Fact>
       {cost !== null && <Fact name="Cost">{cost}</Fact>}
+      {session.budget !== null && <Fact name="Ceiling">{formatCeiling(session.budget)}</Fact>}
       {session.recorded ? (
         <Fact name="Model">
           <RecordedMark />

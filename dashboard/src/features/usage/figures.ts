@@ -1,6 +1,6 @@
 /** Pure module: what was used, as cells of a table. */
 import { formatCount, formatDollars } from "@/components/format";
-import type { ToolUseItem, UsedItem } from "@/wire/types";
+import type { PeriodBudgetItem, ToolUseItem, UsedItem } from "@/wire/types";
 
 /** Name, cost, tokens, calls. What has no known price is told with a plus. */
 export function usedRow(used: UsedItem): string[] {
@@ -10,6 +10,13 @@ export function usedRow(used: UsedItem): string[] {
 
 export function toolRow(tool: ToolUseItem): string[] {
   return [`${tool.server}.${tool.tool}`, formatCount(tool.calls), formatCount(tool.failed_calls)];
+}
+
+/** For what, the ceiling, what is spent and reserved, and what will be spent at its end. */
+export function budgetRow(budget: PeriodBudgetItem): string[] {
+  const of = [budget.chain && `chain ${budget.chain}`, budget.alert_type && `alert type ${budget.alert_type}`].filter(Boolean).join(", ");
+  const amounts = [budget.usd, budget.spent_usd, budget.reserved_usd, budget.forecast_usd].map(formatDollars);
+  return [of ? `per ${budget.per}: ${of}` : `per ${budget.per}`, ...amounts];
 }
 
 /** How much of the input vendors had kept, in percent; null without input. */

@@ -14,9 +14,9 @@ import { TextLink } from "@/components/links";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { useTitle } from "@/components/title";
-import type { DearSessionItem, Period, UsageOverview } from "@/wire/types";
+import type { DearSessionItem, Period, PeriodBudgetItem, UsageOverview } from "@/wire/types";
 import { FigureTable } from "./figure-table";
-import { shareOfCache, toolRow, usedRow } from "./figures";
+import { budgetRow, shareOfCache, toolRow, usedRow } from "./figures";
 
 const PERIODS: Record<Period, string> = { day: "Today", week: "7 days", month: "30 days" };
 
@@ -41,6 +41,7 @@ export function UsagePage() {
       </Box>
       {error && <Failure what="The usage could not be loaded." error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading what="the usage" />}
+      {data && <Budgets budgets={data.budgets} />}
       {data && (data.total.calls === 0 ? <Nothing title="No model was asked in this time" /> : <Report overview={data} />)}
     </Stack>
   );
@@ -78,6 +79,15 @@ function Totals({ overview }: { overview: UsageOverview }) {
       <Fact name="This month">{formatDollars(overview.month_usd)}</Fact>
       <Fact name="At this rate">{formatDollars(overview.month_forecast_usd)} at its end</Fact>
     </Box>
+  );
+}
+
+function Budgets({ budgets }: { budgets: PeriodBudgetItem[] }) {
+  if (budgets.length === 0) return null;
+  return (
+    <Section title="Budgets" flush>
+      <FigureTable label="Budgets" head={["Budget", "Ceiling", "Spent", "Reserved", "At its end"]} rows={budgets.map(budgetRow)} />
+    </Section>
   );
 }
 

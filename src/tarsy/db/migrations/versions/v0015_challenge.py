@@ -7,20 +7,12 @@ from alembic import op
 
 revision = "0015"
 down_revision = "0014"
-branch_labels = None
-depends_on = None
 
 _BEFORE = "'investigation', 'synthesis', 'exec_summary', 'chat', 'scoring', 'action'"
 
 
 def upgrade() -> None:
     _allow(f"{_BEFORE}, 'challenge'")
-
-
-def downgrade() -> None:
-    # The one earlier kind whose conclusions are not the session's.
-    op.execute("UPDATE stages SET stage_type = 'action' WHERE stage_type = 'challenge'")
-    _allow(_BEFORE)
 
 
 def _allow(kinds: str) -> None:
