@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from statistics import median
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.claims import take
+from support.weighing import Weighing
 from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.db.changes import StoredChanges
 from tarsy.db.chats import ChatRepository
@@ -61,7 +63,7 @@ class Unwatched:
 @asynccontextmanager
 async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
     unwatched, clock = Unwatched(), SystemClock()
-    llm = in_process_client(env={}, recordings=recording_loader(RecordingFiles()))
+    llm = Weighing(in_process_client(env={}, recordings=recording_loader(RecordingFiles())))
     try:
         yield Dependencies(
             journal=PostgresJournal(engine, unwatched.announce),
@@ -108,10 +110,23 @@ async def play(engine: AsyncEngine, sample: Sample) -> str:
     await SessionRepository(engine).insert(session)
     async with dependencies_on(engine) as dependencies:
         await do(engine, dependencies, INVESTIGATION)
+        check_estimates(dependencies)
         for question in (*reversed(sample.questions), NOT_RECORDED):
             await ChatRepository(engine).ask(session_id, question, author="test")
             await do(engine, dependencies, CHAT_ANSWER)
     return session_id
+
+
+def check_estimates(dependencies: Dependencies) -> None:
+    """What ceilings reckon with before a call, against what the recorded model counted."""
+    weighed = dependencies.llm
+    assert isinstance(weighed, Weighing)
+    for name, ratios in (("first", weighed.first), ("later", weighed.later)):
+        print(f"estimate of input by counted input, {name} calls: {min(ratios):.2f} to {max(ratios):.2f}")  # noqa: T201 - the measure itself
+    # Before a model has counted for us, never too low; afterwards close, but for a turn that is denser than those before.
+    assert 1.0 <= min(weighed.first) <= max(weighed.first) <= 2.5
+    assert 0.6 <= min(weighed.later) <= max(weighed.later) <= 1.3
+    assert 0.95 <= median(weighed.later) <= 1.2
 
 
 def last_answer(sample: Sample, track_part: str) -> str:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 
+import anyio
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -30,11 +31,12 @@ from support.runaway import (
 )
 from tarsy.domain.budget import Ceiling, Spent
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
-from tarsy.domain.llm import Chunk, GenerateInput
+from tarsy.domain.llm import Chunk, GenerateInput, TextChunk
 from tarsy.domain.recording import RecordedOutcome, Recording
 from tarsy.domain.run_input import InputKind
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.domain.verdict import Confidence
 
 HALF_A_DOLLAR = Ceiling(usd=Decimal("0.5"))
 
@@ -169,6 +171,46 @@ async def test_calls_of_workers_that_died_stay_spent(database_url: str, tmp_path
     assert deaths >= 2
     assert spent.usd <= 1.5
     assert session.analysis_partial_reason == "It was ended by its ceiling of $1.50."
+
+
+async def test_a_model_that_does_not_come_to_an_end_is_ended_by_the_time(database_url: str, tmp_path: Path) -> None:
+    class Hangs(Runaway):
+        async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+            if request.tools:
+                await anyio.sleep_forever()
+            async for chunk in super().generate(request):
+                yield chunk
+
+    scenario = runaway(Hangs(endless_tools), tmp_path, with_ceiling(priced_chain(), Ceiling(seconds=2.0)))
+    _, session, _ = await played(scenario, database_url)
+    assert session.status is SessionStatus.COMPLETED
+    assert session.analysis_partial_reason == "It was ended by its ceiling of 2 s."
+
+
+async def test_the_verdict_says_that_a_ceiling_ended_it(database_url: str, tmp_path: Path) -> None:
+    class Sure(Runaway):
+        async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+            async for chunk in super().generate(request):
+                yield TextChunk(_SURE) if isinstance(chunk, TextChunk) else chunk
+
+    scenario = runaway(Sure(endless_tools), tmp_path, with_ceiling(priced_chain(), Ceiling(model_calls=4)))
+    _, session, _ = await played(scenario, database_url)
+    assert session.verdict
+    assert session.verdict.confidence is Confidence.MEDIUM
+    assert session.verdict.confidence_reason.endswith("It was ended by its ceiling of 4 model calls.")
+
+
+_SURE = """The disk is full [A1: "disk full disk full disk full"].
+
+```verdict
+outcome: fault
+object: {kind: Node, name: node-1}
+mechanism: The disk is full.
+confidence_object: high
+confidence_mechanism: high
+evidence: [A1]
+```
+"""
 
 
 async def test_a_question_has_the_ceiling_of_its_own(database_url: str, tmp_path: Path) -> None:

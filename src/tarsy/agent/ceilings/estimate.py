@@ -10,8 +10,8 @@ from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.text import estimate_tokens
 
-# Before a model has counted for us: logs and JSON take up to so much more than four bytes a token.
-_CAUTION = 1.4
+# Before a model has counted for us: logs and JSON, and vendors' own words around the tools, take up to so much more than four bytes a token.
+_CAUTION = 1.8
 # And after it has: the new part of a conversation may be denser than the old one.
 _MARGIN = 1.1
 

@@ -1,0 +1,36 @@
+"""A call that is limited by a ceiling says so in its vendor's own words; one that is not says nothing."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from support.asking import Asking
+from support.vendors import Anthropic, ChatCompletions, Gemini, GeminiThroughLangChain, Responses, Said, Vendor
+
+
+def limit_in(body: dict[str, Any]) -> Any:
+    return next(
+        (found[name] for found in (body, body.get("generationConfig", {})) for name in _NAMES if name in found),
+        None,
+    )
+
+
+_NAMES = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+
+
+@pytest.fixture(params=[ChatCompletions, Responses, Anthropic, Gemini, GeminiThroughLangChain], ids=lambda vendor: vendor.name)
+def vendor(request: pytest.FixtureRequest) -> Vendor:
+    return request.param()
+
+
+async def test_the_limit_of_a_call_reaches_its_vendor(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+    await asking.hear(replace(asking.request(), max_output_tokens=3_000))
+    assert limit_in(asking.server.bodies[0]) == 3_000
+
+
+async def test_a_call_without_a_limit_has_the_vendors(asking: Asking) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+    await asking.hear(asking.request())
+    assert limit_in(asking.server.bodies[0]) not in {3_000, 16_000}

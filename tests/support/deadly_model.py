@@ -1,0 +1,53 @@
+"""A worker whose process dies in the middle of a model call. It is here because a forked process can import it."""
+
+import os
+import signal
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from support.agent_scenario import Scenario
+from support.replica import CONTEXT
+from support.runaway import Runaway, endless_tools, priced_chain, runaway, with_ceiling
+from tarsy.domain.budget import Ceiling
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.llm import Chunk, GenerateInput
+
+WORKER_SECONDS = 60
+
+
+@dataclass
+class Deadly(Runaway):
+    """Its process dies in the call of that number, before a word was said; 0: never."""
+
+    kill_at: int = 0
+
+    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        if len(self.requests) + 1 == self.kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        async for chunk in super().generate(request):
+            yield chunk
+
+
+def deadly(directory: Path, ceiling: Ceiling, kill_at: int) -> Scenario:
+    return runaway(Deadly(endless_tools, kill_at=kill_at), directory, with_ceiling(priced_chain(), ceiling))
+
+
+async def _work_off(url: str, directory: Path, ceiling: Ceiling, kill_at: int) -> None:
+    async with deadly(directory, ceiling, kill_at).continued(url) as running:
+        assert running.pool
+        await running.pool.work_off(INVESTIGATION)
+
+
+def _worker(url: str, directory: Path, ceiling: Ceiling, kill_at: int) -> None:
+    anyio.run(_work_off, url, directory, ceiling, kill_at)
+
+
+async def worker(url: str, directory: Path, ceiling: Ceiling, kill_at: int) -> int | None:
+    """Run a worker until there is no more to do, or until it dies; how it ended."""
+    process = CONTEXT.Process(target=_worker, args=(url, directory, ceiling, kill_at), daemon=True)
+    process.start()
+    await anyio.to_thread.run_sync(process.join, WORKER_SECONDS)
+    return process.exitcode
