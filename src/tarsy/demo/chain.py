@@ -37,6 +37,10 @@ class AgentOutline(Part):
     max_iterations: int = 20
     instructions: str = ""
     description: str = ""
+    # The only tools of the cluster that it has; none: all of them.
+    tools: tuple[str, ...] | None = None
+    # Those that it may send.
+    sub_agents: tuple["AgentOutline", ...] = ()
 
 
 class StageOutline(Part):
@@ -100,9 +104,12 @@ def _agent(outline: AgentOutline, provider: ResolvedProvider, every: Mapping[str
         tool_calling=outline.tool_calling,
         provider=provider,
         max_iterations=outline.max_iterations,
-        mcp_servers=(SERVER,),
+        # An empty list of tools: it has no cluster at all.
+        mcp_servers=() if outline.tools == () else (SERVER,),
+        tool_filters={SERVER: outline.tools} if outline.tools else {},
         custom_instructions=outline.instructions,
         description=outline.description,
+        sub_agents=tuple(_agent(sub, provider, every) for sub in outline.sub_agents),
     )
     return agent.model_copy(update=every)
 
