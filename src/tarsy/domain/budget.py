@@ -97,15 +97,6 @@ def written(usd: Decimal) -> str:
     return f"${usd:.2f}" if usd == round(usd, 2) else dollars(usd)
 
 
-def share(remaining: Ceiling, at_once: int) -> Ceiling:
-    """What each of `at_once` agents that another one sends may use of what is left to that one: together one half of it."""
-    return Ceiling(**{name: _part(getattr(remaining, name), 2 * at_once) for name in _NAMES})
-
-
-def _part(whole: Any, parts: int) -> Any:
-    return None if whole is None else max(whole, 0) // parts if isinstance(whole, int) else max(whole, type(whole)(0)) / parts
-
-
 def _first(special: Any, general: Any) -> Any:
     return general if special is None else special
 

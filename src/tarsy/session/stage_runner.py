@@ -10,7 +10,8 @@ import structlog
 
 from tarsy.agent.agent import BaseAgent, create_controller
 from tarsy.agent.ceilings.ceilings import Ceilings, ExecutionPlace
-from tarsy.agent.ceilings.ledger import SESSION, Ledger
+from tarsy.agent.ceilings.ledger import SESSION, AccountPath, Ledger
+from tarsy.agent.ceilings.share import share_of
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.prompt.agent_section import agent_section, handed_over
@@ -26,6 +27,7 @@ from tarsy.agent.toolbox.recent_changes import RecentChanges
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.agent import AgentType, ProviderType
+from tarsy.domain.budget import Ceiling
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.evidence import ALERT, RUNBOOK
 from tarsy.domain.execution import AgentExecution, ExecutionChange
@@ -187,9 +189,7 @@ class StageRunner:
                 return await BaseAgent(create_controller(context)).execute(context, stopping)
 
     def _ceilings(self, job: StageJob, stage: Stage, execution: AgentExecution, config: ResolvedAgentConfig, track: str) -> Ceilings:
-        sender = execution.parent_execution_id
-        within = job.ledger.open_sent(sender) if sender else (*SESSION, stage.id)
-        path = job.ledger.open_execution(within, execution.id, config.budget)
+        path = job.ledger.open_execution(*_account(job, stage, execution, config))
         place = ExecutionPlace(claim=job.claim, stage_id=stage.id, execution_id=execution.id, track=track, path=path)
         is_live = config.provider.type is not ProviderType.REPLAY
         recorded = self._dependencies.place_of(job.session.id).recorded_inputs
@@ -295,6 +295,15 @@ def _documents(job: StageJob) -> dict[str, str]:
     handed = {name: one.text for name, one in job.sent.given.items()} if job.sent else {}
     given = {ALERT: job.session.alert_data, RUNBOOK: job.runbook, **handed}
     return {name: text for name, text in given.items() if text.strip()}
+
+
+def _account(job: StageJob, stage: Stage, execution: AgentExecution, config: ResolvedAgentConfig) -> tuple[AccountPath, str, Ceiling]:
+    """Where the account of an agent is opened, and its ceiling: that of one that was sent is a share of what its sender has left."""
+    within = (*SESSION, stage.id)
+    if job.sent is None or execution.parent_execution_id is None:
+        return within, execution.id, config.budget
+    sender = (*within, execution.parent_execution_id)
+    return sender, execution.id, config.budget.lowered(share_of(job.ledger.accounts(sender), job.sent.at_once))
 
 
 def _citable(job: StageJob, documents: Mapping[str, str]) -> dict[str, str]:

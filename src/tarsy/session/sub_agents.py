@@ -33,6 +33,8 @@ class Sent:
     track: str
     evidence_prefix: str
     task: str
+    # How many its sender may have out at once, and so share what it may use among.
+    at_once: int
     # Results that it was given, by their ids.
     given: Mapping[str, Evidence]
 
@@ -76,6 +78,7 @@ class SubAgents:
             track=sub_track_of(self._sender.track, number, errand.agent.agent_name),
             evidence_prefix=sub_agent_prefix(errand.dispatched_by),
             task=child.execution.task or errand.task,
+            at_once=self._sender.config.orchestrator.max_concurrent_agents,
             given=given,
         )
         async with self._room:

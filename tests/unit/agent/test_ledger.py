@@ -25,22 +25,12 @@ def left(of: Ledger, path: tuple[str, ...]) -> list[Decimal | None]:
 def test_what_an_agent_that_was_sent_uses_counts_for_all_above_it() -> None:
     book = ledger()
     parent = book.open_execution((*SESSION, "stage"), "parent", Ceiling(usd=Decimal(4)))
-    first = book.open_execution(book.open_sent("parent"), "first", Ceiling())
-    second = book.open_execution(book.open_sent("parent"), "second", Ceiling(usd=Decimal(1)))
+    first = book.open_execution(parent, "first", Ceiling())
+    second = book.open_execution(parent, "second", Ceiling(usd=Decimal(1)))
     book.settle(first, Spent(), DOLLAR)
-    # Of the session, the stage, the agent, those it sent, and the one itself.
-    assert left(book, second) == [Decimal(7), None, Decimal(3), Decimal(1), Decimal(1)]
+    # Of the session, the stage, the agent, and the one itself.
+    assert left(book, second) == [Decimal(7), None, Decimal(3), Decimal(1)]
     assert left(book, parent) == [Decimal(7), None, Decimal(3)]
-
-
-def test_agents_that_are_sent_later_share_half_of_what_is_left_then() -> None:
-    book = ledger()
-    book.open_execution((*SESSION, "stage"), "parent", Ceiling(usd=Decimal(4)))
-    first = book.open_execution(book.open_sent("parent"), "first", Ceiling())
-    book.settle(first, Spent(), DOLLAR)
-    book.close(first)
-    again = book.open_execution(book.open_sent("parent"), "again", Ceiling())
-    assert left(book, again)[3] == Decimal("1.5")
 
 
 def test_an_agent_that_is_continued_has_spent_what_those_it_had_sent_did() -> None:

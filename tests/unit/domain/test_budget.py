@@ -20,7 +20,6 @@ from tarsy.domain.budget import (
     model_call,
     next_model_call,
     next_tool_call,
-    share,
     used_by,
 )
 from tarsy.domain.price import Price
@@ -148,9 +147,3 @@ def test_a_special_ceiling_completes_a_general_one_and_a_sender_only_lowers() ->
     assert special.over(general) == Ceiling(usd=Decimal(1), tokens=500, model_calls=3)
     wish = Ceiling(usd=Decimal(5), tokens=50, tool_calls=2)
     assert general.lowered(wish) == Ceiling(usd=Decimal(1), tokens=50, tool_calls=2)
-
-
-def test_the_agents_that_another_one_sends_share_half_of_what_is_left_to_it() -> None:
-    left = Account("agent", Ceiling(usd=Decimal(1), tokens=1_000, tool_calls=3), Spent(usd=Decimal("0.2"), tokens=2_000)).remaining
-    assert left == Ceiling(usd=Decimal("0.8"), tokens=0, tool_calls=3)
-    assert share(left, 2) == Ceiling(usd=Decimal("0.2"), tokens=0, tool_calls=0)

@@ -7,12 +7,11 @@ together may use in a period is decided in the book alone.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Protocol
 
 import anyio
 
-from tarsy.domain.budget import NOTHING, Account, Ceiling, Spent, share
+from tarsy.domain.budget import NOTHING, Account, Ceiling, Spent
 from tarsy.domain.period_budget import PeriodBudget, PeriodState
 from tarsy.domain.run_input import CeilingMet
 from tarsy.domain.spending import Reservation, SpentBy
@@ -25,7 +24,6 @@ _CONCLUSION_SECONDS = 30.0
 # The way to an account from the top: a session's has one part, an agent's three, that of an agent it sends four.
 AccountPath = tuple[str, ...]
 SESSION: AccountPath = ("session",)
-_SENT = "sent"
 
 
 class SpendingBook(Protocol):
@@ -71,7 +69,6 @@ class Ledger:
     ended: CeilingMet | None = None
     _entries: dict[AccountPath, _Entry] = field(default_factory=dict[AccountPath, _Entry])
     _kept: dict[AccountPath, Spent] = field(default_factory=dict[AccountPath, Spent])
-    _running: set[AccountPath] = field(default_factory=set[AccountPath])
     _freed: anyio.Event = field(default_factory=anyio.Event)
 
     def open(self, path: AccountPath, name: str, ceiling: Ceiling, spent: Spent = NOTHING) -> None:
@@ -86,26 +83,16 @@ class Ledger:
         self.open((*SESSION, stage_id), "stage", ceiling, spent)
 
     def open_execution(self, within: AccountPath, execution_id: str, ceiling: Ceiling) -> AccountPath:
-        """The account of an agent, under that of its stage or of those that another agent sends."""
+        """The account of an agent, under that of its stage or of the agent that sends it."""
         path = (*within, execution_id)
         self.open(path, "agent", ceiling, self._spent_before(execution_id))
-        self._running.add(path)
         return path
 
     def _spent_before(self, execution_id: str) -> Spent:
-        """By an agent and by those it had sent."""
+        """By an agent and by those it had sent, whose time was its own."""
         own = sum((one.spent for one in self.before if one.execution_id == execution_id), NOTHING)
         sent = [one.execution_id for one in self.before if one.parent_execution_id == execution_id]
-        return sum(map(self._spent_before, sent), own)
-
-    def open_sent(self, sender_id: str) -> AccountPath:
-        """The account of all agents that another one has out at the same time: together half of what is left to that one."""
-        sender = next(path for path in self._entries if path[-1] == sender_id)
-        path = (*sender, _SENT)
-        if not any(one[: len(path)] == path for one in self._running):
-            left = reduce(Ceiling.lowered, (account.remaining for account in self.accounts(sender)))
-            self._entries[path] = _Entry("agent", share(left, 1), self.clock.monotonic())
-        return path
+        return sum((replace(self._spent_before(one), seconds=0.0) for one in sent), own)
 
     @property
     def limits_anything(self) -> bool:
@@ -156,7 +143,6 @@ class Ledger:
 
     def close(self, path: AccountPath) -> None:
         """An execution has ended: it will not conclude any more."""
-        self._running.discard(path)
         if self._kept.pop(path, None):
             self._freed.set()
             self._freed = anyio.Event()

@@ -1,0 +1,58 @@
+"""An agent that is sent uses no more than its share of what its sender has left, and concludes within it; all of them stay under the session's ceiling."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from support.agent_scenario import SESSION_ID, answers, read_back
+from support.runaway import CHAT_TRACK, Runaway, endless_tools, priced_chain, runaway, runaway_agent, usage, used, with_ceiling
+from tarsy.agent.ceilings.share import share_of
+from tarsy.config.resolve.resolved import ResolvedOrchestrator
+from tarsy.domain.budget import Account, Ceiling, Spent
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.llm import Chunk, GenerateInput, ToolCallChunk
+from tarsy.domain.status import SessionStatus
+
+LEAD = "0.look/1.Lead"
+
+
+def sends_two_that_never_stop(request: GenerateInput, number: int) -> Sequence[Chunk]:
+    if request.track != LEAD:
+        return endless_tools(request, number)
+    asked = '{"name": "Digger", "task": "Look for ever."}'
+    return *(ToolCallChunk(f"s{number}-{place}", "tarsy.run_agent", asked) for place in range(2)), usage(request, 100)
+
+
+@pytest.mark.parametrize("ceiling", [Ceiling(model_calls=40), Ceiling(usd=Decimal(2)), Ceiling(tool_calls=40)])
+async def test_no_agent_that_is_sent_uses_more_than_its_share(database_url: str, tmp_path: Path, ceiling: Ceiling) -> None:
+    digger = runaway_agent("Digger", description="Digs")
+    lead = runaway_agent("Lead", mcp_servers=(), sub_agents=(digger,), orchestrator=ResolvedOrchestrator(max_concurrent_agents=2))
+    model = Runaway(sends_two_that_never_stop)
+    scenario = runaway(model, tmp_path, with_ceiling(priced_chain(lead), ceiling))
+    tracks = [f"{LEAD}/{number}.Digger" for number in range(1, 9)]
+    results = [answers(track, "any", "k8s.logs", "disk full", f'{{"since": {n}}}') for track in tracks for n in range(200)]
+    async with replace(scenario, tools=results, extra_tracks=[LEAD, *tracks, CHAT_TRACK]).running(database_url) as running:
+        assert running.pool
+        await running.pool.work_off(INVESTIGATION)
+        session, spent = await running.services.sessions.get(SESSION_ID), await used(running)
+        outcome = (await read_back(running)).outcome
+    assert outcome is not None
+    assert session.status is SessionStatus.COMPLETED
+    assert ceiling.exceeded_by(spent) is None
+    of_first = [request for request in model.requests if request.track == tracks[0]]
+    if ceiling.model_calls:
+        assert len(of_first) <= ceiling.model_calls // 4
+    concluded = [event["track"] for event in outcome.timeline if event["event_type"] == "final_analysis"]
+    assert {LEAD, tracks[0], tracks[1]} <= set(concluded), "each concludes within its share, and so does their sender"
+
+
+def test_a_share_is_half_of_what_is_left_under_the_lowest_ceiling_divided_among_those_out_at_once() -> None:
+    session = Account(
+        "session", Ceiling(usd=Decimal(4), model_calls=100, seconds=600.0), Spent(usd=Decimal(2), model_calls=20, seconds=100.0)
+    )
+    stage = Account("stage", Ceiling(usd=Decimal(1)))
+    assert share_of([session, stage], 5) == Ceiling(usd=Decimal("0.1"), model_calls=8, seconds=250.0)
+    assert share_of([], 5) == Ceiling()
