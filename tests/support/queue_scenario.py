@@ -70,6 +70,36 @@ def three_stages() -> Recording:
     )
 
 
+def tree() -> Recording:
+    """An agent that sends two others at once, each with a call of its own."""
+    track, first, second = "0.look/1.Looker", "0.look/1.Looker/1.Left", "0.look/1.Looker/2.Right"
+    return Recording(
+        calls=(
+            call(track, 0, says("I send two."), _sends("a", "Left"), _sends("b", "Right")),
+            call(first, 0, asks("look", "l-look")),
+            call(first, 1, says('Left is full [A1.1: "look l-look: done"].')),
+            call(second, 0, asks("look", "r-look"), asks("act", "r-act")),
+            call(second, 1, says('Right is full [A2.1: "look r-look: done"].')),
+            call(track, 1, says("Both disks are full.")),
+            call("1.executive summary/1.Summarizer", 0, says("Full.")),
+        )
+    )
+
+
+def _sends(key: str, name: str) -> RecordedChunk:
+    arguments = {"name": name, "task": f"Look at the {name.lower()} side."}
+    return RecordedChunk(tool_call=RecordedToolCallChunk(id=key, name="tarsy.run_agent", arguments=arguments))
+
+
+def sending(made: "Scenario") -> "Scenario":
+    """The scenario of a tree: its agent may send two others."""
+    (stage,) = made.chain.stages
+    (looker,) = stage.agents
+    sent = tuple(looker.model_copy(update={"agent_name": name, "description": f"Looks {name}"}) for name in ("Left", "Right"))
+    lead = looker.model_copy(update={"sub_agents": sent})
+    return Scenario(made.chain.model_copy(update={"stages": (stage.model_copy(update={"agents": (lead,)}),)}))
+
+
 def short(pause: float) -> Recording:
     """One agent, one call of each kind, `pause` seconds before each answer: for many sessions at once."""
     track = "0.look/1.Looker"

@@ -37,8 +37,10 @@ async def read_story(url: str, session_id: str) -> Story:
 
     try:
         said = await rows(
-            "SELECT s.stage_index || '.' || s.stage_name || '/' || e.agent_index || '.' || e.agent_name AS track, m.* FROM messages m "
+            "SELECT s.stage_index || '.' || s.stage_name || '/' || coalesce(p.agent_index || '.' || p.agent_name || '/', '') "
+            "|| e.agent_index || '.' || e.agent_name AS track, m.* FROM messages m "
             "JOIN agent_executions e ON e.id = m.execution_id JOIN stages s ON s.id = e.stage_id "
+            "LEFT JOIN agent_executions p ON p.id = e.parent_execution_id "
             "WHERE m.session_id = $1 ORDER BY 1, m.sequence_number"
         )
         conversations: dict[str, list[tuple[Any, ...]]] = {}
