@@ -12,6 +12,7 @@ from uuid import uuid4
 import anyio
 import structlog
 from anyio import to_thread
+from anyio.abc import TaskGroup
 from fastapi import FastAPI
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -143,19 +144,14 @@ async def application(
     # Looked into at each use, so that a reload reaches those who have it.
     env = dict(loaded.env)
     async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(open_database(settings.database_url, settings.data_dir))
-        engine = create_engine(url, connections=settings.share(POOL_SIZE, LEAST_POOL_SIZE))
-        stack.push_async_callback(engine.dispose)
-        await upgrade(engine)
-        await SkillTextRepository(engine).keep(_skill_texts(loaded))
+        url, engine = await _database(stack, settings, loaded)
         model = llm or llm_client(settings, env)
         stack.push_async_callback(model.aclose)
         await stack.enter_async_context(kept_supervisor())
-        listener, sender = NotificationListener(url), NotificationSender(url)
-        metrics = Metrics()
         observer = await _observer(loaded.env)
         stack.push_async_callback(to_thread.run_sync, observer.close)
         connections = await stack.enter_async_context(connection_pool())
+        listener, sender, metrics = NotificationListener(url), NotificationSender(url), Metrics()
         parts = _Parts(
             settings=settings,
             loaded=loaded,
@@ -181,17 +177,31 @@ async def application(
         )
         built = _assemble(parts, listener)
         async with anyio.create_task_group() as tasks:
-            await tasks.start(listener.run)
-            await tasks.start(sender.run)
-            await tasks.start(parts.live.run)
-            if settings.role is not Role.WORKER:
-                tasks.start_soon(parts.monitor.run, name="tool server health")
-            tasks.start_soon(parts.retention.run, name="retention")
-            tasks.start_soon(parts.reload.run, name="reload")
-            tasks.start_soon(look_after_incidents, lambda: built.api.state.services.desk.upkeep, name="incidents")
-            tasks.start_soon(_presence(parts, built.pool).run, name="presence")
+            for connection in (listener, sender, parts.live):
+                await tasks.start(connection.run)
+            _look_after(parts, built, tasks)
             yield built
             tasks.cancel_scope.cancel()
+
+
+async def _database(stack: AsyncExitStack, settings: Settings, loaded: LoadedConfig) -> tuple[str, AsyncEngine]:
+    """The database with the schema of this version, and with what sessions will refer to; `stack` lets go of it."""
+    url = await stack.enter_async_context(open_database(settings.database_url, settings.data_dir))
+    engine = create_engine(url, connections=settings.share(POOL_SIZE, LEAST_POOL_SIZE))
+    stack.push_async_callback(engine.dispose)
+    await upgrade(engine)
+    await SkillTextRepository(engine).keep(_skill_texts(loaded))
+    return url, engine
+
+
+def _look_after(parts: "_Parts", built: Application, tasks: TaskGroup) -> None:
+    """Begin what goes on beside requests and workers, for as long as the application is there."""
+    if parts.settings.role is not Role.WORKER:
+        tasks.start_soon(parts.monitor.run, name="tool server health")
+    tasks.start_soon(parts.retention.run, name="retention")
+    tasks.start_soon(parts.reload.run, name="reload")
+    tasks.start_soon(look_after_incidents, lambda: built.api.state.services.desk.upkeep, name="incidents")
+    tasks.start_soon(_presence(parts, built.pool).run, name="presence")
 
 
 async def _observer(env: Mapping[str, str]) -> Observer:
