@@ -23,7 +23,7 @@ interface CitationCardProps {
 export function CitationCard({ sessionId, cited, checked }: CitationCardProps) {
   const { data } = useQuery({ ...evidence(sessionId, cited.evidenceId), retry: false });
   const state = checked?.status ?? "unchecked";
-  const place = data && (checked ? placeOf(data.text, checked) : wordsIn(data.text, cited.quotation ?? ""));
+  const place = data && (checked ? placeOf(data, checked) : wordsIn(data, cited.quotation ?? ""));
   return (
     <>
       <Box sx={{ px: 1.5, py: 1, display: "flex", gap: 1, alignItems: "baseline", borderBottom: 1, borderColor: "divider" }}>
@@ -34,7 +34,7 @@ export function CitationCard({ sessionId, cited, checked }: CitationCardProps) {
         {data?.read_at && <span>{formatClock(new Date(data.read_at))}</span>}
       </Box>
       {state === "failed" && cited.quotation !== null && <Quoted words={cited.quotation} />}
-      {data && place && <Surrounded parts={surroundings(data.text, place)} caption={state === "failed" ? "The nearest real line" : null} />}
+      {data && place && <Surrounded parts={surroundings(place.text, place)} caption={state === "failed" ? "The nearest real line" : null} />}
       <Typography variant="body2" sx={{ px: 1.5, py: 1, display: "flex", gap: 1, fontSize: "0.78rem", color: state === "failed" ? "warning.main" : "text.secondary" }}>
         <Box component="span" sx={{ pt: "2px" }}>
           <FaceIcon face={CITATION_FACES[state]} size={14} />

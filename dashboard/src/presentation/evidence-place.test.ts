@@ -5,23 +5,28 @@ const LOG = "😀 one\ntwo\nno   space left\non device\nfive\nsix\nseven";
 
 describe("where quoted words stand", () => {
   test("the server counts characters, of which an emoji is one", () => {
-    const place = placeOf(LOG, { found_start: 6, found_end: 9, nearest: "" });
+    const place = placeOf({ text: LOG, folded: null }, { found_start: 6, found_end: 9, nearest: "" });
     expect(place && LOG.slice(place.start, place.end)).toBe("two");
   });
 
   test("words that are not there are shown by the line most like them", () => {
-    expect(placeOf(LOG, { found_start: null, found_end: null, nearest: "five" })).toEqual({ start: 37, end: 41 });
-    expect(placeOf(LOG, { found_start: null, found_end: null, nearest: "" })).toBeNull();
+    expect(placeOf({ text: LOG, folded: null }, { found_start: null, found_end: null, nearest: "five" })).toMatchObject({ start: 37, end: 41 });
+    expect(placeOf({ text: LOG, folded: null }, { found_start: null, found_end: null, nearest: "" })).toBeNull();
   });
 
-  test("a place beyond the text is none: the words stand in what was folded", () => {
-    expect(placeOf("short", { found_start: 90, found_end: 99, nearest: "" })).toBeNull();
+  test("words of a fold are found in the form that the agent saw", () => {
+    const seen = { text: "😀 a\na\na\na\na", folded: "😀 a\n[4 more lines]" };
+    const place = placeOf(seen, { found_start: 17, found_end: 29, nearest: "" });
+    expect(place?.isFolded).toBe(true);
+    expect(place?.text.slice(place.start, place.end)).toBe("4 more lines");
+    expect(wordsIn(seen, "4 more lines")).toEqual(place);
+    expect(placeOf({ ...seen, folded: null }, { found_start: 17, found_end: 29, nearest: "" })).toBeNull();
   });
 
   test("words that were not checked are found whatever the white space between them", () => {
-    const place = wordsIn(LOG, "no space left on device");
+    const place = wordsIn({ text: LOG, folded: null }, "no space left on device");
     expect(place && LOG.slice(place.start, place.end)).toBe("no   space left\non device");
-    expect(wordsIn(LOG, "(.*)")).toBeNull();
+    expect(wordsIn({ text: LOG, folded: null }, "(.*)")).toBeNull();
   });
 
   test("a few lines around them are shown, and cut lines say so", () => {

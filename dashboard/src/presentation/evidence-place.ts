@@ -1,6 +1,6 @@
 /** Pure module: where in a result quoted words stand, for a person to see them. */
-import { cutAtCharacter } from "@/live/characters";
-import type { Citation } from "@/wire/types";
+import { cutAtCharacter, lengthInCharacters } from "@/live/characters";
+import type { Citation, EvidenceDetail } from "@/wire/types";
 
 /** A part of a text, in units of JavaScript. */
 export interface Place {
@@ -8,25 +8,44 @@ export interface Place {
   end: number;
 }
 
-/** Where a checked citation points: at the words themselves, or at the line most like them. */
-export function placeOf(text: string, citation: Pick<Citation, "found_start" | "found_end" | "nearest">): Place | null {
+/** Where a checked citation points, and in which form of the result that is. */
+export interface SeenPlace extends Place {
+  text: string;
+  isFolded: boolean;
+}
+
+type Seen = Pick<EvidenceDetail, "text" | "folded">;
+
+/** The words themselves, or the line most like them. Agents see large results with their repetitions folded, and may quote what that says. */
+export function placeOf({ text, folded }: Seen, citation: Pick<Citation, "found_start" | "found_end" | "nearest">): SeenPlace | null {
   const { found_start: start, found_end: end, nearest } = citation;
-  if (start !== null && end !== null) {
-    const place = { start: cutAtCharacter(text, start).length, end: cutAtCharacter(text, end).length };
-    return place.end > place.start ? place : null;
-  }
-  return wordsIn(text, nearest);
+  if (start === null || end === null) return wordsIn({ text, folded }, nearest);
+  const length = lengthInCharacters(text);
+  if (end <= length) return { ...between(text, start, end), text, isFolded: false };
+  // The folded form is counted on from the end of the whole one, with a character between them.
+  return folded === null ? null : { ...between(folded, start - length - 1, end - length - 1), text: folded, isFolded: true };
+}
+
+function between(text: string, start: number, end: number): Place {
+  return { start: cutAtCharacter(text, start).length, end: cutAtCharacter(text, end).length };
 }
 
 /** Where words stand that were not checked: exactly, or with other white space between them. */
-export function wordsIn(text: string, words: string): Place | null {
+export function wordsIn({ text, folded }: Seen, words: string): SeenPlace | null {
+  const whole = found(text, words);
+  if (whole) return { ...whole, text, isFolded: false };
+  const short = folded === null ? null : found(folded, words);
+  return short && { ...short, text: folded ?? "", isFolded: true };
+}
+
+function found(text: string, words: string): Place | null {
   const wanted = words.trim();
   if (wanted === "") return null;
   const exact = text.indexOf(wanted);
   if (exact >= 0) return { start: exact, end: exact + wanted.length };
   const loose = wanted.split(/\s+/).map(escaped).join(String.raw`\s+`);
-  const found = new RegExp(loose).exec(text);
-  return found && { start: found.index, end: found.index + found[0].length };
+  const match = new RegExp(loose).exec(text);
+  return match && { start: match.index, end: match.index + match[0].length };
 }
 
 function escaped(word: string): string {

@@ -1427,6 +1427,8 @@ export interface components {
             refused: boolean;
             /** Text */
             text: string;
+            /** Folded */
+            folded: string | null;
         };
         /** EvidenceItem */
         EvidenceItem: {

@@ -37,6 +37,8 @@ class EvidenceText:
     seen: SeenEvidence
     # As stored: masked, not shortened.
     text: str
+    # Its agent saw it with its repetitions folded.
+    folded: bool = False
 
 
 # Of a call that was made again after a crash, the result that came. The call itself has the arguments. A note that several agents were
@@ -81,7 +83,7 @@ class EvidenceRepository:
             row = (await connection.execute(_ONE, {"session_id": session_id, "id": evidence_id})).mappings().first()
         if row is None:
             raise NotFoundError("evidence", evidence_id)
-        return EvidenceText(_seen(row), row["text"])
+        return EvidenceText(_seen(row), row["text"], row["metadata"].get("folded", False))
 
     async def _given(self, session_id: str) -> Mapping[str, str]:
         table = alert_sessions.c

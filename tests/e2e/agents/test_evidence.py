@@ -269,6 +269,20 @@ async def test_what_was_seen_and_what_citing_it_is_worth_are_read_by_their_ids(d
     assert [one.status_code for one in missing] == [404, 400]
 
 
+async def test_words_of_a_fold_are_found_in_the_form_that_the_agent_saw(database_url: str) -> None:
+    log = "\n".join(["the disk is full, cannot write a single block of the log"] * 4_000)
+    words = "3999 more lines like this one are folded"
+    answer = GOOD.replace("No space left on device", words)
+    async with _scenario(answer, answer, log=log).running(database_url) as running:
+        await _investigated(running)
+        async with serving(running.services) as api:
+            seen = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/evidence/A1")).json()
+            (quoted,) = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/citations")).json()["citations"]
+    assert quoted["status"] == "quote_found"
+    start, end = (quoted[name] - len(seen["text"]) - 1 for name in ("found_start", "found_end"))
+    assert (seen["text"], seen["folded"][start:end]) == (log, words)
+
+
 async def test_a_report_holds_the_verdict_the_chat_and_every_cited_result(database_url: str, tmp_path: Path) -> None:
     more = (says("2.chat/1.ChatAgent", 0, calls("q", "k8s.pods")), says("2.chat/1.ChatAgent", 1, 'Yes [Q1.1: "web-1 Running again"].'))
     scenario = _scenario(GOOD, more=more)

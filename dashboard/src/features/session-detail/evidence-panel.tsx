@@ -111,7 +111,9 @@ function Panel({ sessionId, address, citations, label, onAddress, onClose, onCop
 
 function Text({ data, citations, quote }: { data: EvidenceDetail; citations: readonly Citation[]; quote: string | undefined }) {
   if (data.text === "") return <Typography color="textSecondary">The result is empty.</Typography>;
-  return <DataView text={data.text} label={data.tool === null ? "Text" : "Result"} mark={shownPlace(data.text, citations, quote)} fill />;
+  const place = shownPlace(data, citations, quote);
+  const label = data.tool === null ? "Text" : "Result";
+  return <DataView text={place?.text ?? data.text} label={place?.isFolded ? `${label} as the agent saw it, repetitions folded` : label} mark={place} fill />;
 }
 
 interface HeadProps {

@@ -1,7 +1,7 @@
 /** Pure module: which of a result's quotations is shown, and where in its text that is. */
-import type { Place } from "@/presentation/evidence-place";
+import type { SeenPlace } from "@/presentation/evidence-place";
 import { placeOf, wordsIn } from "@/presentation/evidence-place";
-import type { Citation } from "@/wire/types";
+import type { Citation, EvidenceDetail } from "@/wire/types";
 
 /** The citation that an address speaks of; without words of its own, the first one that quotes. */
 export function shownCitation(own: readonly Citation[], quote: string | undefined): Citation | null {
@@ -10,7 +10,7 @@ export function shownCitation(own: readonly Citation[], quote: string | undefine
 }
 
 /** What is marked: what checking found or, of words that were not checked, where they stand if they do. */
-export function shownPlace(text: string, own: readonly Citation[], quote: string | undefined): Place | null {
+export function shownPlace(seen: EvidenceDetail, own: readonly Citation[], quote: string | undefined): SeenPlace | null {
   const citation = shownCitation(own, quote);
-  return citation ? placeOf(text, citation) : wordsIn(text, quote ?? "");
+  return citation ? placeOf(seen, citation) : wordsIn(seen, quote ?? "");
 }

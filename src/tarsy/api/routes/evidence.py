@@ -5,11 +5,13 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
+from tarsy.agent.folding import fold
 from tarsy.api.schemas.citations import CitationList
 from tarsy.api.schemas.evidence import EvidenceDetail, EvidenceList
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import ServicesOf
 from tarsy.domain.evidence import ID_PATTERN
+from tarsy.kit.text import in_thread_if_long
 
 router = APIRouter(prefix="/sessions/{session_id}", tags=["evidence"])
 
@@ -27,7 +29,9 @@ async def list_evidence(session_id: SessionId, services: ServicesOf) -> Evidence
 async def get_evidence(session_id: SessionId, evidence_id: EvidenceId, services: ServicesOf) -> EvidenceDetail:
     """One of them with its whole text, masked as it was stored."""
     await services.sessions.require(str(session_id))
-    return EvidenceDetail.of(await services.evidence.read(str(session_id), evidence_id))
+    found = await services.evidence.read(str(session_id), evidence_id)
+    folded = (await in_thread_if_long(fold, found.text)).text if found.folded else None
+    return EvidenceDetail.of(found, folded)
 
 
 @router.get("/citations", operation_id="listCitations")

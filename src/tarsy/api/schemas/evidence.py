@@ -35,7 +35,9 @@ class EvidenceList(View):
 class EvidenceDetail(EvidenceItem):
     # As stored: masked, not shortened.
     text: str
+    # Where its agent saw it with its repetitions folded: that form. Places of citations behind the end of `text` are in it, one character further on.
+    folded: str | None
 
     @classmethod
-    def of(cls, found: EvidenceText) -> "EvidenceDetail":
-        return cls(**EvidenceItem.model_validate(found.seen).model_dump(), text=found.text)
+    def of(cls, found: EvidenceText, folded: str | None) -> "EvidenceDetail":
+        return cls(**EvidenceItem.model_validate(found.seen).model_dump(), text=found.text, folded=folded)
