@@ -1,4 +1,4 @@
-"""How long checking an analysis takes: an honest one, and those made to hurt. Exits 1 when one takes longer than a worker may be kept."""
+"""How much processor time checking an analysis takes: an honest one, and those made to hurt. Exits 1 when one takes longer than a worker may be kept."""
 
 import sys
 import time
@@ -56,6 +56,11 @@ def folded() -> tuple[str, list[Evidence]]:
     return " ".join(f'[A{n}: "more lines like this one are folded"]' for n in range(1, 11)), results(10, MEGABYTE, folded=True)
 
 
+def endless_certificate() -> tuple[str, list[Evidence]]:
+    text = "-----BEGIN A-----\n" + " \n" * (MEGABYTE // 2)
+    return '[A1: "lines of encoded data are folded"]', [Evidence(id="A1", text=text, folded=True)]
+
+
 def deep_verdict() -> tuple[str, list[Evidence]]:
     return "```verdict\noutcome: fault\nmechanism: " + "[" * 500_000 + "\n```", results(1, 1_000)
 
@@ -68,6 +73,7 @@ CASES: Mapping[str, tuple[Callable[[], tuple[str, list[Evidence]]], int]] = {
     "a sentence of a megabyte": (endless_sentence, WORST_MS),
     "a result of one letter": (one_letter, WORST_MS),
     "ten folded results of 1 MB": (folded, WORST_MS),
+    "a certificate without end": (endless_certificate, WORST_MS),
     "a verdict of brackets": (deep_verdict, WORST_MS),
 }
 
@@ -76,9 +82,9 @@ def main() -> int:
     slow = 0
     for name, (made, limit) in CASES.items():
         answer, evidence = made()
-        started = time.monotonic()
+        started = time.process_time()
         counts = review(answer, evidence).counts
-        taken = (time.monotonic() - started) * 1000
+        taken = (time.process_time() - started) * 1000
         slow += taken > limit
         print(f"{name}: {taken:.0f} ms (limit {limit} ms), {counts.cited} citations, {counts.failed} failed")
     return 1 if slow else 0

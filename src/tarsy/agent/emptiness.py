@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from tarsy.agent.folding import TABLE_HEADER
+from tarsy.agent.folding import is_table_header
 from tarsy.agent.prompt.result_line import argument_text
 from tarsy.domain.conversation import ToolCall
 
@@ -40,7 +40,7 @@ def _lacking(text: str) -> str:
     if _YAML_ITEMS.search(text):
         kind = _YAML_KIND.search(text)
         return f"0 {_plural(kind[1]) if kind else 'items'}"
-    return "0 rows" if TABLE_HEADER.fullmatch(text) else ""
+    return "0 rows" if is_table_header(text) else ""
 
 
 def _of_json(text: str) -> str:

@@ -17,8 +17,11 @@ _SHOWN_BASE64 = 24
 # Lines are compared by their beginning: two that agree that far are the same message.
 _COMPARED = 400
 
-_ARMOURED = re.compile(r"(-----BEGIN [A-Z0-9 ]{1,40}-----)\s*\n((?:[^\n-][^\n]*\n)+?)(\s*-----END [A-Z0-9 ]{1,40}-----)")
-_BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{{_LONGEST_BASE64},}}={{0,2}}")
+# The borders of a certificate or a key. Every pattern here is one that no text can make slow: a result is whatever its author likes.
+_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{1,40}-----$")
+_END = re.compile(r"-----END [A-Z0-9 ]{1,40}-----")
+_LONGEST_BORDER = 64
+_BASE64 = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_LONGEST_BASE64},}}={{0,2}}")
 # What differs between two occurrences of one message: times, ids, numbers.
 _VARIABLE = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
@@ -26,8 +29,8 @@ _VARIABLE = re.compile(
     r"|\b(?=[0-9a-fA-F]*\d)(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{7,}\b"
     r"|\d+(?:[.,:]\d+)*"
 )
-# The first line of a table: names of columns in capital letters.
-TABLE_HEADER = re.compile(r"[A-Z][A-Z0-9_()%/-]*(?: [A-Z(][A-Z0-9_()%/-]*)*(?: {2,}[A-Z][A-Z0-9_()%/ -]*)+")
+_LONGEST_HEADER = 400
+_COLUMN = re.compile(r"[A-Z(][A-Z0-9_()%/-]*(?: [A-Z0-9_()%/-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ def _with_tables(lines: Sequence[str]) -> Iterator[tuple[int, str, bool]]:
     """The lines with their numbers, and whether each is a row under a header of columns."""
     in_table = False
     for number, line in enumerate(lines):
-        if TABLE_HEADER.fullmatch(line.rstrip()):
+        if is_table_header(line):
             in_table = True
             continue
         in_table = in_table and "  " in line.strip()
@@ -105,12 +108,31 @@ def _shown(number: int, line: str, groups: dict[int, _Group], lines: Sequence[st
     return [line, f"[{len(group.members) - group.shown} more lines like this one are folded; the last: {lines[group.members[-1]].strip()}]"]
 
 
+def is_table_header(line: str) -> bool:
+    """Whether a line is the first of a table: names of columns in capital letters, two or more spaces apart."""
+    names = re.split(r" {2,}", line.rstrip()) if len(line) <= _LONGEST_HEADER else []
+    return len(names) > 1 and all(_COLUMN.fullmatch(name) for name in names)
+
+
 def _without_bodies(text: str) -> str:
     """Certificates and long encoded data, by their beginning and their size."""
-    shorter = _ARMOURED.sub(
-        lambda found: f"{found[1]}\n[{found[2].count(chr(10))} lines of encoded data are folded]\n{found[3].strip()}", text
-    )
-    return _BASE64.sub(_short_run, shorter)
+    return _BASE64.sub(_short_run, "\n".join(_without_armour(text.split("\n"))))
+
+
+def _without_armour(lines: Sequence[str]) -> Iterator[str]:
+    body: list[str] | None = None
+    for line in lines:
+        if body and _END.match(line.lstrip(" ")):
+            yield f"[{len(body)} lines of encoded data are folded]"
+            body = None
+        elif body is not None and not line.startswith("-"):
+            body.append(line)
+            continue
+        # What was no armour after all is shown as it is.
+        yield from body or ()
+        yield line
+        body = [] if _BEGIN.search(line.rstrip()[-_LONGEST_BORDER:]) else None
+    yield from body or ()
 
 
 def _short_run(found: re.Match[str]) -> str:

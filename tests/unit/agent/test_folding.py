@@ -2,10 +2,13 @@
 
 import re
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tarsy.agent.emptiness import emptiness
 from tarsy.agent.folding import FEWEST_ALIKE, fold
+from tarsy.domain.conversation import ToolCall
 
 
 def test_repeated_log_lines_are_shown_once_with_count_and_last() -> None:
@@ -72,3 +75,35 @@ def test_every_line_is_shown_or_counted(lines: list[str]) -> None:
 @given(st.text())
 def test_no_text_breaks_folding(text: str) -> None:
     assert fold(text).lines <= text.count("\n") or len(text) > FEWEST_ALIKE
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "-----BEGIN A-----\n" + " \n" * 20_000,
+        "-----BEGIN A-----" + "\n" * 20_000 + "x",
+        "-----BEGIN A-----\nx\n \n" * 5_000,
+        "A  " * 130 + "x",
+        "A " * 20_000,
+        f"{'a' * 119} " * 800,
+    ],
+    ids=[
+        "an endless body",
+        "a border and blank lines",
+        "borders without end",
+        "a header that is none",
+        "one long line",
+        "almost encoded data",
+    ],
+)
+def test_no_text_keeps_a_worker_folding(hostile: str) -> None:
+    """Each of these would take hours by a pattern that can read a text in more than one way."""
+    assert fold(hostile).text
+    assert emptiness(ToolCall("c", "k8s.pods", "{}"), hostile) == ""
+
+
+def test_what_only_looks_like_a_certificate_is_left_as_it_is() -> None:
+    for text in ("-----BEGIN X-----\n-----END X-----", "-----BEGIN X-----\nabc\n- item\n-----END X-----", "-----BEGIN X-----\nabc"):
+        assert fold(text).text == text
+    nested = "data: |\n  -----BEGIN X-----\n  abc\n  def\n  -----END X-----\nend"
+    assert fold(nested).text == "data: |\n  -----BEGIN X-----\n[2 lines of encoded data are folded]\n  -----END X-----\nend"
