@@ -5,7 +5,12 @@ from pathlib import Path
 import anyio
 import pytest
 
+from support.replaying import replayed
 from tarsy.config.load.loader import load_config
+from tarsy.db.connection import create_engine
+from tarsy.db.recordings import RecordingSource
+from tarsy.db.sessions import SessionRepository
+from tarsy.domain.recording import Recording
 from tarsy.evals.case_files import SUITE, chosen, load_cases
 from tarsy.evals.model import find_models
 from tarsy.evals.plan import Plan
@@ -23,9 +28,9 @@ def ignore(_trial: Trial, _number: int, _count: int) -> None:
     """What comes of it is looked at in the end."""
 
 
-def measured(directory: Path, *, challenge: bool) -> dict[str, Trial]:
+def measured(directory: Path, *, challenge: bool, names: tuple[str, ...] = NAMES) -> dict[str, Trial]:
     models = find_models(load_config(None, {}), ["overconfident"])
-    plan = Plan(cases=chosen(load_cases(SUITE), names=NAMES), models=models, challenge=challenge)
+    plan = Plan(cases=chosen(load_cases(SUITE), names=names), models=models, challenge=challenge)
     outcome = anyio.run(run_evals, Settings(env={}), plan, TrialFile(directory / f"{challenge}.jsonl"), ignore)
     return {trial.identity.case: trial for trial in outcome.trials}
 
@@ -41,3 +46,21 @@ def test_an_overconfident_model_scores_better_where_its_verdicts_are_challenged(
     assert upheld.analysis == alone["image-tag-missing"].analysis
     # The revised answer cites what the first agent and the challenger saw.
     assert {"A3", "B3"} <= set(refuted.verdict["evidence"])
+
+
+def test_a_challenged_session_replays_exactly(tmp_path: Path, database_url: str) -> None:
+    measured(tmp_path, challenge=True, names=("resources-limit-lowered",))
+    recording = anyio.run(_only_recording, database_url)
+    assert [call.track.partition("/")[0] for call in recording.calls if call.turn == 0] == ["0.analysis", "1.challenge", "2.revision"]
+    assert anyio.run(replayed, database_url, recording) == []
+
+
+async def _only_recording(database_url: str) -> Recording:
+    engine = create_engine(database_url)
+    try:
+        (session,) = (await SessionRepository(engine).list()).sessions
+        found = await RecordingSource(engine).read(session.id)
+        assert found is not None
+        return found
+    finally:
+        await engine.dispose()

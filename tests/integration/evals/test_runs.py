@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -14,12 +15,14 @@ from tarsy.config.load.loader import load_config
 from tarsy.evals.budget import read_budget
 from tarsy.evals.case_files import SUITE, chosen, load_cases
 from tarsy.evals.model import NoSuchModelError, find_models
+from tarsy.evals.new_case import Description, case_of_snapshot
 from tarsy.evals.plan import Plan
 from tarsy.evals.report.report import comparisons
 from tarsy.evals.run import Outcome, run_evals
 from tarsy.evals.summary import by_model, summarise
 from tarsy.evals.trial import Trial
 from tarsy.evals.trial_file import TrialFile
+from tarsy.evals.worlds.snapshot import read_results, written
 from tarsy.settings import Settings
 
 pytestmark = pytest.mark.timeout(180)
@@ -99,6 +102,22 @@ def test_a_budget_ends_a_run_early_and_what_is_made_is_not_made_again(tmp_path: 
     assert (again.trials[0], again.left_out) == (first.trials[0], 0)
     assert run(tmp_path, plan_of("oracle", names=NAMES[:2]), told).trials == again.trials
     assert len(told) == 2
+
+
+@pytest.mark.usefixtures("own_database")
+def test_recorded_tool_results_are_a_world_and_each_run_of_a_case_counts(tmp_path: Path) -> None:
+    snapshot = read_results({'logs:{"pod": "cart-1"}': "FATAL no space left on device"}, "x")
+    description = Description(expect=("outcome=fault", "cite=no space left on device"), reference="The disk is full.")
+    folder = tmp_path / "cases" / "full"
+    folder.mkdir(parents=True)
+    at = datetime(2026, 3, 10, 9, 26, tzinfo=UTC)
+    (folder / "case.yaml").write_text(case_of_snapshot(snapshot, "CartDown", description, "s.json", recorded_at=at), encoding="utf-8")
+    (folder / "s.json").write_text(written(snapshot), encoding="utf-8")
+    models = find_models(load_config(None, {}), ["oracle", "silent"])
+    found = run(tmp_path, Plan(cases=load_cases(tmp_path / "cases"), models=models, runs=2))
+    summaries = {model: summarise(model, trials) for model, trials in by_model(found.trials).items()}
+    told = {model: dict(one.pass_hat_k) for model, one in summaries.items()}
+    assert told == {"oracle": {1: 1.0, 2: 1.0}, "silent": {1: 0.0, 2: 0.0}}
 
 
 def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
