@@ -49,11 +49,11 @@ def challenge_stages(chain: ResolvedChain, concluding: PlannedStage, places: Ite
 
 
 def _challenger(chain: ResolvedChain, challenge: ResolvedChallenge) -> ResolvedAgentConfig:
-    """An agent with the tools of those whose conclusion it looks at; what they are told to be is nothing to it."""
+    """An agent with the tools of those whose conclusion it looks at, and of those they sent; what they are told to be is nothing to it."""
     investigators = chain.stages[-1].agents
-    servers = dict.fromkeys(name for agent in investigators for name in agent.mcp_servers)
+    servers = dict.fromkeys(name for top in investigators for agent in top.tree for name in agent.mcp_servers)
     turns = min(challenge.max_iterations, investigators[0].max_iterations)
-    changes = {"agent_name": _AGENT, "max_iterations": turns, "mcp_servers": tuple(servers), "custom_instructions": ""}
+    changes = {"agent_name": _AGENT, "max_iterations": turns, "mcp_servers": tuple(servers), "custom_instructions": "", "sub_agents": ()}
     return investigators[0].model_copy(update=changes)
 
 

@@ -96,6 +96,12 @@ def test_a_chain_with_a_challenge_has_another_agent_with_the_same_tools_and_few_
     assert "challenge" not in chain(stage(agent("A"), name="look")).model_dump(mode="json")
 
 
+def test_the_challenger_of_an_agent_that_sends_others_has_their_tools_and_sends_none() -> None:
+    lead = agent("Lead").model_copy(update={"mcp_servers": (), "sub_agents": (agent("A").model_copy(update={"mcp_servers": ("logs",)}),)})
+    _, challenge, _, _ = plan(chain(stage(lead, name="look")).model_copy(update={"challenge": ResolvedChallenge()}))
+    assert (challenge.agents[0].mcp_servers, challenge.agents[0].sub_agents) == (("logs",), ())
+
+
 def test_every_verdict_is_challenged_or_only_those_below_a_confidence() -> None:
     assert names_left(challenged(), concluded("high"))[0] == "challenge"
     doubted = challenged(when_below=Confidence.HIGH)
