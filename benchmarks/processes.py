@@ -42,6 +42,11 @@ class Processes:
     directory: Path
     running: list[subprocess.Popen[str]] = field(default_factory=list[subprocess.Popen[str]])
 
+    @property
+    def postmaster(self) -> int:
+        """The process id of the database."""
+        return int((self.directory / "data" / "postgres" / "postmaster.pid").read_text().split()[0])
+
     def serve(self, role: str) -> str:
         """Start a process and return the address it answers at."""
         command = [str(Path(sys.executable).with_name("tarsy")), "serve", "--role", role, "--port", "0", "--config", str(self.directory)]
@@ -55,12 +60,13 @@ class Processes:
 
 
 @contextmanager
-def processes() -> Generator[Processes]:
+def processes(settings: str = TARSY_YAML, says: Recording | None = None) -> Generator[Processes]:
+    """Processes with these settings, and a model that says what is recorded."""
     with tempfile.TemporaryDirectory(prefix="tarsy-bench-") as name:
         directory = Path(name)
-        (directory / "tarsy.yaml").write_text(TARSY_YAML)
+        (directory / "tarsy.yaml").write_text(settings)
         (directory / "llm-providers.yaml").write_text(PROVIDERS_YAML.format(recording=directory / "recording.json"))
-        (directory / "recording.json").write_text(_recording().model_dump_json(exclude_none=True))
+        (directory / "recording.json").write_text((says or _recording()).model_dump_json(exclude_none=True))
         server = EmbeddedServer(directory / "data")
         server.open()
         started = Processes(server.url, directory)
