@@ -269,3 +269,20 @@ async def test_an_old_signature_is_refused_where_a_time_is_signed(database_url: 
         fresh = await api.client.post("/api/v1/webhook/grafana", content=body, headers=signed(now))
         stale = await api.client.post("/api/v1/webhook/grafana", content=body, headers=signed(now - timedelta(minutes=6)))
     assert (fresh.status_code, stale.status_code) == (202, 401)
+
+
+async def test_a_sender_of_cloudevents_that_asks_first_is_given_permission_and_only_what_it_asks_for(database_url: str) -> None:
+    async with world(database_url) as api:
+
+        async def asked(path: str, **headers: str) -> dict[str, str]:
+            answer = await api.client.request(
+                "OPTIONS", f"/api/v1/webhook{path}", headers={f"webhook-request-{k}": v for k, v in headers.items()}
+            )
+            assert answer.headers["allow"] == "POST"
+            return {name: value for name, value in answer.headers.items() if name.startswith("webhook-")}
+
+        granted = {"webhook-allowed-origin": "eventgrid.azure.net", "webhook-allowed-rate": "*"}
+        assert await asked("/cloudevents", origin="eventgrid.azure.net", rate="120") == granted
+        assert await asked("", origin="eventgrid.azure.net") == granted
+        assert await asked("/cloudevents") == {}
+        assert await asked("/cloudevents", origin="<script>") == {}

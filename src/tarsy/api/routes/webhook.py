@@ -1,8 +1,9 @@
 """What monitoring systems send."""
 
+import re
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Request, Response
 
 from tarsy.api.alert_body import decode
 from tarsy.api.auth import Identity
@@ -15,6 +16,9 @@ from tarsy.intake.reception import Visit
 from tarsy.session.intake import AlertRefusedError, Submission, check_text
 
 router = APIRouter(prefix="/webhook", tags=["alerts"])
+
+# A name in the DNS; what else is asked for is not said back.
+_ORIGIN = re.compile(r"[A-Za-z0-9*](?:[A-Za-z0-9.*-]{0,252})")
 
 Source = Annotated[
     str,
@@ -39,6 +43,19 @@ async def submit_webhook_of(
 ) -> WebhookAccepted:
     """Take what the monitoring system `source` sends. Where the configuration asks a sender for proof, 401 says that it is missing or wrong."""
     return await _taken(request, services, source, alert_type or None, runbook or None)
+
+
+@router.options("", include_in_schema=False)
+@router.options("/{source}", include_in_schema=False)
+async def permit_webhook(request: Request) -> Response:
+    """Say to a sender of CloudEvents that it may deliver here; without this, some send nothing, or next to nothing.
+
+    https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md#4-abuse-protection
+    It is no proof of who sends: that is asked of each delivery. What was not asked for is not granted.
+    """
+    origin = request.headers.get("webhook-request-origin", "")
+    granted = {"WebHook-Allowed-Origin": origin, "WebHook-Allowed-Rate": "*"} if _ORIGIN.fullmatch(origin) else {}
+    return Response(status_code=200 if granted else 204, headers={"Allow": "POST", **granted})
 
 
 async def _taken(request: Request, services: Services, source: str | None, alert_type: str | None, runbook: str | None) -> WebhookAccepted:
