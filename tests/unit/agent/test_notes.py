@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -49,7 +49,7 @@ def at_the_conclusion(_: MemoryJournal, step: Step) -> bool:
 def native(*turns: Any, **changes: Any) -> Scenario:
     said = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
     results = [answers(TRACK, f"c{number}", "k8s.pods", f"web-{number} Running") for number in range(5)]
-    return Scenario(chain(stage(agent(**{"max_iterations": 9, **changes}))), said, results)
+    return Scenario(chain(stage(agent(**cast("Any", {"max_iterations": 9, **changes})))), said, results)
 
 
 def react(*turns: str, **changes: Any) -> Scenario:
@@ -86,7 +86,7 @@ async def test_a_hint_is_told_before_the_next_call_and_stands_on_the_timeline() 
 
 
 async def test_a_hint_given_before_an_agent_begins_is_told_before_its_first_call() -> None:
-    run = run_with(react("Final Answer: It is the disk."), (hint(), lambda *_: True))
+    run = run_with(react("Final Answer: It is the disk."), (hint(), after_calls(0)))
     await run.go_on()
     assert roles(run) == ["user", "assistant"]
 
