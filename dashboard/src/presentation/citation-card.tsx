@@ -47,7 +47,7 @@ export function CitationCard({ sessionId, cited, checked }: CitationCardProps) {
 
 /** `cluster.pods_log namespace=shop`, or what else the evidence is. */
 export function callLine({ id, server, tool, arguments: given }: Pick<EvidenceDetail, "id" | "server" | "tool" | "arguments">): string {
-  if (tool === null) return id === "ALERT" ? "the alert" : id === "RUNBOOK" ? "the runbook" : "";
+  if (tool === null) return id === "ALERT" ? "the alert" : id === "RUNBOOK" ? "the runbook" : "a note to the agents";
   return [server === null ? tool : `${server}.${tool}`, given === null ? "" : argumentsLine(given)].join(" ").trim();
 }
 

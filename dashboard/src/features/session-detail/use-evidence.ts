@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { citationsKey } from "@/api/evidence";
 import type { EvidenceAddress, EvidenceDoor } from "@/presentation/evidence-door";
 import { evidenceIdOf } from "@/presentation/timeline-rows";
-import type { Citation, CitationList, SessionDetail, TimelineEvent } from "@/wire/types";
+import type { Citation, CitationList, SessionDetail, TimelineEvent, TimelineEventType } from "@/wire/types";
 
 /** Null for sessions from before results had ids: what looks like a citation there is none. */
 export function useEvidenceDoor(
@@ -26,6 +26,8 @@ export function useKnownCitations(sessionId: string): Citation[] {
   return client.getQueriesData<CitationList>({ queryKey }).flatMap(([, list]) => list?.citations ?? []);
 }
 
+const BRINGS_EVIDENCE: ReadonlySet<TimelineEventType> = new Set(["tool_result", "note"]);
+
 export function resultOf(events: readonly TimelineEvent[], evidenceId: string): TimelineEvent | undefined {
-  return events.findLast((event) => evidenceIdOf(event) === evidenceId && event.event_type === "tool_result");
+  return events.findLast((event) => evidenceIdOf(event) === evidenceId && BRINGS_EVIDENCE.has(event.event_type));
 }
