@@ -26,6 +26,19 @@ async def _told(database_url: str, session_id: str) -> list[str]:
     return [payload["note"]["text"] for payload in payloads if payload["type"] == "note.created"]
 
 
+async def _live_session(api: World, database_url: str) -> str:
+    """A session whose model is asked, where those of this world play a recording."""
+    session_id = await api.submit()
+    engine = create_engine(database_url)
+    async with engine.begin() as connection:
+        asked = (
+            "UPDATE alert_sessions SET chain_snapshot = CAST(replace(CAST(chain_snapshot AS text), '\"replay\"', '\"google\"') AS jsonb)"
+        )
+        await connection.execute(sa.text(asked))
+    await engine.dispose()
+    return session_id
+
+
 async def _end(database_url: str, session_id: str) -> None:
     engine = create_engine(database_url)
     await set_status(engine, session_id, SessionStatus.COMPLETED)
@@ -34,7 +47,7 @@ async def _end(database_url: str, session_id: str) -> None:
 
 async def test_a_hint_is_masked_stored_told_and_audited(database_url: str) -> None:
     async with world(database_url) as api:
-        session_id = await api.submit()
+        session_id = await _live_session(api, database_url)
         given = await api.client.post(f"/api/v1/sessions/{session_id}/hints", json={"text": "The password is hunter2, look at web-3."})
         assert given.status_code == 202, given.text
         listed = (await api.client.get(f"/api/v1/sessions/{session_id}/notes")).json()["notes"]
@@ -49,7 +62,7 @@ async def test_a_hint_is_masked_stored_told_and_audited(database_url: str) -> No
 
 async def test_a_hint_to_what_has_ended_or_never_was_is_refused_in_words(database_url: str) -> None:
     async with world(database_url) as api:
-        session_id = await api.submit()
+        session_id = await _live_session(api, database_url)
 
         async def hint(text: str, to: str = session_id) -> tuple[int, str]:
             answer = await api.client.post(f"/api/v1/sessions/{to}/hints", json={"text": text})
@@ -74,7 +87,7 @@ async def _hint(api: World, tarsy: Tarsy, tmp_path: Path, *arguments: str) -> tu
 
 async def test_a_hint_is_given_from_a_terminal(database_url: str, tarsy: Tarsy, tmp_path: Path) -> None:
     async with world(database_url) as api:
-        session_id = await api.submit()
+        session_id = await _live_session(api, database_url)
         code, told = await _hint(api, tarsy, tmp_path, session_id, "look at web-3")
         assert (code, told) == (0, "NOTE1 is given: each agent is told before its next call.\n")
         notes = (await api.client.get(f"/api/v1/sessions/{session_id}/notes")).json()["notes"]
@@ -82,3 +95,9 @@ async def test_a_hint_is_given_from_a_terminal(database_url: str, tarsy: Tarsy, 
         await _end(database_url, session_id)
         code, told = await _hint(api, tarsy, tmp_path, session_id, "too late")
     assert (code, "came too late" in told) == (1, True)
+
+
+async def test_a_model_that_plays_a_recording_takes_no_hints(database_url: str) -> None:
+    async with world(database_url) as api:
+        answer = await api.client.post(f"/api/v1/sessions/{await api.submit()}/hints", json={"text": "hello"})
+    assert (answer.status_code, "recorded" in answer.json()["detail"]) == (409, True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -49,7 +49,8 @@ def at_the_conclusion(_: MemoryJournal, step: Step) -> bool:
 def native(*turns: Any, **changes: Any) -> Scenario:
     said = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
     results = [answers(TRACK, f"c{number}", "k8s.pods", f"web-{number} Running") for number in range(5)]
-    return Scenario(chain(stage(agent(**cast("Any", {"max_iterations": 9, **changes})))), said, results)
+    limited: dict[str, Any] = {"max_iterations": 9, **changes}
+    return Scenario(chain(stage(agent(**limited))), said, results)
 
 
 def react(*turns: str, **changes: Any) -> Scenario:

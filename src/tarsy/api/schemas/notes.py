@@ -4,16 +4,14 @@ from datetime import datetime
 from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from tarsy.api.schemas.view import StorableText, View
+from tarsy.api.schemas.view import Request, StorableText, View
 from tarsy.domain.note import MAX_HINT_CHARACTERS, NoteKind, NoteState, SessionNote
 
 
-class Hint(BaseModel):
+class Hint(Request):
     """What an engineer has to say to the agents."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: Annotated[StorableText, Field(min_length=1, max_length=MAX_HINT_CHARACTERS, pattern=r"\S")]
 
