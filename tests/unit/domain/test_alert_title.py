@@ -15,6 +15,7 @@ SAMPLES = {
         "Checkout: 38 % of payments fail since 16:24 UTC (POST /checkout/pay -> 502, threshold 5 %). Suspect: release 9.4.0 of 16:21, rollback in pr…"
     ),
     "flapping": "[FLAPPING] shop.larkspur.example - 4 state changes in 10 minutes",
+    "hourly-timeouts": "CheckoutErrorsHigh",
     "image-pull": "payments-api has had a container in waiting state for 15 minutes. Owner: team-payments.",
     "oom-leak": "[Triggered on {kube_namespace:shop,kube_deployment:recommender}] Container OOM kills above 2 in 24h",
 }

@@ -17,6 +17,7 @@ from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.incident import Incident
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.live import LiveEvent, LiveEventType, StreamDelta
+from tarsy.domain.note import Note, NoteKind
 from tarsy.domain.pause import Pause
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose, StageType
@@ -56,6 +57,7 @@ def announced() -> Iterator[LiveEvent]:
     yield announce.timeline_completed(
         SESSION, TimelineClose(event_id="e", status=TimelineStatus.COMPLETED, content="text", completed_at=AT)
     )
+    yield announce.note_created(SESSION, Note(number=1, kind=NoteKind.HINT, author="ada", text="Look at the disk.", at=AT))
     yield from announce.session_status(SESSION, SessionStatus.IN_PROGRESS, alert_type="kubernetes", at=AT)
     for verdict in (None, JudgedVerdict(VERDICT, Confidence.MEDIUM, "no citation could be verified")):
         close = SessionClose(status=SessionStatus.COMPLETED, completed_at=AT, final_analysis="so", verdict=verdict)
