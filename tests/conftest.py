@@ -14,6 +14,7 @@ from uuid import uuid4
 import asyncpg
 import hypothesis
 import pytest
+import structlog
 from sqlalchemy import make_url
 
 from tarsy.db import migrate
@@ -106,6 +107,13 @@ def anyio_backend() -> tuple[str, dict[str, Any]]:
 def _own_data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a test starts, it never touches the developer's own database."""
     monkeypatch.setenv("TARSY_DATA_DIR", str(tmp_path_factory.getbasetemp() / "data"))
+
+
+@pytest.fixture(autouse=True)
+def _own_logs() -> Iterator[None]:
+    """A command that a test runs in this process sets how much is logged: the next test must not be told less for that."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

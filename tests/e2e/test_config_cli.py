@@ -53,7 +53,7 @@ def test_the_server_refuses_to_start_with_the_same_list(tmp_path: Path) -> None:
 def test_check_of_a_good_configuration_says_so(tmp_path: Path) -> None:
     (tmp_path / "tarsy.yaml").write_text("defaults: {memory: {}}\n")
     run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
-    assert (run.returncode, run.stdout) == (0, f"{tmp_path}: ok (1 chain, 8 agents, 1 MCP server)\n")
+    assert (run.returncode, run.stdout) == (0, f"{tmp_path}: ok (2 chains, 12 agents, 1 MCP server)\n")
     assert run.stderr == f"{tmp_path}/tarsy.yaml:1: defaults.memory: memory is accepted, not acted on yet\n"
 
 
@@ -63,7 +63,7 @@ def test_check_puts_the_files_of_tarsy_d_together_and_names_them(tmp_path: Path)
     (tmp_path / "tarsy.d" / "shop.yaml").write_text("agents:\n  Shop: {}\n")
     run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
     assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout == f"{tmp_path} with tarsy.d/shop.yaml, tarsy.d/web.yaml: ok (1 chain, 10 agents, 1 MCP server)\n"
+    assert run.stdout == f"{tmp_path} with tarsy.d/shop.yaml, tarsy.d/web.yaml: ok (2 chains, 14 agents, 1 MCP server)\n"
     (tmp_path / "tarsy.d" / "web.yaml").write_text("agents:\n  Shop: {}\n")
     twice = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
     told = f"{tmp_path}/tarsy.d/web.yaml:2: agents.Shop: agents.Shop already stands in {tmp_path}/tarsy.d/shop.yaml:2; keep one of the two"

@@ -236,7 +236,7 @@ def _assert_understood(line: str) -> None:
         command = command.commands[words.pop(0)]
     plain = [word for word in words if not word.startswith("-")]
     assert not (plain and hasattr(command, "commands")), f"{line}: there is no such command"
-    known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}
     assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known, line
 
 

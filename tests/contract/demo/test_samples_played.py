@@ -123,10 +123,10 @@ def check_estimates(dependencies: Dependencies) -> None:
     assert isinstance(weighed, Weighing)
     for name, ratios in (("first", weighed.first), ("later", weighed.later)):
         print(f"estimate of input by counted input, {name} calls: {min(ratios):.2f} to {max(ratios):.2f}")  # noqa: T201 - the measure itself
-    # Before a model has counted for us, never too low; afterwards close, but for a turn that is denser than those before.
-    assert 1.0 <= min(weighed.first) <= max(weighed.first) <= 2.5
+    # Before a model has counted for us, rather too high; afterwards close, but for a turn that is denser than those before.
+    assert 0.7 <= min(weighed.first) <= max(weighed.first) <= 2.5
     assert 0.6 <= min(weighed.later) <= max(weighed.later) <= 1.3
-    assert 0.95 <= median(weighed.later) <= 1.2
+    assert 0.8 <= median(weighed.later) <= 1.2
 
 
 def last_answer(sample: Sample, track_part: str) -> str:

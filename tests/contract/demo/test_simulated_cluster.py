@@ -20,6 +20,7 @@ from tarsy.demo.cluster import build_server
 from tarsy.demo.samples import Sample, list_samples
 from tarsy.demo.world import load_world
 from tarsy.domain.recording import RecordedCall
+from tarsy.domain.tool import RUN_AGENT_TOOL
 from tarsy.tools.masking import Masker
 
 # Far below the size from which results are summarised, which would need a model call that no recording has.
@@ -37,9 +38,9 @@ async def running(sample: Sample) -> AsyncGenerator[Client]:
 
 
 def calls_of(call: RecordedCall) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The tool calls of a recorded answer, native or ReAct, as (id, tool, arguments)."""
+    """The calls of the cluster's tools in a recorded answer, native or ReAct, as (id, tool, arguments)."""
     for chunk in call.chunks:
-        if chunk.tool_call:
+        if chunk.tool_call and chunk.tool_call.name != RUN_AGENT_TOOL:
             arguments = chunk.tool_call.arguments
             yield chunk.tool_call.id, chunk.tool_call.name, json.loads(arguments) if isinstance(arguments, str) else dict(arguments)
     turn = parse("".join(chunk.text or "" for chunk in call.chunks))
