@@ -53,7 +53,7 @@ first-run: setup ## time a stranger's first minutes: clone, `make run`, one clic
 
 chaos: setup ## kill processes at random for a long time and see that nothing is lost; try new examples on the pure rules
 	$(BIN)/pytest tests/unit --hypothesis-profile=search -n 2 --timeout=1800 $(PYTEST_ARGS)
-	TARSY_CHAOS_ROUNDS=$${TARSY_CHAOS_ROUNDS:-100} $(BIN)/pytest tests/chaos --timeout=3600 -rP $(PYTEST_ARGS)
+	TARSY_CHAOS_ROUNDS=$${TARSY_CHAOS_ROUNDS:-100} $(BIN)/pytest tests/chaos tests/e2e/agents/test_size.py --timeout=3600 -rP $(PYTEST_ARGS)
 
 migration: $(INSTALLED) ## draft the next migration from the tables (MESSAGE="what changes")
 	@$(BIN)/python .ci/draft_migration.py "$(MESSAGE)"
@@ -95,7 +95,7 @@ imports: $(INSTALLED)
 # Tests marked with the same xdist_group never run at the same time.
 # The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
 pytest: installed $(SERVERS_MODULES)
-	$(BIN)/pytest -n 2 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
+	$(BIN)/pytest -n 3 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
 
 browser: installed
 	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard $(PYTEST_ARGS)

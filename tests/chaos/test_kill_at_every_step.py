@@ -18,7 +18,7 @@ from support.story import Story, check_ended, check_events, ledger, read_story, 
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if ROUNDS else 300)]
 
 # Kill points in CI; `make chaos` takes them all.
-SAMPLE = 3
+SAMPLE = 2
 VICTIM_SECONDS = 60
 
 

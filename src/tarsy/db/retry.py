@@ -8,7 +8,7 @@ import anyio
 import asyncpg
 import stamina
 import structlog
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InvalidRequestError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ def cause_of(error: BaseException) -> BaseException:
 
 def is_transient(error: BaseException) -> bool:
     """Whether an error says that the database is away for now, not that it refuses what it was asked."""
-    if isinstance(error, DBAPIError) and error.connection_invalidated:
+    if (isinstance(error, DBAPIError) and error.connection_invalidated) or _is_cut_again(error):
         return True
     return isinstance(
         cause_of(error),
@@ -62,6 +62,11 @@ def is_transient(error: BaseException) -> bool:
         | asyncpg.DeadlockDetectedError
         | asyncpg.SerializationError,
     )
+
+
+def _is_cut_again(error: BaseException) -> bool:
+    """Whether the pool gave up: the server had closed a connection, and then the ones that were made in its place. Only its words tell."""
+    return isinstance(error, InvalidRequestError) and str(error) == "This connection is closed"
 
 
 # However many attempts fit in: a failover says nothing about their number.

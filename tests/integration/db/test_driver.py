@@ -5,8 +5,8 @@ import traceback
 import anyio
 import asyncpg
 import pytest
-from sqlalchemy import make_url, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import event, make_url, text
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InvalidRequestError
 
 from tarsy.db.connection import POOL_SIZE, create_engine, pool_use
 from tarsy.db.driver import Statement, borrowed, transaction
@@ -134,3 +134,18 @@ async def test_the_pool_knows_what_is_borrowed_of_it(empty_database_url: str) ->
         assert waited == []
     assert len(waited) == 1
     await engine.dispose()
+
+
+async def test_a_server_that_closes_whatever_connection_is_made_is_away_for_a_while(empty_database_url: str) -> None:
+    engine = create_engine(empty_database_url)
+    event.listen(engine.sync_engine, "checkout", _cut)
+    with pytest.raises(InvalidRequestError) as refused:
+        async with borrowed(engine):
+            pass
+    assert is_transient(refused.value)
+    assert not is_transient(InvalidRequestError("no such column"))
+    await engine.dispose()
+
+
+def _cut(*_: object) -> None:
+    raise DisconnectionError("the server has closed this connection")
