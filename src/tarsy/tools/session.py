@@ -1,4 +1,4 @@
-"""What a connection asks of a session with a tool server, whoever speaks the protocol: we ourselves, or the SDK."""
+"""What a connection asks of a session with a tool server, whether we speak the protocol ourselves or the SDK does."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
