@@ -60,6 +60,17 @@ async def test_a_hint_is_masked_stored_told_and_audited(database_url: str) -> No
     assert audited[-1].action is AuditAction.HINT_GIVEN
 
 
+async def test_the_page_of_an_incident_tells_what_its_investigations_were_told(database_url: str) -> None:
+    async with world(database_url) as api:
+        await api.client.post("/api/v1/webhook", content="disk full")
+        await _live_session(api, database_url)
+        [listed] = (await api.client.get("/api/v1/incidents")).json()["incidents"]
+        incident_id, session_id = listed["id"], listed["last_session_id"]
+        given = await api.client.post(f"/api/v1/sessions/{session_id}/hints", json={"text": "Look at web-3."})
+        incident = (await api.client.get(f"/api/v1/incidents/{incident_id}")).json()
+    assert incident["notes"] == [given.json()]
+
+
 async def test_a_hint_to_what_has_ended_or_never_was_is_refused_in_words(database_url: str) -> None:
     async with world(database_url) as api:
         session_id = await _live_session(api, database_url)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tarsy.agent.context_window import tokens_of
 from tarsy.agent.prompt import nudges
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt, PromptContext, SeenResult
@@ -140,6 +141,13 @@ def test_the_same_session_says_the_same_again_and_another_one_does_not() -> None
     assert again != PromptBuilder(
         PromptContext(agent_name="A", alert_type="t", alert_data="d", nonce="x", received_at="r")
     ).build_react_messages(TOOLS)
+
+
+def test_the_instructions_stay_about_as_long_as_a_page() -> None:
+    # Some 900 tokens with a runbook and all else that a chain may add: what is longer costs every call, and is read less well.
+    for context in (BARE, FULL):
+        system, _ = PromptBuilder(context).build_native_messages()
+        assert 700 < tokens_of(system) < 1_000
 
 
 def test_a_long_error_is_cut_with_a_notice() -> None:
