@@ -2,14 +2,14 @@
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
-import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Send, Square } from "lucide-react";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { samples } from "@/api/alerts";
 import { refetchChanged } from "@/api/refetch";
 import { ask, chatKey, chatMessages, stopAnswer } from "@/api/chat";
+import { MessageForm } from "@/components/message-form";
 import { Failure } from "@/components/states";
 import { isSent } from "@/presentation/agent-tree";
 import { groupBy } from "@/presentation/timeline-rows";
@@ -104,48 +104,22 @@ interface QuestionProps {
 }
 
 function Question({ busy, stopping, onAsk, onStop }: QuestionProps) {
-  const [text, setText] = useState("");
-  const ready = text.trim() !== "" && !busy && !onStop;
-  const submit = () => {
-    if (!ready) return;
-    void onAsk(text.trim()).then(
-      () => setText(""),
-      () => undefined,
-    );
-  };
   return (
-    <Stack
-      component="form"
-      direction="row"
-      sx={{ gap: 1, alignItems: "flex-end" }}
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
-      <TextField
-        multiline
-        maxRows={8}
-        fullWidth
-        size="small"
-        label="Ask a question"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-          event.preventDefault();
-          submit();
-        }}
-      />
-      {onStop ? (
-        <Button variant="outlined" color="error" startIcon={<Square size={15} />} onClick={onStop} disabled={stopping} sx={{ minWidth: 96, height: 38 }}>
-          Stop
-        </Button>
-      ) : (
-        <Button type="submit" variant="contained" startIcon={<Send size={15} />} disabled={!ready} loading={busy} sx={{ minWidth: 96, height: 38 }}>
-          Ask
-        </Button>
-      )}
-    </Stack>
+    <MessageForm
+      label="Ask a question"
+      held={busy || onStop !== undefined}
+      onSend={onAsk}
+      button={(ready) =>
+        onStop ? (
+          <Button variant="outlined" color="error" startIcon={<Square size={15} />} onClick={onStop} disabled={stopping} sx={{ minWidth: 96, height: 38 }}>
+            Stop
+          </Button>
+        ) : (
+          <Button type="submit" variant="contained" startIcon={<Send size={15} />} disabled={!ready} loading={busy} sx={{ minWidth: 96, height: 38 }}>
+            Ask
+          </Button>
+        )
+      }
+    />
   );
 }

@@ -2,13 +2,12 @@
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
-import TextField from "@mui/material/TextField";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Lightbulb } from "lucide-react";
-import { useState } from "react";
 import { ask, chatKey } from "@/api/chat";
 import { giveHint, notesKey, sessionNotes } from "@/api/notes";
 import { refetchChanged } from "@/api/refetch";
+import { MessageForm } from "@/components/message-form";
 import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
 import { NoteLine } from "@/presentation/note-line";
@@ -43,49 +42,19 @@ export function HintPanel({ session }: { session: SessionDetail }) {
         {error && <Failure what="The hints could not be loaded." error={error} onRetry={() => void refetch()} />}
         {give.error && <Failure what="The hint was not accepted." error={give.error} />}
         {question.error && <Failure what="The question was not accepted." error={question.error} />}
-        {takesHints && <HintForm busy={give.isPending} onGive={(text) => give.mutateAsync(text)} />}
+        {takesHints && (
+          <MessageForm
+            label="Tell the agents something"
+            held={give.isPending}
+            onSend={(text) => give.mutateAsync(text)}
+            button={(ready) => (
+              <Button type="submit" variant="outlined" startIcon={<Lightbulb size={15} />} disabled={!ready} loading={give.isPending} sx={{ minWidth: 96, height: 38 }}>
+                Hint
+              </Button>
+            )}
+          />
+        )}
       </Stack>
     </Section>
-  );
-}
-
-function HintForm({ busy, onGive }: { busy: boolean; onGive: (text: string) => Promise<unknown> }) {
-  const [text, setText] = useState("");
-  const ready = text.trim() !== "" && !busy;
-  const submit = () => {
-    if (!ready) return;
-    void onGive(text.trim()).then(
-      () => setText(""),
-      () => undefined,
-    );
-  };
-  return (
-    <Stack
-      component="form"
-      direction="row"
-      sx={{ gap: 1, alignItems: "flex-end" }}
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
-      <TextField
-        multiline
-        maxRows={8}
-        fullWidth
-        size="small"
-        label="Tell the agents something"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-          event.preventDefault();
-          submit();
-        }}
-      />
-      <Button type="submit" variant="outlined" startIcon={<Lightbulb size={15} />} disabled={!ready} loading={busy} sx={{ minWidth: 96, height: 38 }}>
-        Hint
-      </Button>
-    </Stack>
   );
 }

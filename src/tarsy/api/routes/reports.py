@@ -43,9 +43,8 @@ async def get_report(
 
 
 def _written(report: Report, form: ReportFormat) -> str:
-    # What renders Markdown is loaded by the first reader of a report, not by every start.
-    from tarsy.report.markdown import as_markdown  # noqa: PLC0415
-    from tarsy.report.page import as_html  # noqa: PLC0415
+    from tarsy.report.markdown import as_markdown  # noqa: PLC0415 - what renders Markdown is loaded by the first reader, not by every start
+    from tarsy.report.page import as_html  # noqa: PLC0415 - the same
 
     match form:
         case ReportFormat.HTML:
