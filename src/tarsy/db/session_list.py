@@ -136,7 +136,10 @@ async def read_page(connection: RawConnection, where: SessionFilter, *, limit: i
 @cache
 def _page(asked: tuple[str, ...]) -> Statement:
     conditions = " AND ".join(["s.deleted_at IS NULL", *(_CONDITIONS[name] for name in asked)])
-    return Statement(f"SELECT {_SHOWN} FROM alert_sessions s WHERE {conditions} ORDER BY s.created_at DESC, s.id DESC LIMIT :limit")  # noqa: S608 - see above
+    order = "ORDER BY s.created_at DESC, s.id DESC"
+    # What is shown is computed outside, for the rows of the page: where all that match must be sorted first, it would be for each of them.
+    found = f"SELECT * FROM alert_sessions s WHERE {conditions} {order} LIMIT :limit"  # noqa: S608 - our own words
+    return Statement(f"SELECT {_SHOWN} FROM ({found}) s {order}")  # noqa: S608 - our own words
 
 
 def _values(where: SessionFilter, after: Cursor | None) -> dict[str, Any]:

@@ -259,7 +259,12 @@ alert_sessions = sa.Table(
         sa.text("id DESC"),
         postgresql_where=sa.text("deleted_at IS NULL AND verdict_outcome IS NOT NULL"),
     ),
-    sa.Index("ix_alert_sessions_verdict_search", "verdict_search", postgresql_using="gin"),
+    sa.Index(
+        "ix_alert_sessions_verdict_search",
+        "verdict_search",
+        postgresql_using="gin",
+        postgresql_where=sa.text("verdict_search IS NOT NULL"),
+    ),
     postgresql_with=ROOMY,
 )
 
