@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.agent.ceilings.unpriced import UnpricedCeiling, unpriced_ceilings
 from tarsy.agent.ports import LLMClient
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource, WorkerItem
 from tarsy.api.services import DATABASE, Health, Probe
@@ -24,6 +26,7 @@ from tarsy.demo.samples import list_samples
 from tarsy.domain.agent import ProviderType
 from tarsy.domain.llm import LLMHealth
 from tarsy.domain.server_health import ServerHealth
+from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
 from tarsy.queue.pool import WorkerPool
 from tarsy.reload import Refusal, Reload
@@ -112,6 +115,8 @@ class Installation:
     monitor: HealthMonitor
     # Where the last attempt to read the configuration anew stands.
     reload: Reload
+    # By the hour: promotions begin and end.
+    _unpriced: dict[datetime, Sequence[UnpricedCeiling]] = field(default_factory=dict[datetime, Sequence[UnpricedCeiling]])
 
     def config(self) -> Mapping[str, Any]:
         return redacted(self.loaded.config)
@@ -135,6 +140,15 @@ class Installation:
             else unwatched(name, server.transport.type.value, missing_variables(self.loaded, name))
             for name, server in config.mcp_servers.items()
         )
+
+    async def unpriced_ceilings(self) -> Sequence[UnpricedCeiling]:
+        hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+        if hour not in self._unpriced:
+            config = self.loaded.config
+            found = await unpriced_ceilings(config, PriceList(config.system.cost_estimation, self.loaded.env), hour)
+            self._unpriced.clear()
+            self._unpriced[hour] = found
+        return self._unpriced[hour]
 
     def warnings(self) -> Sequence[SystemWarningItem]:
         return (

@@ -12,6 +12,7 @@ import httpx
 import uvicorn
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.agent.ceilings.unpriced import UnpricedCeiling
 from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource, WorkerItem
@@ -105,6 +106,9 @@ class FixedSystem:
 
     def warnings(self) -> Sequence[SystemWarningItem]:
         return (SystemWarningItem(source=WarningSource.CONFIG, message="defaults.memory is accepted, not acted on yet"),)
+
+    async def unpriced_ceilings(self) -> Sequence[UnpricedCeiling]:
+        return ()
 
 
 class NoWorkers:

@@ -2120,6 +2120,8 @@ export interface components {
              * Format: date-time
              */
             ends_at: string;
+            /** Unpriced Models */
+            unpriced_models: string[];
         };
         /**
          * PlannedStage

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Protocol
 from fastapi import Depends, Request
 from prometheus_client import generate_latest
 
+from tarsy.agent.ceilings.unpriced import UnpricedCeiling
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WorkerItem
 from tarsy.api.streams import Streams
@@ -60,6 +61,10 @@ class SystemView(Protocol):
     def mcp_servers(self) -> Sequence[ServerHealth]: ...
 
     def warnings(self) -> Sequence[SystemWarningItem]: ...
+
+    async def unpriced_ceilings(self) -> Sequence[UnpricedCeiling]:
+        """The ceilings in dollars that do not count calls of some model."""
+        ...
 
 
 class WorkerView(Protocol):

@@ -25,9 +25,12 @@ class SchemaFile(StrEnum):
 @app.command()
 def check(config: Directory = None) -> None:
     """Report everything that is wrong with the configuration; exit status 1 if anything is."""
+    import anyio
+
+    from tarsy.cli.price_checkup import price_remarks
     from tarsy.config.load.display import check_report
 
-    usable, verdict, remarks = check_report(config, os.environ)
+    usable, verdict, remarks = check_report(config, os.environ, lambda loaded: anyio.run(price_remarks, loaded))
     if remarks:
         typer.echo(remarks, err=True)
     typer.echo(verdict, err=not usable)

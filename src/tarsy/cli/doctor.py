@@ -68,7 +68,9 @@ async def _findings(config: Path | None, host: str, port: int, *, call: bool) ->
 
 async def _configured(settings: "Settings", host: str, *, call: bool) -> "AsyncGenerator[Finding]":
     from tarsy.cli import config_checkup as checkup
+    from tarsy.cli.finding import warn
     from tarsy.cli.machine_checkup import check_dotenv
+    from tarsy.cli.price_checkup import price_remarks
     from tarsy.config.load.loader import load_config
     from tarsy.config.problems import ConfigError
     from tarsy.wiring import llm_client
@@ -80,7 +82,8 @@ async def _configured(settings: "Settings", host: str, *, call: bool) -> "AsyncG
             yield finding
         return
     found = (check_dotenv(loaded.directory), checkup.check_login(host, settings, loaded.config))
-    for finding in (*checkup.check_configuration(loaded), *filter(None, found), *checkup.check_keys(loaded)):
+    prices = [warn("configuration", str(remark)) for remark in await price_remarks(loaded)]
+    for finding in (*checkup.check_configuration(loaded), *prices, *filter(None, found), *checkup.check_keys(loaded)):
         yield finding
     client = llm_client(settings, loaded.env)
     try:

@@ -5,6 +5,8 @@ from uuid import uuid4
 
 import structlog
 
+from tarsy.agent.ceilings.ledger import Ledger
+from tarsy.agent.ceilings.unpriced import limits_dollars, told_in_session, unpriced_models
 from tarsy.agent.context.formatter import formatter_for
 from tarsy.agent.context.verdict_text import judged_text
 from tarsy.agent.context_window import context_limit
@@ -94,6 +96,7 @@ class SessionExecutor:
                 ),
                 stored=next((record for record in records if record.stage.stage_index == planned.index), None),
                 referenced_stage_id=None if planned.references is None else done[planned.references].stage_id,
+                remarks=() if records else await self._unpriced(claimed, chain, ledger),
             )
             ran = await self._stages.run(job, scope.stopping)
             if isinstance(ran, Parking):
@@ -114,6 +117,13 @@ class SessionExecutor:
             opened = (self._warning(claimed, self._dependencies.mask(runbook.warning)),) if runbook.warning else ()
             await self._dependencies.journal.commit(Step(claim=claimed.claim, opened=opened, runbook=text))
         return text
+
+    async def _unpriced(self, claimed: Claimed[AlertSession], chain: ResolvedChain, ledger: Ledger) -> tuple[TimelineEvent, ...]:
+        """That a ceiling in dollars cannot be kept; told with the beginning of the first stage, and so once."""
+        if not (ledger.periods or limits_dollars(chain)):
+            return ()
+        models = await unpriced_models(chain, self._dependencies.prices, self._dependencies.clock.now())
+        return (self._warning(claimed, told_in_session(models)),) if models else ()
 
     def _warning(self, claimed: Claimed[AlertSession], text: str) -> TimelineEvent:
         now = self._dependencies.clock.now()

@@ -37,6 +37,7 @@ from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage, StageClose, stage_status
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
+from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.tool_spelling import spoken_name
 from tarsy.domain.work import Parking
 from tarsy.kit.groups import single_errors
@@ -64,6 +65,8 @@ class StageJob:
     # Set for a job whose one agent was sent by another.
     sent: Sent | None = None
     referenced_stage_id: str | None = None
+    # What is told of the session when the stage begins.
+    remarks: tuple[TimelineEvent, ...] = ()
 
 
 class StageRunner:
@@ -97,7 +100,7 @@ class StageRunner:
     async def _begin(self, job: StageJob) -> StageRecord:
         stage = _stage(job, self._dependencies.clock.now())
         executions = tuple(_execution(stage, config, index) for index, config in enumerate(job.planned.agents, start=1))
-        await self._dependencies.journal.commit(Step(claim=job.claim, stages=(stage,), executions=executions))
+        await self._dependencies.journal.commit(Step(claim=job.claim, stages=(stage,), executions=executions, opened=job.remarks))
         return StageRecord(stage, tuple(ExecutionRecord(execution) for execution in executions))
 
     async def _run_agent(

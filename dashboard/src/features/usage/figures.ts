@@ -19,6 +19,13 @@ export function budgetRow(budget: PeriodBudgetItem): string[] {
   return [of ? `per ${budget.per}: ${of}` : `per ${budget.per}`, ...amounts];
 }
 
+/** That calls of models without a known price count in no budget, and what helps; null where all are counted. */
+export function uncounted(budgets: PeriodBudgetItem[]): string | null {
+  const models = [...new Set(budgets.flatMap((budget) => budget.unpriced_models))];
+  if (models.length === 0) return null;
+  return `Budgets do not count calls of ${models.join(" and ")}, whose price is not known. Give it under system.cost_estimation.model_rates.`;
+}
+
 /** How much of the input vendors had kept, in percent; null without input. */
 export function shareOfCache(used: UsedItem): string | null {
   return used.cache_hit_share === null ? null : `${Math.round(used.cache_hit_share * 100)} %`;

@@ -1,4 +1,5 @@
 /** What was used and what it cost: by day, model, chain, alert type, agent and tool. */
+import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
@@ -16,7 +17,7 @@ import { Failure, Loading, Nothing } from "@/components/states";
 import { useTitle } from "@/components/title";
 import type { DearSessionItem, Period, PeriodBudgetItem, UsageOverview } from "@/wire/types";
 import { FigureTable } from "./figure-table";
-import { budgetRow, shareOfCache, toolRow, usedRow } from "./figures";
+import { budgetRow, shareOfCache, toolRow, uncounted, usedRow } from "./figures";
 
 const PERIODS: Record<Period, string> = { day: "Today", week: "7 days", month: "30 days" };
 
@@ -84,9 +85,15 @@ function Totals({ overview }: { overview: UsageOverview }) {
 
 function Budgets({ budgets }: { budgets: PeriodBudgetItem[] }) {
   if (budgets.length === 0) return null;
+  const unpriced = uncounted(budgets);
   return (
     <Section title="Budgets" flush>
       <FigureTable label="Budgets" head={["Budget", "Ceiling", "Spent", "Reserved", "At its end"]} rows={budgets.map(budgetRow)} />
+      {unpriced && (
+        <Alert severity="warning" sx={{ m: 1 }}>
+          {unpriced}
+        </Alert>
+      )}
     </Section>
   );
 }

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from tarsy.agent.ceilings.unpriced import CURE
 from tarsy.api.schemas.system import (
     MAX_NAME,
     DefaultToolsList,
@@ -20,6 +21,7 @@ from tarsy.api.schemas.system import (
 )
 from tarsy.api.schemas.view import StorableText
 from tarsy.api.services import AuthorOf, Services, ServicesOf
+from tarsy.config.problems import dotted
 from tarsy.db.audit import AuditAction
 from tarsy.domain.diagnosis import diagnose
 from tarsy.intake.reception import Refusals
@@ -50,7 +52,7 @@ async def get_mcp_servers(services: ServicesOf) -> MCPServers:
 async def get_warnings(services: ServicesOf) -> SystemWarnings:
     """What the operator should look at."""
     found = [*await _diagnosed(services), *services.system.warnings(), *_refused_senders(services.desk.reception.refusals)]
-    return SystemWarnings(warnings=found)
+    return SystemWarnings(warnings=[*found, *await _unpriced(services)])
 
 
 async def _diagnosed(services: Services) -> list[SystemWarningItem]:
@@ -60,6 +62,11 @@ async def _diagnosed(services: Services) -> list[SystemWarningItem]:
         SystemWarningItem(source=WarningSource(one.ailment.value), message=f"{one.message} {one.cure[0].upper()}{one.cure[1:]}.")
         for one in found
     ]
+
+
+async def _unpriced(services: Services) -> list[SystemWarningItem]:
+    found = await services.system.unpriced_ceilings()
+    return [SystemWarningItem(source=WarningSource.CONFIG, message=f"{dotted(one.path)}: {one.message}; {CURE}") for one in found]
 
 
 def _refused_senders(refusals: Refusals) -> list[SystemWarningItem]:

@@ -27,7 +27,9 @@ async def get_usage(services: ServicesOf, period: PeriodOf = Period.MONTH, first
     now = datetime.now(UTC)
     report = await services.usage.report(_span(period, first, last, now.date()), now.date())
     states = await services.spending.states(services.period_budgets, now)
-    return UsageOverview.of(report, [PeriodBudgetItem.of(state, now) for state in states])
+    unpriced = {one.path: one.models for one in await services.system.unpriced_ceilings()}
+    budgets = [PeriodBudgetItem.of(state, now, unpriced.get(("system", "budgets", index), ())) for index, state in enumerate(states)]
+    return UsageOverview.of(report, budgets)
 
 
 @router.get("/table.csv", operation_id="getUsageTable", response_class=Response, responses={200: {"content": {"text/csv": {}}}})

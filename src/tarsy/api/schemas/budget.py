@@ -1,6 +1,6 @@
 """Ceilings, and how far they are used."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -42,13 +42,16 @@ class PeriodBudgetItem(View):
     # What will have been spent at the end of the period if it goes on like this.
     forecast_usd: float
     ends_at: datetime
+    # Models whose calls it does not count, because their price is not known.
+    unpriced_models: list[str]
 
     @classmethod
-    def of(cls, state: PeriodState, now: datetime) -> "PeriodBudgetItem":
+    def of(cls, state: PeriodState, now: datetime, unpriced_models: Sequence[str] = ()) -> "PeriodBudgetItem":
         return cls.shown(
             state.budget,
             spent_usd=state.spent,
             reserved_usd=state.reserved,
             forecast_usd=state.forecast(now),
             ends_at=state.budget.per.end(now.date()),
+            unpriced_models=[*unpriced_models],
         )

@@ -1,22 +1,24 @@
 """The configuration as text for people and programs: the report of a check, the effective values, where they came from."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tarsy.config.load.loader import LoadedConfig, load_config
-from tarsy.config.problems import ConfigError, report
+from tarsy.config.problems import ConfigError, Problem, report
 from tarsy.config.resolve.agent_resolver import ExplainedAgent
 from tarsy.config.resolve.redaction import redacted, redacted_chain
 from tarsy.config.resolve.resolver import ExplainedChain, explain_chain
 from tarsy.config.schema.json_schema import FILES, json_schema, schema_file_name
 
 
-def check_report(directory: Path | None, env: Mapping[str, str]) -> tuple[bool, str, str]:
-    """Whether the configuration can be used, one line that says so, and everything to be said about it."""
+def check_report(
+    directory: Path | None, env: Mapping[str, str], remarks: Callable[[LoadedConfig], Iterable[Problem]]
+) -> tuple[bool, str, str]:
+    """Whether the configuration can be used, one line that says so, and everything to be said about it, `remarks` too."""
     try:
         loaded = load_config(directory, env)
     except ConfigError as error:
@@ -25,7 +27,7 @@ def check_report(directory: Path | None, env: Mapping[str, str]) -> tuple[bool, 
     sizes = ", ".join(
         (_counted(len(config.chains), "chain"), _counted(len(config.agents), "agent"), _counted(len(config.mcp_servers), "MCP server"))
     )
-    return True, f"{loaded.place or 'built-in configuration'}: ok ({sizes})", report(loaded.warnings)
+    return True, f"{loaded.place or 'built-in configuration'}: ok ({sizes})", report((*loaded.warnings, *remarks(loaded)))
 
 
 def effective(loaded: LoadedConfig, *, as_json: bool = False) -> str:
