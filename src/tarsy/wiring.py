@@ -57,6 +57,7 @@ from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.vital_signs import VitalSignsReader
+from tarsy.db.work.budget_waits import wake_within
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
@@ -75,6 +76,7 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.llm.service_client import ServiceLLMClient
+from tarsy.queue.budget_watch import BudgetWatch
 from tarsy.queue.handler import Handler, Runner
 from tarsy.queue.pool import WorkerPool
 from tarsy.queue.presence import Presence
@@ -173,6 +175,7 @@ async def application(
             metrics=metrics,
             observer=observer,
             times=SessionTimes(metrics.sessions),
+            budget_watch=BudgetWatch(_period_budgets(loaded.config), lambda budgets: wake_within(engine, budgets, SystemClock().now())),
             pod_id=f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}",
         )
         built = _assemble(parts, listener)
@@ -200,6 +203,7 @@ def _look_after(parts: "_Parts", built: Application, tasks: TaskGroup) -> None:
         tasks.start_soon(parts.monitor.run, name="tool server health")
     tasks.start_soon(parts.retention.run, name="retention")
     tasks.start_soon(parts.reload.run, name="reload")
+    tasks.start_soon(parts.budget_watch.run, parts.deliver, name="budgets")
     tasks.start_soon(look_after_incidents, lambda: built.api.state.services.desk.upkeep, name="incidents")
     tasks.start_soon(_presence(parts, built.pool).run, name="presence")
 
@@ -253,6 +257,7 @@ class _Parts:
     metrics: Metrics
     observer: Observer
     times: SessionTimes
+    budget_watch: BudgetWatch
     pod_id: str
     cancellations: Cancellations = field(default_factory=Cancellations)
 
@@ -352,6 +357,7 @@ def _put_in_force(parts: _Parts, running: Application, loaded: LoadedConfig, set
     running.api.state.services = services
     parts.monitor.watch(servers)
     parts.retention.reconfigure(loaded.config.system.retention)
+    parts.budget_watch.reconfigure(_period_budgets(loaded.config))
     if running.pool:
         running.pool.reconfigure(queue, runner, handlers)
 
@@ -419,7 +425,9 @@ def _presence(parts: _Parts, pool: WorkerPool | None) -> Presence:
         workers = len(pool.slots) if pool else 0
         return LiveProcess(id=parts.pod_id, role=parts.settings.role.value, workers=workers, version=__version__, started_at=started)
 
-    return Presence(ProcessRepository(parts.engine), process, InstallationGauges(parts.metrics.installation).show)
+    return Presence(
+        ProcessRepository(parts.engine, lambda: parts.budget_watch.budgets), process, InstallationGauges(parts.metrics.installation).show
+    )
 
 
 def _services(parts: _Parts, pool: WorkerPool | None) -> Services:

@@ -1,15 +1,19 @@
 """The processes of the installation: their signs of life, and which of them speaks for all."""
 
-from datetime import timedelta
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.rows import columns
+from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.tables import alert_sessions, incidents, processes, sql_list, work
 from tarsy.domain.alert import Severity
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.overview import LiveProcess, Overview, QueueLevel, RoleCount
+from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
 
@@ -56,15 +60,21 @@ _ROLES = (
 
 
 class ProcessRepository:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, budgets: Callable[[], Sequence[PeriodBudget]] = tuple) -> None:
         self._engine = engine
+        # Those in force at the moment.
+        self._budgets = budgets
 
     async def beat(self, process: LiveProcess) -> Overview | None:
         """Give a sign of life; answers with the overview for the process that has been there longest, which speaks for all."""
         values = {**columns(process), "alive": ALIVE}
         async with self._engine.begin() as connection:
             is_first = (await connection.execute(_BEAT, values)).scalar_one()
-            return await read_overview(connection) if is_first else None
+            overview = await read_overview(connection) if is_first else None
+        budgets = self._budgets()
+        if overview is None or not budgets:
+            return overview
+        return replace(overview, budgets=tuple(await PostgresSpendingBook(self._engine).states(budgets, datetime.now(UTC))))
 
     async def leave(self, process_id: str) -> None:
         """Say that a process ends."""

@@ -669,6 +669,9 @@ work = sa.Table(
     sa.Column("parked_reason", sa.Text),
     # The pause that parked it.
     sa.Column("parked_by_pause", sa.Text),
+    # The budget that did not let it begin, and what it needs of it in US dollars.
+    sa.Column("parked_by_budget", sa.Text),
+    sa.Column("budget_needs", sa.Numeric),
     sa.Column("wake_at", Timestamp),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.UniqueConstraint("kind", "subject_id"),

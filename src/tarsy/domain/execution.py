@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from tarsy.domain.period_budget import BudgetWait
 from tarsy.domain.status import RunStatus
 
 
@@ -35,6 +36,8 @@ class Waits:
 
     reason: str
     seconds: float
+    # Where a period's budget did not let it begin: room in that wakes it before.
+    budget: BudgetWait | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

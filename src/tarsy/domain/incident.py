@@ -62,9 +62,16 @@ class IncidentView:
     # How many of its alerts fire.
     firing: int
     investigation: Investigation
+    # Its worker found no room in a budget: whatever the investigation's status, nothing of it was done.
+    held_up: bool = False
     finished_at: datetime | None = None
     # How many further investigations there were since its members or its severity last changed.
     looked_again: int = 0
+
+    @property
+    def may_be_cancelled(self) -> bool:
+        """Whether there is an investigation that has done nothing yet."""
+        return self.investigation is Investigation.PENDING or self.held_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +99,7 @@ class Incident:
     session_id: str | None = None
     session_status: SessionStatus | None = None
     session_started: bool = False
+    session_held_up: bool = False
     finished_at: datetime | None = None
     # The incident that a person found it to be part of.
     merged_into: str | None = None
@@ -108,6 +116,7 @@ class Incident:
             severity=self.severity,
             firing=self.firing,
             investigation=investigation_of(self.session_id, self.session_status, started=self.session_started),
+            held_up=self.session_id is not None and self.session_held_up,
             finished_at=self.finished_at,
             looked_again=self.looked_again,
         )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tarsy.domain.alert import Severity
+from tarsy.domain.period_budget import PeriodState
 from tarsy.domain.status import SessionStatus
 
 
@@ -44,6 +45,8 @@ class Overview:
     queue: tuple[QueueLevel, ...]
     # Of the processes that gave a sign of life lately.
     roles: tuple[RoleCount, ...]
+    # How far each budget of a day or month is used.
+    budgets: tuple[PeriodState, ...] = ()
 
     @property
     def workers(self) -> int:

@@ -1,6 +1,7 @@
 """Pure module: what all investigations together may cost in a day or a month, by the calendar, in UTC."""
 
 from calendar import monthrange
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -36,6 +37,12 @@ class PeriodBudget:
         return self.chain in {None, chain_id} and self.alert_type in {None, alert_type}
 
     @property
+    def key(self) -> str:
+        """What makes it the same budget when its amount is another: `day chain=kubernetes`."""
+        of = [f"{name}={value}" for name, value in (("chain", self.chain), ("alert_type", self.alert_type)) if value]
+        return " ".join([self.per, *of])
+
+    @property
     def told(self) -> str:
         """`the ceiling of $5.00 a day for chain kubernetes`."""
         of = [f"{name} {value}" for name, value in (("chain", self.chain), ("alert type", self.alert_type)) if value]
@@ -68,3 +75,29 @@ class PeriodState:
         begun = datetime.combine(self.budget.per.first_day(today), time(), UTC)
         whole = self.budget.per.end(today) - begun
         return self.spent * Decimal(whole / max(now - begun, timedelta(hours=1)))
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetWait:
+    """What an investigation waits for that was not begun: the budget that held it up, by its key, and what it needs of it at the least."""
+
+    budget: str
+    needs: Decimal
+
+
+Waiting = tuple[str, BudgetWait]
+
+
+def released(waiting: Iterable[Waiting], states: Sequence[PeriodState]) -> Iterator[str]:
+    """The ids of those whose budget has room for them, in the order given: what does not fit holds up those behind it.
+
+    A budget that is there no more holds up none.
+    """
+    room = {state.budget.key: state.budget.usd - state.used for state in states}
+    for waiting_id, wait in waiting:
+        if wait.budget not in room:
+            yield waiting_id
+            continue
+        room[wait.budget] -= wait.needs
+        if room[wait.budget] >= 0:
+            yield waiting_id

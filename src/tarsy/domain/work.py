@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.claim import Claim, WorkKind
+from tarsy.domain.period_budget import BudgetWait
 from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import RunStatus
@@ -117,6 +118,8 @@ class Parking:
     until: datetime | None = None
     # The pause that parks it (its chain, empty for all): the end of the pause wakes it.
     pause: str | None = None
+    # The budget that did not let it begin: room in that wakes it.
+    budget: BudgetWait | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ class IncidentCommands:
     async def _without_look(self, connection: AsyncConnection, incident: Incident, actor: str) -> Incident:
         """The incident with its investigation cancelled, if that has not begun."""
         waiting = await lock_waiting(connection, [incident.session_id] if incident.session_id else [])
-        if not waiting or incident.view.investigation is not Investigation.PENDING:
+        if not waiting or not incident.view.may_be_cancelled:
             return incident
         await cancel_looks(connection, sorted(waiting), reason=f"Cancelled with its incident by {actor}.")
         return replace(incident, session_id=None, session_status=None)

@@ -197,7 +197,8 @@ def resolution(route: Route, incident: IncidentView) -> Resolve:
     told = incident.investigation is Investigation.RUNNING
     match route.on_resolved:
         case OnResolved.CANCEL_PENDING:
-            return Resolve(incident.id, last, last and incident.investigation is Investigation.PENDING, told)
+            cancelled = last and incident.may_be_cancelled
+            return Resolve(incident.id, last, cancelled, told and not cancelled)
         case OnResolved.NOTE:
             return Resolve(incident.id, last, cancel_pending=False, note=told)
         case OnResolved.IGNORE:

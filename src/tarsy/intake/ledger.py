@@ -220,7 +220,7 @@ class Ledger:
         return Entered(_OUTCOMES[type(action)], action.incident_id)
 
     def _over(self, entry: _Entry, after: KnownAlert, action: Resolve) -> Entered:
-        waits = self.incidents[action.incident_id].view.investigation is Investigation.PENDING
+        waits = self.incidents[action.incident_id].view.may_be_cancelled
         if action.note or (waits and entry.route.on_resolved is not OnResolved.IGNORE):
             self._tell(action.incident_id, NewsKind.OVER, entry, after)
         self._write(entry, after, action.incident_id)

@@ -229,7 +229,8 @@ def parking_of(results: Sequence[ExecutionResult], now: datetime) -> Parking | N
     if not waits:
         return None
     reasons = dict.fromkeys(wait.reason for wait in waits)
-    return Parking(" ".join(reasons), until=now + timedelta(seconds=max(wait.seconds for wait in waits)))
+    until = now + timedelta(seconds=max(wait.seconds for wait in waits))
+    return Parking(" ".join(reasons), until=until, budget=next((wait.budget for wait in waits if wait.budget), None))
 
 
 def outcome_of(

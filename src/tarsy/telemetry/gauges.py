@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tarsy.domain.overview import Overview
+from tarsy.domain.period_budget import PeriodState
 from tarsy.domain.server_health import ServerHealth, ServerState
 from tarsy.telemetry.metrics import InstallationMetrics, Metrics
 
@@ -63,3 +64,12 @@ class InstallationGauges:
         for role in overview.roles:
             metrics.processes.labels(role.role).set(role.processes)
             metrics.workers.labels(role.role).set(role.workers)
+        for state in overview.budgets:
+            self._fill_budget(state)
+
+    def _fill_budget(self, state: PeriodState) -> None:
+        of = state.budget
+        labels = of.per.value, of.chain or "", of.alert_type or ""
+        self._metrics.budget_limit.labels(*labels).set(float(of.usd))
+        self._metrics.budget_spent.labels(*labels).set(float(state.spent))
+        self._metrics.budget_reserved.labels(*labels).set(float(state.reserved))

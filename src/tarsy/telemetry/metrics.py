@@ -109,8 +109,8 @@ class InstallationMetrics:
     """The whole database. One process of the installation tells them: the one that has been there longest."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        def gauge(name: str, told: str, label: str) -> Gauge:
-            return Gauge(name, told, [label], registry=registry, multiprocess_mode="livemostrecent")
+        def gauge(name: str, told: str, *labels: str) -> Gauge:
+            return Gauge(name, told, labels, registry=registry, multiprocess_mode="livemostrecent")
 
         self.sessions = gauge("tarsy_sessions", "Sessions that have not ended, by status.", "status")
         self.incidents = gauge("tarsy_incidents_open", "Incidents that are not resolved, by severity.", "severity")
@@ -119,9 +119,16 @@ class InstallationMetrics:
         self.processes = gauge("tarsy_processes", "Processes that gave a sign of life, by role.", "role")
         self.workers = gauge("tarsy_workers", "Workers of these processes, by role.", "role")
 
+        # As many series as there are budgets in the configuration; a chain or alert type that is empty means all.
+        budget = ("per", "chain", "alert_type")
+        self.budget_limit = gauge("tarsy_budget_limit_usd", "What may be spent in this day or month.", *budget)
+        self.budget_spent = gauge("tarsy_budget_spent_usd", "What was spent of it.", *budget)
+        self.budget_reserved = gauge("tarsy_budget_reserved_usd", "What is reserved of it for calls under way.", *budget)
+
     @property
     def gauges(self) -> tuple[Gauge, ...]:
-        return self.sessions, self.incidents, self.queue_depth, self.queue_age, self.processes, self.workers
+        budgets = self.budget_limit, self.budget_spent, self.budget_reserved
+        return self.sessions, self.incidents, self.queue_depth, self.queue_age, self.processes, self.workers, *budgets
 
 
 class Metrics:

@@ -12,10 +12,12 @@ import anyio
 import sqlalchemy as sa
 
 from support.agent_scenario import Scenario
-from support.runaway import Runaway, endless_tools, priced_chain, runaway, used
+from support.claims import take
+from support.door_ground import RESOLVED, alert, door_ground
+from support.runaway import RATES, Runaway, endless_tools, priced_chain, runaway, used
 from tarsy.db.work.parking import wake_due
-from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.status import SessionStatus
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
+from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.wiring import Application
 
 A_DAY = "  budgets: [{per: day, usd: 1.2}]\n"
@@ -23,6 +25,7 @@ _INCIDENT = """
     INSERT INTO incidents (id, key, route, title, severity, source, alert_type, opened_at, heard_at, firing, alerts, deliveries)
     VALUES (:id, 'k', 'r', 'Down', 'critical', 's', 't', now(), now(), 1, 1, 1)
 """
+GIVE_UP_SECONDS = 30
 REASON = "It waits because of the ceiling of $1.20 a day"
 
 
@@ -46,7 +49,7 @@ async def sql(running: Application, statement: str, values: Mapping[str, Any] | 
         await connection.execute(sa.text(statement), values or {})
 
 
-async def test_a_session_that_may_not_begin_waits_for_the_next_day(database_url: str, tmp_path: Path) -> None:
+async def test_a_session_that_may_not_begin_waits_for_the_next_day_and_a_question_is_refused(database_url: str, tmp_path: Path) -> None:
     made = scenario(tmp_path)
     async with made.continued(database_url) as running:
         ids = await submit(running, made), await submit(running, made)
@@ -61,6 +64,12 @@ async def test_a_session_that_may_not_begin_waits_for_the_next_day(database_url:
         assert waiting.status is SessionStatus.WAITING
         assert (await parked_reason(running)).startswith(REASON)
         assert (await used(running, second)).model_calls == 0
+
+        await running.services.chats.ask(ended.id, "Why?", author="tester")
+        assert running.pool
+        await running.pool.work_off(CHAT_ANSWER)
+        (question,) = await running.services.chats.list(ended.id)
+        assert (question.status, question.error_message) == (RunStatus.FAILED, "It was not begun because of the ceiling of $1.20 a day.")
 
         # The next day.
         await sql(running, "UPDATE usage_days SET day = day - 1")
@@ -113,3 +122,55 @@ async def test_what_is_critical_is_investigated_all_the_same(database_url: str, 
         session = await submit(running, made, incident_id=incident)
         await work_off(running)
         assert (await running.services.sessions.get(session)).status is SessionStatus.COMPLETED
+
+
+async def test_a_raised_budget_wakes_what_waits_as_far_as_there_is_room_and_by_priority(database_url: str, tmp_path: Path) -> None:
+    made = scenario(tmp_path, "  budgets: [{per: day, usd: 0}]\n")
+    async with made.continued(database_url) as running:
+        low, high, middle = [await submit(running, made) for _ in range(3)]
+        await sql(running, "UPDATE work SET priority = 9, rank = rank - interval '90 min' WHERE subject_id = :id", {"id": high})
+        await sql(running, "UPDATE work SET priority = 5, rank = rank - interval '50 min' WHERE subject_id = :id", {"id": middle})
+        await work_off(running)
+        assert await waiting(running) == {low, high, middle}
+        needs = await each_needs(running)
+
+        (tmp_path / "tarsy.yaml").write_text(f"{RATES}  budgets: [{{per: day, usd: {2 * needs}}}]\n", encoding="utf-8")
+        await running.reload()
+        await until_waiting(running, {low})
+        claimed = [await take(running.engine) for _ in range(3)]
+    assert [one.noun.id if one else None for one in claimed] == [high, middle, None]
+
+
+async def waiting(running: Application) -> set[str]:
+    """Sessions that a budget holds up."""
+    async with running.engine.connect() as connection:
+        return set((await connection.execute(sa.text("SELECT subject_id::text FROM work WHERE parked_by_budget = 'day'"))).scalars())
+
+
+async def until_waiting(running: Application, expected: set[str]) -> None:
+    found: set[str] | None = None
+    with anyio.fail_after(GIVE_UP_SECONDS):
+        while found != expected:
+            found = await waiting(running)
+            await anyio.sleep(0.02)
+
+
+async def each_needs(running: Application) -> Decimal:
+    async with running.engine.connect() as connection:
+        return (await connection.execute(sa.text("SELECT DISTINCT budget_needs FROM work"))).scalar_one()
+
+
+async def test_what_a_budget_holds_up_is_cancelled_when_its_incident_is_over(database_url: str, tmp_path: Path) -> None:
+    made = scenario(tmp_path, "  budgets: [{per: day, usd: 0}]\n")
+    async with door_ground(database_url) as ground, made.continued(database_url) as running:
+        taken = (await ground.take(alert("f1"))).main
+        assert taken
+        await sql(running, "UPDATE alert_sessions SET chain_snapshot = CAST(:chain AS jsonb)", {"chain": made.chain.model_dump_json()})
+        await work_off(running)
+        assert (await running.services.sessions.get(str(taken.session_id))).status is SessionStatus.WAITING
+        await ground.take(alert("f1", RESOLVED))
+        session = await running.services.sessions.get(str(taken.session_id))
+    assert (session.status, session.error_message) == (
+        SessionStatus.CANCELLED,
+        "Nothing of the incident fires any more: cancelled before it began.",
+    )

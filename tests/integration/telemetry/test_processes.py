@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from uuid import uuid4
 
 import anyio
@@ -15,6 +16,7 @@ from tarsy.db.connection import create_engine
 from tarsy.db.processes import ProcessRepository, read_overview
 from tarsy.db.sessions import SessionRepository
 from tarsy.domain.overview import LiveProcess, Overview
+from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
 from tarsy.queue.presence import Presence
 from tarsy.telemetry.exposition import Exposition
 from tarsy.telemetry.gauges import InstallationGauges
@@ -83,9 +85,13 @@ async def test_a_process_that_ends_leaves(engine: AsyncEngine) -> None:
 async def test_gauges_of_the_installation_are_gone_where_another_process_tells_them(engine: AsyncEngine) -> None:
     metrics = Metrics()
     gauges, scrape = InstallationGauges(metrics.installation), Exposition(metrics.registry, lambda: None)
-    gauges.show(await ProcessRepository(engine).beat(YOUNGER))
+    budget = PeriodBudget(per=BudgetPeriod.DAY, usd=Decimal("2.5"), chain="shop")
+    gauges.show(await ProcessRepository(engine, lambda: [budget]).beat(YOUNGER))
     assert value(scrape(), "tarsy_workers", role="worker") == 8
+    of = {"per": "day", "chain": "shop", "alert_type": ""}
+    assert [value(scrape(), f"tarsy_budget_{what}_usd", **of) for what in ("limit", "spent", "reserved")] == [2.5, 0, 0]
     assert value(scrape(), "tarsy_sessions", status="pending") == 0
     assert value(scrape(), "tarsy_incidents_open", severity="critical") == 0
     gauges.show(None)
     assert value(scrape(), "tarsy_workers", role="worker") is None
+    assert value(scrape(), "tarsy_budget_limit_usd", **of) is None

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, assert_never
 from uuid import uuid4
 
@@ -36,7 +37,7 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.history import CEILING
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorCode, GenerateInput
-from tarsy.domain.period_budget import PeriodState
+from tarsy.domain.period_budget import BudgetWait, PeriodState
 from tarsy.domain.price import Price
 from tarsy.domain.run_input import AnyInput, CeilingMet, PlacedInput
 from tarsy.domain.spending import Reservation
@@ -67,12 +68,16 @@ Make = Callable[[GenerateInput, float], Awaitable["CompletedCall"]]
 
 
 class CeilingMetError(Exception):
-    """A call was not made because it did not fit. With `waits`, the seconds after which it may: nothing was decided for good."""
+    """A call was not made because it did not fit. With `waits`, the seconds after which it may: nothing was decided for good.
 
-    def __init__(self, met: CeilingMet, waits: float | None = None) -> None:
+    It may before that if there is room in `budget`.
+    """
+
+    def __init__(self, met: CeilingMet, waits: float | None = None, budget: BudgetWait | None = None) -> None:
         super().__init__(met.told)
         self.met = met
         self.waits = waits
+        self.budget = budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +207,9 @@ class Ceilings:
             if isinstance(self._decide(request, kind, price, refused.account(refused.spent)), Exhausted) or not refused.reserved:
                 break
             await anyio.sleep(_LOOK_SECONDS)
-        raise self._period_met(refused, about) if refused else AssertionError("it is looked at least once")
+        if refused is None:
+            raise AssertionError("it is looked at least once")
+        raise self._period_met(refused, about, self._least(request, kind, price))
 
     async def _fitting(
         self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None, about: str, period: PeriodState | None
@@ -217,18 +224,25 @@ class Ceilings:
                 raise CeilingMetError(self._exhausted(decision, about, price))
             await self._ledger.until_freed()
 
-    def _decide(self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None, *periods: Account) -> Fits | Exhausted:
+    def _least(self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None) -> Decimal:
+        """What a call costs at the least that is worth making, with the conclusion after it."""
+        decision = self._decide(request, kind, price, longest=_USEFUL_ANSWER)
+        return decision.wanted.usd + decision.kept.usd if isinstance(decision, Fits) else Decimal(0)
+
+    def _decide(
+        self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None, *periods: Account, longest: int = LONGEST_ANSWER
+    ) -> Fits | Exhausted:
         path, tokens = self._place.path, self._estimate.tokens(request)
         accounts = [*self._ledger.accounts(path), *periods]
         match kind:
             case LLMInteractionKind.ITERATION:
-                return next_model_call(accounts, tokens, LONGEST_ANSWER, price, self._estimate.opening(request))
+                return next_model_call(accounts, tokens, longest, price, self._estimate.opening(request))
             case LLMInteractionKind.SUMMARIZATION:
-                return single_model_call(accounts, tokens, LONGEST_ANSWER, price, self._ledger.kept(path))
+                return single_model_call(accounts, tokens, longest, price, self._ledger.kept(path))
             case LLMInteractionKind.CORRECTION | LLMInteractionKind.SINGLE_SHOT:
-                return single_model_call(accounts, tokens, LONGEST_ANSWER, price)
+                return single_model_call(accounts, tokens, longest, price)
             case LLMInteractionKind.FORCED_CONCLUSION:
-                decision = single_model_call(accounts, tokens, LONGEST_ANSWER, price)
+                decision = single_model_call(accounts, tokens, longest, price)
                 # Room was kept for it. It may be told a little more than was estimated, which is no reason to say nothing.
                 last = Fits(CONCLUSION_TOKENS, model_call(tokens, CONCLUSION_TOKENS, price), NOTHING)
                 return last if isinstance(decision, Exhausted) and self.has_begun else decision
@@ -273,12 +287,13 @@ class Ceilings:
                 ledger.settle(path, reservation.wanted, NOTHING)
         return refused
 
-    def _period_met(self, state: PeriodState, about: str) -> CeilingMetError:
+    def _period_met(self, state: PeriodState, about: str, needs: Decimal) -> CeilingMetError:
         now, per = self._ledger.clock.now(), state.budget.per
         met = CeilingMet(about, per, Limit.USD, state.budget.told, state.detail(), 0)
         if self._ledger.has_begun or not self._ledger.may_wait:
             return CeilingMetError(met)
-        return CeilingMetError(met, waits=max((per.end(now.date()) - now) / timedelta(seconds=1), 1.0))
+        over = max((per.end(now.date()) - now) / timedelta(seconds=1), 1.0)
+        return CeilingMetError(met, waits=over, budget=BudgetWait(state.budget.key, needs))
 
     async def _made(
         self, reservation: Reservation, price: Price | None, request: GenerateInput, make: Make, within: float

@@ -29,7 +29,7 @@ async def end_unspoken(ceilings: Ceilings, recorder: Recorder, error: CeilingMet
     met = error.met
     if error.waits is not None:
         reason = f"It waits because of {met.told}: {met.detail}."
-        return ExecutionResult(status=RunStatus.ACTIVE, waits=Waits(reason, error.waits))
+        return ExecutionResult(status=RunStatus.ACTIVE, waits=Waits(reason, error.waits, error.budget))
     ceilings.note(met)
     reason = f"It was not begun because of {met.told}."
     await recorder.commit(

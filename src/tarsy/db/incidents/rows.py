@@ -18,6 +18,8 @@ class Standing:
     status: SessionStatus | None = None
     started_at: datetime | None = None
     completed_at: datetime | None = None
+    # Parked by a budget before its first call.
+    held_up: bool = False
 
 
 UNKNOWN = Standing()
@@ -43,6 +45,7 @@ def incident_of(row: Row, look: Standing = UNKNOWN) -> Incident:
         session_id=str(row["session_id"]) if row["session_id"] else None,
         session_status=look.status,
         session_started=look.started_at is not None,
+        session_held_up=look.held_up,
         finished_at=look.completed_at,
         merged_into=str(row["merged_into"]) if row["merged_into"] else None,
     )

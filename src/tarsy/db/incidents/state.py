@@ -10,10 +10,12 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.incidents.rows import UNKNOWN, Standing, incident_of, incident_row, member_of, member_row
-from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents
+from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, work
 from tarsy.domain.alert import AlertStatus
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.incident import Incident, Member
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.work import WorkState
 
 # The open incident of an alert can have another key than the alert's: it was split off, or another was merged into it.
 _CONCERNED = sa.text(
@@ -65,8 +67,11 @@ async def lock_incidents(connection: AsyncConnection, ids: Collection[str]) -> d
 
 async def _standings(connection: AsyncConnection, session_ids: Sequence[str]) -> dict[str, Standing]:
     table = alert_sessions.c
-    query = sa.select(table.id, table.status, table.started_at, table.completed_at).where(table.id.in_(session_ids))
-    return {row.id: Standing(SessionStatus(row.status), row.started_at, row.completed_at) for row in await connection.execute(query)}
+    held_up = sa.and_(work.c.state == WorkState.PARKED.value, work.c.parked_by_budget.is_not(None)).label("held_up")
+    found = alert_sessions.outerjoin(work, (work.c.kind == INVESTIGATION) & (work.c.subject_id == table.id))
+    query = sa.select(table.id, table.status, table.started_at, table.completed_at, held_up).select_from(found)
+    rows = await connection.execute(query.where(table.id.in_(session_ids)))
+    return {row.id: Standing(SessionStatus(row.status), row.started_at, row.completed_at, bool(row.held_up)) for row in rows}
 
 
 async def write_incidents(connection: AsyncConnection, changed: Sequence[Incident]) -> None:

@@ -9,7 +9,7 @@ from tarsy.db import signals
 from tarsy.db.outbox import publish
 from tarsy.db.tables import work
 from tarsy.db.work.claim_statement import DUE
-from tarsy.db.work.release import WOKEN_RANK, about, claimed_row, move_noun, release
+from tarsy.db.work.release import UNPARKED, WOKEN_RANK, about, claimed_row, move_noun, release
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.claim import WorkKind
 from tarsy.domain.live import StoredLiveEvent
@@ -50,10 +50,7 @@ async def unpark(connection: AsyncConnection, row: sa.RowMapping) -> list[Stored
         "state": WorkState.READY.value,
         "rank": WOKEN_RANK,
         "deadline": work.c.deadline + (sa.func.now() - work.c.parked_at),
-        "parked_at": None,
-        "parked_reason": None,
-        "parked_by_pause": None,
-        "wake_at": None,
+        **UNPARKED,
     }
     await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(values))
     await signals.notify(connection, signals.WORK, row["kind"])

@@ -32,6 +32,7 @@ from tarsy.domain.work import (
 WOKEN_RANK: sa.ColumnElement[Any] = sa.literal_column(
     f"work.created_at - work.priority * interval '{PRIORITY_HEAD_START.total_seconds():.0f} s' - interval '{WOKEN_HEAD_START.days} days'"
 )
+UNPARKED: dict[str, Any] = dict.fromkeys(("parked_at", "parked_reason", "parked_by_pause", "parked_by_budget", "budget_needs", "wake_at"))
 _FREE: dict[str, Any] = {"claim_token": None, "claimed_by": None, "claimed_at": None, "heartbeat_at": None}
 
 
@@ -99,13 +100,19 @@ def _values(row: sa.RowMapping, outcome: Release) -> dict[str, Any]:
                 "parked_at": row["now"],
                 "parked_reason": storable(outcome.reason),
                 "parked_by_pause": outcome.pause,
+                **_budget(outcome),
                 "wake_at": outcome.until,
                 "stuck_recoveries": 0,
             }
         case Ends():
-            return {"state": WorkState.DONE.value, "parked_at": None, "parked_reason": None, "parked_by_pause": None, "wake_at": None}
+            return {"state": WorkState.DONE.value, **UNPARKED}
         case _:
             assert_never(outcome)
+
+
+def _budget(parking: Parking) -> dict[str, Any]:
+    wait = parking.budget
+    return {"parked_by_budget": wait.budget if wait else None, "budget_needs": wait.needs if wait else None}
 
 
 async def _close_run(connection: AsyncConnection, row: sa.RowMapping, outcome: Release) -> list[LiveEvent]:
