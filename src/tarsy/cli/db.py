@@ -46,6 +46,15 @@ def current(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
         typer.echo(f"The database is at revision {revision or 'none'}; the newest is {newest}. Run: tarsy db upgrade")
 
 
+@app.command("backed-up")
+def backed_up(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
+    """Note that a backup of the database was just made. When the next one is late, the System page and the doctor say so."""
+    from tarsy.db.vital_signs import VitalSignsReader
+
+    with_upgraded_engine(lambda engine: VitalSignsReader(engine).note_backup(), database_url, data_dir)
+    typer.echo("Noted. When the next backup is late, `tarsy doctor` and the System page say so.")
+
+
 Result = TypeVar("Result")
 
 

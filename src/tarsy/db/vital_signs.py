@@ -11,6 +11,7 @@ from tarsy.domain.diagnosis import ModelRecord, VitalSigns
 from tarsy.domain.work import WorkState
 
 CLEAN_UP = "clean-up"
+BACKUP = "backup"
 
 _SIGNS = Statement(
     f"""
@@ -21,7 +22,8 @@ _SIGNS = Statement(
         (SELECT count(*) FROM work WHERE kind = '{INVESTIGATION}' AND state = {sql_list([WorkState.READY])}) AS waiting,
         (SELECT count(*) FROM alert_sessions WHERE deleted_at IS NULL AND created_at > now() - interval '30 minutes') AS submitted_lately,
         (SELECT count(*) FROM alert_sessions WHERE completed_at > now() - interval '30 minutes') AS ended_lately,
-        (SELECT done_at FROM upkeep WHERE name = '{CLEAN_UP}') AS cleaned_up_at
+        (SELECT done_at FROM upkeep WHERE name = '{CLEAN_UP}') AS cleaned_up_at,
+        (SELECT done_at FROM upkeep WHERE name = '{BACKUP}') AS backed_up_at
     """  # noqa: S608 - our own words
 )
 # By way of the newest sessions, which are indexed by time, to their calls, which are indexed by session.
@@ -49,5 +51,12 @@ class VitalSignsReader:
 
     async def note_clean_up(self) -> None:
         """Old data was looked for, whether there was any or not."""
+        await self._note(CLEAN_UP)
+
+    async def note_backup(self) -> None:
+        """A backup of the database was made, by whatever makes them."""
+        await self._note(BACKUP)
+
+    async def _note(self, name: str) -> None:
         async with borrowed(self._engine) as connection:
-            await _DONE.rows(connection, {"name": CLEAN_UP})
+            await _DONE.rows(connection, {"name": name})

@@ -10,6 +10,8 @@ LONG_QUEUE = 10
 REPEATED_FAILURES = 3
 # Twice the usual interval of clean-ups: one may have been missed by a restart.
 LATE_CLEAN_UP = timedelta(hours=36)
+# The same for backups, which are usually made every night.
+LATE_BACKUP = timedelta(hours=36)
 
 
 class Ailment(StrEnum):
@@ -43,6 +45,8 @@ class VitalSigns:
     models: tuple[ModelRecord, ...]
     first_process_at: datetime | None
     cleaned_up_at: datetime | None
+    # When a backup was last told of; None: none ever was.
+    backed_up_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class Diagnosis:
 
 
 def diagnose(signs: VitalSigns) -> tuple[Diagnosis, ...]:
-    found = (_workers(signs), _queue(signs), *(_model(record) for record in signs.models), _upkeep(signs))
+    found = (_workers(signs), _queue(signs), *(_model(record) for record in signs.models), _upkeep(signs), _backup(signs))
     return tuple(one for one in found if one)
 
 
@@ -88,3 +92,13 @@ def _upkeep(signs: VitalSigns) -> Diagnosis | None:
         return None
     hours = round((signs.now - since).total_seconds() / 3600)
     return Diagnosis(Ailment.UPKEEP, f"Old data was last cleared away {hours} hours ago.", "look for retention.failed in the logs")
+
+
+def _backup(signs: VitalSigns) -> Diagnosis | None:
+    """An installation whose backups are never told of has them elsewhere, or does without."""
+    if signs.backed_up_at is None or signs.now - signs.backed_up_at <= LATE_BACKUP:
+        return None
+    hours = round((signs.now - signs.backed_up_at).total_seconds() / 3600)
+    return Diagnosis(
+        Ailment.UPKEEP, f"The last backup was made {hours} hours ago.", "see why, and tell of the next one: tarsy db backed-up"
+    )

@@ -49,3 +49,9 @@ def test_a_clean_up_that_is_late_is_told_but_not_in_a_new_installation() -> None
     assert ailments(cleaned_up_at=NOW - timedelta(hours=37)) == [Ailment.UPKEEP]
     assert ailments(cleaned_up_at=None) == [Ailment.UPKEEP]
     assert ailments(cleaned_up_at=None, first_process_at=NOW - timedelta(hours=1)) == []
+
+
+def test_a_backup_that_is_late_is_told_where_one_was_ever_told_of() -> None:
+    (told,) = diagnose(replace(WELL, backed_up_at=NOW - timedelta(hours=50)))
+    assert (told.ailment, told.message) == (Ailment.UPKEEP, "The last backup was made 50 hours ago.")
+    assert ailments(backed_up_at=NOW - timedelta(hours=30)) == []
