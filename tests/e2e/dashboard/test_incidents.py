@@ -125,7 +125,14 @@ def test_an_incident_tells_its_story_and_its_investigation_leads_back(browser: B
         page.goto("/")
         page.locator("[data-row-link]").first.click()
         expect(page.get_by_test_id("incident-state")).to_have_text("Open")
-        for part in ("3 of 3 alerts firing", "cart 2.1 deployed", "node=node-2", "The logs of cart fill the disk of node-1."):
+        for part in (
+            "3 of 3 alerts firing",
+            "cart 2.1 deployed",
+            "node=node-2",
+            "Cost",
+            "$0.00",
+            "The logs of cart fill the disk of node-1.",
+        ):
             expect(page.get_by_text(part).locator("visible=true").first).to_be_visible()
         expect(page.get_by_role("img", name="Alerts of this incident were heard of 3 times; 1 change around it.")).to_be_visible()
         expect(page.get_by_role("link", name="Source").first).to_have_attribute("href", "http://prometheus.example/graph")

@@ -2,15 +2,20 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+import sqlalchemy as sa
+from anyio import to_thread
 
 from support.agent_scenario import PROVIDER, SESSION_ID, SUMMARY, Scenario, agent, chain, says, stage
 from support.api_world import serving
 from support.scraped import value
 from tarsy.agent.ports import LLMClient
+from tarsy.cli.main import app
 from tarsy.domain.agent import ProviderType
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
@@ -22,6 +27,10 @@ system:
   cost_estimation:
     model_rates:
       model-1: {input_per_million: 1000, output_per_million: 4000}
+"""
+INCIDENT = """
+    INSERT INTO incidents (id, key, route, title, severity, source, alert_type, opened_at, heard_at, firing, alerts, deliveries)
+    VALUES (:id, 'k', 'r', 'Down', 'warning', 's', 't', now(), now(), 1, 1, 1)
 """
 # 10 tokens in and 5 out, as every recorded answer here.
 EACH = 0.03
@@ -85,6 +94,33 @@ async def test_cost_is_shown_per_call_agent_and_session_in_detail_trace_list_and
     assert listed["cost"] == detail["cost"]
     assert value(told, "tarsy_model_unpriced_calls_total", provider=PROVIDER.name, model="unheard-of") == 1
     assert value(told, "tarsy_model_cost_usd_total", provider=PROVIDER.name, model="model-1") == pytest.approx(3 * EACH)
+
+
+async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
+    database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario, incident = story(tmp_path, "model-1"), str(uuid4())
+    async with scenario.continued(database_url) as running, serving(running.services) as api:
+        async with running.engine.begin() as connection:
+            await connection.execute(sa.text(INCIDENT), {"id": incident})
+        sessions = [replace(scenario.session(), id=str(uuid4()), incident_id=incident) for _ in range(2)]
+        for session in sessions:
+            await running.services.sessions.insert(session)
+        assert running.pool is not None
+        await running.pool.work_off(INVESTIGATION)
+        shown = (await api.client.get(f"/api/v1/incidents/{incident}")).json()
+        (listed,) = (await api.client.get("/api/v1/incidents")).json()["incidents"]
+        report = (await api.client.get(f"/api/v1/sessions/{sessions[0].id}/report", params={"format": "md"})).text
+    # The second says what it was told that the first had found: it is not summed up.
+    assert shown["cost"] == listed["cost"] == {"usd": pytest.approx(3 * EACH), "unpriced_calls": 0}
+    assert "- Cost: $0.0600" in report
+    at = ["--database-url", database_url]
+    for command in (["incidents", "list", *at], ["incidents", "show", incident, *at], ["sessions", "list", *at]):
+        await to_thread.run_sync(partial(app, command, standalone_mode=False))
+    told = capsys.readouterr().out
+    assert "Down  $0.0900" in told
+    assert "its investigations cost $0.0900" in told
+    assert (told.count("$0.0600"), told.count("$0.0300")) == (1, 1)
 
 
 async def test_the_price_that_was_used_stays_with_the_call(database_url: str, tmp_path: Path) -> None:

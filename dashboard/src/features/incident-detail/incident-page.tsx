@@ -89,7 +89,7 @@ function Header({ incident, onChanged }: { incident: IncidentView; onChanged: ()
           {plural(incident.deliveries, "time")}, last <RelativeTime at={incident.heard_at} />
         </Fact>
         <Fact name="Route">{incident.route}</Fact>
-        {incident.cost.usd !== null && <Fact name="Cost">{formatCost(incident.cost)}</Fact>}
+        {(incident.cost.usd !== null || incident.cost.unpriced_calls > 0) && <Fact name="Cost">{formatCost(incident.cost)}</Fact>}
         {incident.merged.length > 0 && <Fact name="Merged">{plural(incident.merged.length, "other incident")}</Fact>}
         {mute && (
           <Fact name="Alerts">

@@ -48,7 +48,7 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
         <span title={`${incident.firing} of ${incident.alerts} alerts fire; heard of ${incident.deliveries} times`}>
           {formatCount(incident.firing)} of {formatCount(incident.alerts)} firing
         </span>
-        {(incident.cost.usd ?? 0) > 0 && (
+        {((incident.cost.usd ?? 0) > 0 || incident.cost.unpriced_calls > 0) && (
           <Box sx={{ fontSize: "0.78rem" }} title="What its investigations cost">
             {formatCost(incident.cost)}
           </Box>

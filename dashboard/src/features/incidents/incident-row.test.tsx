@@ -1,0 +1,28 @@
+// @vitest-environment jsdom
+import { cleanup, render, screen } from "@testing-library/react";
+import { afterEach, expect, test, vi } from "vitest";
+import type { IncidentItem } from "@/wire/types";
+import { IncidentRow } from "./incident-row";
+
+vi.mock("@/components/links", () => ({ BareLink: ({ params, children }: { params: { incidentId: string }; children: React.ReactNode }) => <a href={`/incidents/${params.incidentId}`}>{children}</a> }));
+
+afterEach(cleanup);
+
+const INCIDENT: IncidentItem = {
+  id: "i1", state: "open", title: "Disk full", severity: "critical", source: "alertmanager", route: "disks", alert_type: "disk",
+  opened_at: "2026-03-10T09:00:00Z", heard_at: "2026-03-10T09:01:00Z", resolved_at: null, firing: 1, alerts: 2, deliveries: 3,
+  last_session_id: null, last_session_status: null, last_session_completed_at: null, executive_summary: null,
+  verdict_outcome: null, verdict_confidence: null, verdict_object: null, cost: { usd: 1.25, unpriced_calls: 0 },
+};
+
+test("an incident tells what its investigations cost, and that a price is missing", () => {
+  const { rerender } = render(<IncidentRow incident={INCIDENT} />);
+  expect(screen.getByTitle("What its investigations cost").textContent).toBe("$1.25");
+  rerender(<IncidentRow incident={{ ...INCIDENT, cost: { usd: null, unpriced_calls: 2 } }} />);
+  expect(screen.getByTitle("What its investigations cost").textContent).toBe("2 calls of unknown price");
+});
+
+test("an incident without investigations has no cost", () => {
+  render(<IncidentRow incident={{ ...INCIDENT, cost: { usd: null, unpriced_calls: 0 } }} />);
+  expect(screen.queryByTitle("What its investigations cost")).toBeNull();
+});
