@@ -1,4 +1,4 @@
-"""What observing costs: CPU per iteration with metrics and with traces, against neither. Goal for traces: 5 % at most."""
+"""What observing costs: CPU per iteration with metrics and with traces, against neither. Goal for both together: 5 % at most."""
 
 import os
 import statistics
@@ -22,10 +22,10 @@ from tarsy.telemetry.metrics import Metrics
 from tarsy.telemetry.traces.traced import Traced
 from tarsy.telemetry.traces.tracing import tracing_to
 
-SESSIONS = int(os.environ.get("BENCH_SESSIONS", "40"))
+SESSIONS = int(os.environ.get("BENCH_SESSIONS", "20"))
 CONCURRENCY = 8
-# Taken in turn, so that what else the machine does hits all alike.
-ROUNDS = 5
+# Short ones, taken in turn, each beginning with another mode: what else the machine does hits all alike.
+ROUNDS = 12
 GOAL = 0.05
 
 # A collector in a process of its own: what it costs is not ours.
@@ -73,17 +73,21 @@ async def main(directory: Path, endpoint: str) -> bool:
     try:
         engine = create_engine(server.url)
         await upgrade(engine)
-        for _ in range(ROUNDS + 1):
-            for mode in modes:
+        for number in range(ROUNDS + 1):
+            for mode in (*modes[number % 3 :], *modes[: number % 3]):
                 taken[mode].append(await milliseconds(engine, mode, endpoint))
         await engine.dispose()
     finally:
         await anyio.to_thread.run_sync(server.close)
-    # The first round warms up.
-    medians = {mode: statistics.median(times[1:]) for mode, times in taken.items()}
-    for mode, median in medians.items():
-        print(f"{mode:20} {median:6.2f} ms of CPU per iteration   {median / medians['neither'] - 1:+.1%}")
-    return medians["metrics and traces"] / medians["metrics"] - 1 <= GOAL
+    shares = {mode: more(times, taken["neither"]) for mode, times in taken.items()}
+    for mode, times in taken.items():
+        print(f"{mode:20} {statistics.median(times[1:]):6.2f} ms of CPU per iteration   {shares[mode]:+.1%}")
+    return shares["metrics and traces"] <= GOAL
+
+
+def more(times: list[float], than: list[float]) -> float:
+    """The median of what each round cost more than the same round without; the first one warms up."""
+    return statistics.median(one / other - 1 for one, other in zip(times[1:], than[1:], strict=True))
 
 
 if __name__ == "__main__":

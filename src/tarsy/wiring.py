@@ -210,7 +210,7 @@ def _look_after(parts: "_Parts", built: Application, tasks: TaskGroup) -> None:
 
 async def _observer(env: Mapping[str, str]) -> Observer:
     """Tracing, where the environment names a collector."""
-    if not env.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+    if not env.get("OTEL_EXPORTER_OTLP_ENDPOINT") or env.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return Untraced()
     await load("tarsy.telemetry.traces.traced")
     from tarsy.telemetry.traces.traced import Traced  # noqa: PLC0415 - just loaded, and off for most

@@ -1,6 +1,7 @@
 """Reads metrics off steps that were committed: each call and each end is counted exactly when it is stored."""
 
 from collections.abc import Iterable
+from functools import cache, partial
 
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
@@ -38,23 +39,43 @@ class StepReader:
                 self._tools.count(exchange)
 
 
+class _ModelSeries:
+    """The series of one model: looking each up by its labels would cost more than counting."""
+
+    def __init__(self, metrics: ModelMetrics, provider: str, model: str) -> None:
+        self._calls = cache(partial(metrics.calls.labels, provider, model))
+        self._seconds = metrics.seconds.labels(provider, model)
+        self._first_chunk = metrics.first_chunk.labels(provider, model)
+        self._input, self._cached, self._output, self._thinking = (
+            metrics.tokens.labels(provider, model, kind) for kind in ("input", "cached_input", "output", "thinking")
+        )
+        self._cost = cache(partial(metrics.cost.labels, provider, model))
+        self._unpriced = cache(partial(metrics.unpriced.labels, provider, model))
+
+    def count(self, call: LLMInteraction) -> None:
+        usage = call.usage
+        self._calls(call.kind.value, call.error_code or "ok").inc()
+        self._seconds.observe(call.duration_ms / 1000)
+        if call.first_chunk_ms is not None:
+            self._first_chunk.observe(call.first_chunk_ms / 1000)
+        self._input.inc(usage.input_tokens)
+        self._cached.inc(usage.cached_tokens)
+        self._output.inc(usage.output_tokens)
+        self._thinking.inc(usage.thinking_tokens)
+        if call.cost_usd is not None:
+            self._cost().inc(float(call.cost_usd))
+        elif usage.total_tokens:
+            self._unpriced().inc()
+
+
 class ModelCalls:
     def __init__(self, metrics: ModelMetrics) -> None:
         self._metrics = metrics
         self._provider, self._model = BoundedLabel(), BoundedLabel()
+        self._series = cache(partial(_ModelSeries, metrics))
 
     def count(self, call: LLMInteraction) -> None:
-        model = self._provider(call.provider), self._model(call.model)
-        self._metrics.calls.labels(*model, call.kind.value, call.error_code or "ok").inc()
-        self._metrics.seconds.labels(*model).observe(call.duration_ms / 1000)
-        if call.first_chunk_ms is not None:
-            self._metrics.first_chunk.labels(*model).observe(call.first_chunk_ms / 1000)
-        for kind, count in _tokens(call):
-            self._metrics.tokens.labels(*model, kind).inc(count)
-        if call.cost_usd is not None:
-            self._metrics.cost.labels(*model).inc(float(call.cost_usd))
-        elif call.usage.total_tokens:
-            self._metrics.unpriced.labels(*model).inc()
+        self._series(self._provider(call.provider), self._model(call.model)).count(call)
 
     def count_fallbacks(self, changes: Iterable[ExecutionChange]) -> None:
         for change in changes:
@@ -62,26 +83,17 @@ class ModelCalls:
                 self._metrics.fallbacks.labels(self._provider(change.llm_provider), self._model(change.model_name or "")).inc()
 
 
-def _tokens(call: LLMInteraction) -> tuple[tuple[str, int], ...]:
-    usage = call.usage
-    return (
-        ("input", usage.input_tokens),
-        ("cached_input", usage.cached_tokens),
-        ("output", usage.output_tokens),
-        ("thinking", usage.thinking_tokens),
-    )
-
-
 class ToolCalls:
     def __init__(self, metrics: ToolMetrics) -> None:
         self._metrics = metrics
         self._server, self._tool = BoundedLabel(), BoundedLabel()
+        self._calls, self._seconds = cache(metrics.calls.labels), cache(metrics.seconds.labels)
 
     def count(self, call: MCPInteraction) -> None:
         """A call with a name that no server offers is refused before it is one: it is not stored, and makes no series."""
         tool = self._server(call.server), self._tool(call.tool or "")
-        self._metrics.calls.labels(*tool, _outcome(call)).inc()
-        self._metrics.seconds.labels(*tool).observe(call.duration_ms / 1000)
+        self._calls(*tool, _outcome(call)).inc()
+        self._seconds(*tool).observe(call.duration_ms / 1000)
 
     def shortened(self, how: str) -> None:
         self._metrics.shortened.labels(how).inc()

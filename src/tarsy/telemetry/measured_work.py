@@ -1,6 +1,7 @@
 """Decorators around the ports of the queue, the journal and the way in."""
 
 from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 from tarsy.domain.claim import Claim, WorkKind
@@ -24,8 +25,11 @@ class MeasuredJournal:
         self._times = times
 
     async def commit(self, step: Step) -> Committed:
-        with self._seconds.time():
+        started = perf_counter()
+        try:
             committed = await self._inner.commit(step)
+        finally:
+            self._seconds.observe(perf_counter() - started)
         if not committed.refused:
             self._reader.read(step)
         if step.session_close:

@@ -50,7 +50,7 @@ async def work_off(running: Application) -> bytes:
     return running.services.metrics()
 
 
-async def test_a_finished_session_is_in_the_counters_and_histograms(database_url: str) -> None:
+async def test_a_finished_session_is_counted_with_its_model_and_tool_calls_and_an_invented_tool_makes_no_series(database_url: str) -> None:
     async with STORY.running(database_url) as running:
         told = await work_off(running)
     assert value(told, "tarsy_sessions_ended_total", alert_type="test", status="completed") == 1
@@ -59,21 +59,11 @@ async def test_a_finished_session_is_in_the_counters_and_histograms(database_url
     assert value(told, "tarsy_session_run_seconds_count", status="completed") == 1
     assert value(told, "tarsy_work_claimed_total", kind="session") == 1
     assert (value(told, "tarsy_step_seconds_count") or 0) > 5
-
-
-async def test_model_calls_are_counted_with_their_tokens(database_url: str) -> None:
-    async with STORY.running(database_url) as running:
-        told = await work_off(running)
     assert value(told, "tarsy_model_calls_total", **MODEL, kind="iteration", outcome="ok") == 2
     assert value(told, "tarsy_model_call_seconds_count", **MODEL) == 3
     assert value(told, "tarsy_model_first_chunk_seconds_count", **MODEL) == 3
     assert value(told, "tarsy_model_tokens_total", **MODEL, type="input") == 30
     assert value(told, "tarsy_model_tokens_total", **MODEL, type="output") == 15
-
-
-async def test_tool_calls_are_counted_and_an_invented_tool_makes_no_series(database_url: str) -> None:
-    async with STORY.running(database_url) as running:
-        told = await work_off(running)
     assert value(told, "tarsy_tool_calls_total", server="k8s", tool="pods", outcome="ok") == 1
     assert value(told, "tarsy_tool_call_seconds_count", server="k8s", tool="pods") == 1
     assert "summon_unicorn" not in label_values(told, "tool")

@@ -2,13 +2,23 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import generate_latest
 
 from support.scraped import value
+from tarsy.domain.claim import INVESTIGATION, Claim
+from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
+from tarsy.domain.server_health import ServerHealth, ServerState
+from tarsy.domain.step import Step
+from tarsy.domain.usage import TokenUsage
+from tarsy.telemetry.committed_steps import StepReader
+from tarsy.telemetry.gauges import PoolUse, ProcessGauges
 from tarsy.telemetry.labels import OTHER, BoundedLabel
+from tarsy.telemetry.metrics import Metrics
 
 WRITE = """
 import sys
@@ -40,3 +50,46 @@ def test_processes_that_share_a_directory_are_one_endpoint(tmp_path: Path) -> No
     assert value(told, "tarsy_sessions_submitted_total", alert_type="disk") == 5
     assert value(told, "tarsy_session_wait_seconds_count") == 2
     assert value(told, "tarsy_live_connections") == 5
+
+
+def test_a_process_tells_of_its_connections_its_pool_and_its_tool_servers() -> None:
+    metrics = Metrics()
+    servers = (
+        ServerHealth(name="up", transport="stdio", state=ServerState.CONNECTED),
+        ServerHealth(name="down", transport="http", state=ServerState.FAILED),
+        ServerHealth(name="new", transport="http"),
+    )
+    ProcessGauges(
+        metrics=metrics, version="1", connections=lambda: 3, pool=lambda: PoolUse(in_use=2, idle=1), servers=lambda: servers
+    ).refresh()
+    told = generate_latest(metrics.registry)
+    assert value(told, "tarsy_live_connections") == 3
+    assert [value(told, "tarsy_database_connections", state=state) for state in ("in_use", "idle")] == [2, 1]
+    assert [value(told, "tarsy_tool_server_up", server=one.name) for one in servers] == [1, 0, None]
+
+
+def test_a_result_that_a_model_summarised_is_counted() -> None:
+    metrics = Metrics()
+    call = LLMInteraction(
+        id="i",
+        session_id="s",
+        stage_id="t",
+        execution_id="e",
+        kind=LLMInteractionKind.SUMMARIZATION,
+        track="0.look/1.A",
+        turn=0,
+        provider="p",
+        model="m",
+        request_hash="",
+        message_count=0,
+        request={},
+        response=None,
+        usage=TokenUsage(),
+        error_code=None,
+        error_message=None,
+        started_at=datetime.now(UTC),
+        duration_ms=5,
+    )
+    claim = Claim(id="w", kind=INVESTIGATION, subject_id="s", token="t", session="s")
+    StepReader(metrics).read(Step(claim=claim, llm_interactions=(call,)))
+    assert value(generate_latest(metrics.registry), "tarsy_tool_results_shortened_total", how="summarised") == 1

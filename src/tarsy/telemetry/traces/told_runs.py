@@ -54,7 +54,7 @@ class ToldRuns:
                 error=None if status is RunStatus.COMPLETED else status.value,
             )
         )
-        self._tracing.instruments.agent.record((change.at - begun).total_seconds(), {names.AGENT: execution.agent_name})
+        self._tracing.instruments.agent.record((change.at - begun).total_seconds(), ((names.AGENT, execution.agent_name),))
 
     def _tell_stage(self, stage: Stage, close: StageClose) -> None:
         begun = stage.started_at or close.completed_at
@@ -70,7 +70,7 @@ class ToldRuns:
                 error=None if close.status is RunStatus.COMPLETED else close.status.value,
             )
         )
-        self._tracing.instruments.workflow.record((close.completed_at - begun).total_seconds(), {names.WORKFLOW: stage.stage_name})
+        self._tracing.instruments.workflow.record((close.completed_at - begun).total_seconds(), ((names.WORKFLOW, stage.stage_name),))
 
     def _tell_session(self, session: AlertSession, close: SessionClose) -> None:
         begun = session.started_at or session.created_at
@@ -86,7 +86,7 @@ class ToldRuns:
                 error=None if close.status is SessionStatus.COMPLETED else close.status.value,
             )
         )
-        self._tracing.instruments.workflow.record((close.completed_at - begun).total_seconds(), {names.WORKFLOW: session.chain_id})
+        self._tracing.instruments.workflow.record((close.completed_at - begun).total_seconds(), ((names.WORKFLOW, session.chain_id),))
 
 
 def _workflow(name: str) -> dict[str, str]:

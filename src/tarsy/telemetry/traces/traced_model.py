@@ -4,15 +4,18 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from time import perf_counter
 
-from opentelemetry.context import Context
-from opentelemetry.trace import Span, SpanKind, format_span_id, format_trace_id
+from opentelemetry.trace import SpanContext, SpanKind
+from opentelemetry.util.types import AttributeValue
 
 from tarsy.domain.llm import Chunk, ErrorChunk, FinishChunk, GenerateInput, LLMHealth
+from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.trace_context import traceparent
 from tarsy.telemetry.ports import Model
 from tarsy.telemetry.traces import conventions as names
-from tarsy.telemetry.traces.tracing import Attributes, Instruments, Tracing, fail
+from tarsy.telemetry.traces.histograms import Instruments, Key
+from tarsy.telemetry.traces.span import OpenSpan
+from tarsy.telemetry.traces.tracing import Tracing
 
 
 class TracedModel:
@@ -34,15 +37,14 @@ class TracedModel:
 
 
 async def traced_call(
-    tracing: Tracing, inner: AsyncGenerator[Chunk], request: GenerateInput, parent: Context, kind: SpanKind
+    tracing: Tracing, inner: AsyncGenerator[Chunk], request: GenerateInput, parent: SpanContext | None, kind: SpanKind
 ) -> AsyncGenerator[Chunk]:
     """Pass on what `inner` says, and tell of the call when it has ended, however that was."""
-    told = _told(request)
-    span = tracing.begin(f"{names.CHAT} {request.provider.model}", parent, told, kind=kind)
-    call = _Call(span, told)
+    span = tracing.begin(f"{names.CHAT} {request.provider.model}", parent, _told(request), kind=kind)
+    call = _Call(span, _metered(request.provider))
     before = traceparent.get()
     # Not reset by its token: a generator may be closed from another context than it was begun in.
-    traceparent.set(_header(span))
+    traceparent.set(span.header)
     try:
         async with aclosing(inner) as chunks:
             async for chunk in chunks:
@@ -54,7 +56,7 @@ async def traced_call(
         call.end(tracing.instruments)
 
 
-def _told(request: GenerateInput) -> dict[str, str | int | bool]:
+def _told(request: GenerateInput) -> dict[str, AttributeValue]:
     provider = request.provider
     return {
         names.OPERATION: names.CHAT,
@@ -68,12 +70,20 @@ def _told(request: GenerateInput) -> dict[str, str | int | bool]:
     }
 
 
+def _metered(provider: ResolvedProvider) -> Key:
+    return (names.OPERATION, names.CHAT), (names.PROVIDER, names.provider_name(provider.type)), (names.MODEL, provider.model)
+
+
+_INPUT = (names.TOKEN_TYPE, "input")
+_OUTPUT = (names.TOKEN_TYPE, "output")
+
+
 class _Call:
     """What is known of a call so far: numbers and names, never a word that was said."""
 
-    def __init__(self, span: Span, told: Attributes) -> None:
+    def __init__(self, span: OpenSpan, metered: Key) -> None:
         self._span = span
-        self._metered = {name: told[name] for name in (names.OPERATION, names.PROVIDER, names.MODEL)}
+        self._metered = metered
         self._started = perf_counter()
         self._said = False
         self._usage = TokenUsage()
@@ -85,7 +95,7 @@ class _Call:
     def note(self, chunk: Chunk) -> None:
         if not self._said:
             self._said = True
-            self._span.set_attribute(names.FIRST_CHUNK, perf_counter() - self._started)
+            self._span.attributes[names.FIRST_CHUNK] = perf_counter() - self._started
         match chunk:
             case TokenUsage():
                 self._usage = chunk
@@ -100,16 +110,16 @@ class _Call:
         if self._error is None and not self.complete:
             self._error = "abandoned"
         if self._error:
-            fail(self._span, self._error)
-        self._span.set_attributes(self._ending())
+            self._span.fail(self._error)
+        self._span.attributes.update(self._ending())
         self._span.end()
-        metered = self._metered | ({names.ERROR: self._error} if self._error else {})
-        instruments.operation.record(perf_counter() - self._started, metered)
-        for kind, count in (("input", self._usage.input_tokens), ("output", self._usage.output_tokens)):
+        failed = ((names.ERROR, self._error),) if self._error else ()
+        instruments.operation.record(perf_counter() - self._started, (*self._metered, *failed))
+        for kind, count in ((_INPUT, self._usage.input_tokens), (_OUTPUT, self._usage.output_tokens)):
             if count:
-                instruments.tokens.record(count, self._metered | {names.TOKEN_TYPE: kind})
+                instruments.tokens.record(count, (*self._metered, kind))
 
-    def _ending(self) -> dict[str, int | tuple[str, ...]]:
+    def _ending(self) -> dict[str, AttributeValue]:
         usage = self._usage
         return {
             names.INPUT_TOKENS: usage.input_tokens,
@@ -118,8 +128,3 @@ class _Call:
             names.REASONING_TOKENS: usage.thinking_tokens,
             names.FINISH_REASONS: ("error" if self._error else self._finish,),
         }
-
-
-def _header(span: Span) -> str:
-    context = span.get_span_context()
-    return f"00-{format_trace_id(context.trace_id)}-{format_span_id(context.span_id)}-{context.trace_flags:02x}"

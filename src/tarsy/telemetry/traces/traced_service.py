@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from opentelemetry.context import Context
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import SpanContext, SpanKind, get_current_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from tarsy.domain.llm import Chunk, GenerateInput
@@ -26,10 +26,16 @@ class TracedService:
 
     def generate_for(self, request: GenerateInput, *, project: str | None = None, location: str | None = None) -> AsyncGenerator[Chunk]:
         header = traceparent.get()
-        parent = TraceContextTextMapPropagator().extract({"traceparent": header} if header else {}, Context())
+        parent = _span_named(header) if header else None
         inner = self._inner.generate_for(request, project=project, location=location)
         return traced_call(self._tracing, inner, request, parent, SpanKind.SERVER)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
         self._tracing.close()
+
+
+def _span_named(header: str) -> SpanContext | None:
+    """The span that a header `traceparent` names; None: none that can be made out."""
+    found = get_current_span(TraceContextTextMapPropagator().extract({"traceparent": header}, Context())).get_span_context()
+    return found if found.is_valid else None

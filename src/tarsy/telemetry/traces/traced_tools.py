@@ -4,7 +4,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from time import perf_counter
 
-from opentelemetry.trace import Span, use_span
+from opentelemetry.context import attach, detach
+from opentelemetry.trace import NonRecordingSpan, set_span_in_context
+from opentelemetry.util.types import AttributeValue
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
@@ -12,7 +14,7 @@ from tarsy.domain.tool import ToolCatalog, ToolResult
 from tarsy.telemetry.ports import Tools, ToolServers
 from tarsy.telemetry.traces import conventions as names
 from tarsy.telemetry.traces.run_book import RunBook
-from tarsy.telemetry.traces.tracing import Tracing, fail
+from tarsy.telemetry.traces.tracing import Tracing
 
 
 class TracedToolServers:
@@ -40,25 +42,29 @@ class TracedTools:
         return await self._inner.list_tools()
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
-        told = {
+        told: dict[str, AttributeValue] = {
             names.OPERATION: names.EXECUTE_TOOL,
             names.TOOL: call.name,
             names.TOOL_CALL: call.id,
             names.TOOL_TYPE: names.EXTENSION,
         }
         span, started = self._tracing.begin(f"{names.EXECUTE_TOOL} {call.name}", self._parent, told), perf_counter()
-        with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+        current = attach(set_span_in_context(NonRecordingSpan(span.context)))
+        try:
             result = await self._inner.execute(call, on_output)
-            error = _mark(span, result)
-        metered = {names.TOOL: call.name} | ({names.ERROR: error} if error else {})
+            error = _error(result)
+            if error:
+                span.fail(error)
+        finally:
+            detach(current)
+            span.end()
+        metered = ((names.TOOL, call.name), (names.ERROR, error)) if error else ((names.TOOL, call.name),)
         self._tracing.instruments.tool.record(perf_counter() - started, metered)
         return result
 
 
-def _mark(span: Span, result: ToolResult) -> str | None:
+def _error(result: ToolResult) -> str | None:
     """The kind of error, if it was one; its words stay here."""
     if not result.is_error:
         return None
-    error = "timeout" if result.is_timeout else "refused" if result.refused else "tool_error"
-    fail(span, error)
-    return error
+    return "timeout" if result.is_timeout else "refused" if result.refused else "tool_error"

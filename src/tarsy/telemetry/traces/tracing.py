@@ -1,25 +1,26 @@
-"""The way to the collector: a provider of spans and one of the metrics that the conventions ask for."""
+"""The way to the collector, for spans and for the metrics that the conventions ask for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
-from opentelemetry.context import Context
-from opentelemetry.metrics import Histogram
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import MetricExporter, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.export import MetricExporter
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import Event, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TraceFlags, set_span_in_context
+from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 from opentelemetry.util.types import AttributeValue
 
 from tarsy import __version__
-from tarsy.telemetry.traces import conventions as names
-from tarsy.telemetry.traces.ids import NounIds, span_of, trace_id_of
+from tarsy.telemetry.traces.histograms import Instruments, MetricSender
+from tarsy.telemetry.traces.ids import new_span_id, new_trace_id, span_id_of, trace_id_of
+from tarsy.telemetry.traces.span import OpenSpan, Origin
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
+# Of the sessions that a process works on at the same time, and then some.
+KNOWN_PARENTS = 1_024
 
 Attributes = Mapping[str, AttributeValue]
 
@@ -51,74 +52,66 @@ class NounSpan:
 class Tracing:
     """Makes spans. All of a session are of one trace, in whichever process they are made."""
 
-    def __init__(self, spans: SpanExporter, metrics: MetricExporter) -> None:
-        resource = Resource.create({"service.name": "tarsy", "service.version": __version__})
-        self._ids = NounIds()
-        # Not the global one: two applications in one process each have their own.
-        self._provider = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
-        self._provider.add_span_processor(BatchSpanProcessor(spans))
-        self._tracer = self._provider.get_tracer("tarsy", __version__)
-        self._meters = MeterProvider([PeriodicExportingMetricReader(metrics)], resource=resource, shutdown_on_exit=False)
-        self.instruments = Instruments(self._meters)
+    def __init__(self, spans: SpanExporter, metrics: MetricExporter, env: Mapping[str, str]) -> None:
+        self._origin = Origin(Resource.create({"service.name": "tarsy", "service.version": __version__}))
+        # It knows the sampler that the environment asks for; its spans are not for calls as many as ours.
+        self._sampler = TracerProvider(resource=self._origin, shutdown_on_exit=False).sampler
+        self._batches = BatchSpanProcessor(spans)
+        self.instruments = Instruments()
+        self._metrics = MetricSender(metrics, self.instruments, self._origin, env)
+        # Each call of an execution has the same parent.
+        self.parent = lru_cache(maxsize=KNOWN_PARENTS)(self._parent)
+        self._flags = lru_cache(maxsize=KNOWN_PARENTS)(self._decided)
 
-    def parent(self, session_id: str, noun_id: str) -> Context:
-        """Below the span of a stage or an execution, which is told of when it ends."""
-        return set_span_in_context(span_of(session_id, noun_id, self._flags(session_id)))
+    def _parent(self, session_id: str, noun_id: str) -> SpanContext:
+        """The span of a session, a stage or an execution, which is told of when it ends, perhaps by another process: enough to be a parent."""
+        return SpanContext(trace_id_of(session_id), span_id_of(noun_id), is_remote=True, trace_flags=self._flags(session_id))
 
-    def begin(self, name: str, parent: Context, attributes: Attributes, *, kind: SpanKind = SpanKind.INTERNAL) -> Span:
-        return self._tracer.start_span(name, parent, kind, attributes)
+    def begin(
+        self, name: str, parent: SpanContext | None, attributes: dict[str, AttributeValue], *, kind: SpanKind = SpanKind.INTERNAL
+    ) -> OpenSpan:
+        """Begin the span of a call; it may be written to until it is ended. Without a parent it is a trace of its own."""
+        trace_id = parent.trace_id if parent else new_trace_id()
+        flags = parent.trace_flags if parent else self._sampled(trace_id)
+        return self._open(name, SpanContext(trace_id, new_span_id(), is_remote=False, trace_flags=flags), parent, attributes, kind)
 
     def tell(self, noun: NounSpan) -> None:
-        context = self.parent(noun.session_id, noun.parent_id) if noun.parent_id else Context()
-        token = self._ids.noun.set((noun.session_id, noun.noun_id))
-        try:
-            span = self._tracer.start_span(noun.name, context, attributes=noun.attributes, start_time=nanoseconds(noun.begun))
-        finally:
-            self._ids.noun.reset(token)
-        for event in noun.events:
-            span.add_event(event.name, event.attributes, nanoseconds(event.at))
+        own = self.parent(noun.session_id, noun.noun_id)
+        context = SpanContext(own.trace_id, own.span_id, is_remote=False, trace_flags=own.trace_flags)
+        parent = self.parent(noun.session_id, noun.parent_id) if noun.parent_id else None
+        span = self._open(noun.name, context, parent, dict(noun.attributes), begun=nanoseconds(noun.begun))
+        span.events += [Event(one.name, one.attributes, nanoseconds(one.at)) for one in noun.events]
         if noun.error:
-            fail(span, noun.error)
+            span.fail(noun.error)
         span.end(nanoseconds(noun.ended))
 
-    def _flags(self, session_id: str) -> TraceFlags:
+    def _open(
+        self,
+        name: str,
+        context: SpanContext,
+        parent: SpanContext | None,
+        attributes: dict[str, AttributeValue],
+        kind: SpanKind = SpanKind.INTERNAL,
+        begun: int | None = None,
+    ) -> OpenSpan:
+        return OpenSpan(name, context, parent, attributes, kind=kind, begun=begun, origin=self._origin, send=self._batches.on_end)
+
+    def _decided(self, session_id: str) -> TraceFlags:
         """Whether the session's trace is sampled: every process comes to the same answer, for it depends on the trace's id alone."""
-        decision = self._provider.sampler.should_sample(None, trace_id_of(session_id), "session").decision
+        return self._sampled(trace_id_of(session_id))
+
+    def _sampled(self, trace_id: int) -> TraceFlags:
+        decision = self._sampler.should_sample(None, trace_id, "session").decision
         return TraceFlags(TraceFlags.SAMPLED if decision.is_sampled() else TraceFlags.DEFAULT)
 
     def close(self) -> None:
         """Send what is left; may take seconds where the collector does not answer."""
-        self._provider.shutdown()
-        self._meters.shutdown()
-
-
-class Instruments:
-    def __init__(self, meters: MeterProvider) -> None:
-        meter = meters.get_meter("tarsy", __version__)
-
-        def duration(name: str, told: str) -> Histogram:
-            return meter.create_histogram(name, "s", told, explicit_bucket_boundaries_advisory=names.DURATION_BUCKETS)
-
-        self.operation = duration("gen_ai.client.operation.duration", "GenAI operation duration.")
-        self.workflow = duration("gen_ai.workflow.duration", "Duration of sessions and stages.")
-        self.agent = duration("gen_ai.invoke_agent.duration", "Duration of agent executions.")
-        self.tool = duration("gen_ai.execute_tool.duration", "Duration of tool calls.")
-        self.tokens = meter.create_histogram(
-            "gen_ai.client.token.usage",
-            "{token}",
-            "Number of input and output tokens used.",
-            explicit_bucket_boundaries_advisory=names.TOKEN_BUCKETS,
-        )
+        self._batches.shutdown()
+        self._metrics.close()
 
 
 def nanoseconds(moment: datetime) -> int:
     return round(moment.timestamp() * 1e9)
-
-
-def fail(span: Span, error: str) -> None:
-    """Mark a span as failed. `error` is a kind of error: its words may hold what was said."""
-    span.set_attribute(names.ERROR, error)
-    span.set_status(Status(StatusCode.ERROR, error))
 
 
 def tracing_to(env: Mapping[str, str]) -> Tracing:
@@ -132,9 +125,9 @@ def tracing_to(env: Mapping[str, str]) -> Tracing:
             OTLPSpanExporter as GrpcSpans,
         )
 
-        return Tracing(GrpcSpans(endpoint), GrpcMetrics(endpoint))
+        return Tracing(GrpcSpans(endpoint), GrpcMetrics(endpoint), env)
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter  # noqa: PLC0415 - one of two transports
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - one of two transports
 
     base = endpoint.rstrip("/")
-    return Tracing(OTLPSpanExporter(f"{base}/v1/traces"), OTLPMetricExporter(f"{base}/v1/metrics"))
+    return Tracing(OTLPSpanExporter(f"{base}/v1/traces"), OTLPMetricExporter(f"{base}/v1/metrics"), env)
