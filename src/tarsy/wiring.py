@@ -24,6 +24,7 @@ from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.services import Services
 from tarsy.api.tokens import read_tokens
 from tarsy.config.load.loader import LoadedConfig, load_config
+from tarsy.config.load.skills.catalog import shipped_skills
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.resolve.resolved_entries import resolved_server
 from tarsy.config.schema.configuration import Config
@@ -328,7 +329,9 @@ def _assemble(parts: _Parts, listener: NotificationListener) -> Application:
 
 
 def _skill_texts(loaded: LoadedConfig) -> Iterator[str]:
-    return (text for skill in loaded.config.skills.values() for text in skill.files.values())
+    """What sessions may refer to: the skills of the configuration, and those that samples load, which the operator may have replaced."""
+    skills = (*loaded.config.skills.values(), *shipped_skills().values())
+    return (text for skill in skills for text in skill.files.values())
 
 
 async def _prepare(engine: AsyncEngine, loaded: LoadedConfig) -> None:

@@ -1,11 +1,13 @@
 """From the few lines an incident says about its agents to a complete ResolvedChain. Pure."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from tarsy.config.load.skills.catalog import shipped_skills
+from tarsy.config.resolve.agent_skills import resolved_skill
 from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,
@@ -16,6 +18,7 @@ from tarsy.config.resolve.resolved import (
     ResolvedTransport,
 )
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.skill import Skill
 from tarsy.domain.stage import ParallelType, SuccessPolicy
 
 SERVER = "cluster"
@@ -39,8 +42,17 @@ class AgentOutline(Part):
     description: str = ""
     # The only tools of the cluster that it has; none: all of them.
     tools: tuple[str, ...] | None = None
+    # Those that it may load, of the skills that TARSy brings along.
+    skills: tuple[str, ...] = ()
     # Those that it may send.
     sub_agents: tuple["AgentOutline", ...] = ()
+
+    @property
+    def tree(self) -> Iterator["AgentOutline"]:
+        """Itself and all below it."""
+        yield self
+        for sub in self.sub_agents:
+            yield from sub.tree
 
 
 class StageOutline(Part):
@@ -71,7 +83,15 @@ def build_chain(
         executive_summary=_own_agent("ExecSummaryAgent", AgentType.EXEC_SUMMARY, provider, every),
         chat=_agent(AgentOutline(name="ChatAgent", max_iterations=10), provider, every),
         mcp_servers={SERVER: cluster_server(incident)},
+        skills={skill.name: resolved_skill(skill) for skill in skills_of(stages)},
     )
+
+
+def skills_of(stages: Iterable[StageOutline]) -> tuple[Skill, ...]:
+    """The skills that agents of these stages may load, with their texts."""
+    named = {name for stage in stages for top in stage.agents for agent in top.tree for name in agent.skills}
+    # Read only when one is named.
+    return tuple(shipped_skills()[name] for name in sorted(named))
 
 
 def cluster_server(incident: str) -> ResolvedMcpServer:
@@ -109,6 +129,7 @@ def _agent(outline: AgentOutline, provider: ResolvedProvider, every: Mapping[str
         tool_filters={SERVER: outline.tools} if outline.tools else {},
         custom_instructions=outline.instructions,
         description=outline.description,
+        skills=outline.skills,
         sub_agents=tuple(_agent(sub, provider, every) for sub in outline.sub_agents),
     )
     return agent.model_copy(update=every)

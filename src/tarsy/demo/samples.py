@@ -11,9 +11,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider
-from tarsy.demo.chain import RECORDING_SCHEME, StageOutline, build_chain, chain_id_of, replay_provider
+from tarsy.demo.chain import RECORDING_SCHEME, StageOutline, build_chain, chain_id_of, replay_provider, skills_of
 from tarsy.demo.world import INCIDENTS, read_yaml
 from tarsy.domain.recording import RecordedAlert, RecordedCall, Recording
+from tarsy.domain.skill import text_hash
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
 
 
@@ -66,6 +67,11 @@ class Sample:
     def questions(self) -> tuple[str, ...]:
         """Questions to ask afterwards, in any order: the recorded model has answers to these."""
         return self.incident.questions
+
+    @property
+    def skill_texts(self) -> tuple[str, ...]:
+        """The texts that its agents may load."""
+        return tuple(text for skill in skills_of(self.incident.stages) for text in skill.files.values())
 
     @property
     def directory(self) -> Path:
@@ -144,6 +150,7 @@ def _recording(name: str) -> Recording:
             "title": sample.title,
             "alert": RecordedAlert(alert_type=sample.alert_type, data=sample.alert_data, author="sample"),
             "chain": json.loads(sample.chain.model_dump_json()),
+            "skills": {text_hash(text): text for text in sample.skill_texts},
             "questions": sample.questions,
             "calls": answering(recording.calls, sample.questions),
         }

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.claims import take
+from support.replaying import replayed
 from support.weighing import Weighing
 from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.db.changes import StoredChanges
@@ -22,6 +23,7 @@ from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.journal import PostgresJournal
+from tarsy.db.recordings import RecordingSource
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.spending_book import PostgresSpendingBook
@@ -29,7 +31,7 @@ from tarsy.db.tables import llm_interactions, mcp_interactions, messages
 from tarsy.demo.samples import Sample, list_samples, recording_loader
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, WorkKind
 from tarsy.domain.live import StoredLiveEvent, StreamDelta
-from tarsy.domain.recording import RecordedCall
+from tarsy.domain.recording import RecordedCall, Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
@@ -94,8 +96,8 @@ async def do(engine: AsyncEngine, dependencies: Dependencies, kind: WorkKind) ->
         await handler.run(claimed, RunScope())
 
 
-async def play(engine: AsyncEngine, sample: Sample) -> str:
-    """Investigate the sample's alert, then ask its questions in another order than they were recorded in, and one that was not recorded."""
+async def play(engine: AsyncEngine, sample: Sample) -> tuple[str, Recording]:
+    """Investigate the sample's alert, which makes a recording, then ask its questions in another order than they were recorded in, and one that was not."""
     session_id = str(uuid4())
     session = NewSession(
         id=session_id,
@@ -107,14 +109,17 @@ async def play(engine: AsyncEngine, sample: Sample) -> str:
         nonce=secrets.token_hex(16),
         created_at=datetime.now(UTC),
     )
+    await SkillTextRepository(engine).keep(sample.skill_texts)
     await SessionRepository(engine).insert(session)
     async with dependencies_on(engine) as dependencies:
         await do(engine, dependencies, INVESTIGATION)
         check_estimates(dependencies)
+        recording = await RecordingSource(engine).read(session_id)
         for question in (*reversed(sample.questions), NOT_RECORDED):
             await ChatRepository(engine).ask(session_id, question, author="test")
             await do(engine, dependencies, CHAT_ANSWER)
-    return session_id
+    assert recording is not None
+    return session_id, recording
 
 
 def check_estimates(dependencies: Dependencies) -> None:
@@ -164,7 +169,7 @@ async def check_answers(engine: AsyncEngine, session_id: str, sample: Sample) ->
     }
     sums = [event.metadata["citations"] for event in events if event.event_type is TimelineEventType.FINAL_ANALYSIS]
     assert [one["failed"] + one["id_only"] + one["uncited"] for one in sums] == [0] * len(sums), "every citation, no exception"
-    assert not any(event.metadata.get("remarks") for event in events)
+    assert [event.metadata["remarks"] for event in events if event.metadata.get("remarks")] == []
     assert (refused.content, refused.status) == (NOT_RECORDED, RunStatus.FAILED)
     assert all(part in (refused.error_message or "") for part in (*sample.questions, "GOOGLE_API_KEY", "tarsy init local-model"))
 
@@ -173,7 +178,7 @@ async def check_answers(engine: AsyncEngine, session_id: str, sample: Sample) ->
 async def test_a_sample_runs_to_its_recorded_end_and_answers_its_questions(sample: Sample, database_url: str) -> None:
     engine = create_engine(database_url)
     try:
-        session_id = await play(engine, sample)
+        session_id, recording = await play(engine, sample)
         session = await SessionRepository(engine).get(session_id)
         assert session.status is SessionStatus.COMPLETED, session.error_message
         assert session.executive_summary == last_answer(sample, ".executive summary/")
@@ -193,5 +198,7 @@ async def test_a_sample_runs_to_its_recorded_end_and_answers_its_questions(sampl
             assert set(errors.scalars()) == set(sample.incident.planned_errors)
             stored = await connection.execute(sa.select(messages.c.content))
             assert not any("made-up" in text or "bWFkZS11c" in text or "eyJhbGciOi" in text for text in stored.scalars())
+        if any(agent.sub_agents or agent.skills for stage in sample.chain.stages for agent in stage.agents):
+            assert await replayed(database_url, recording) == []
     finally:
         await engine.dispose()

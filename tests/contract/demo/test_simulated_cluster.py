@@ -20,7 +20,7 @@ from tarsy.demo.cluster import build_server
 from tarsy.demo.samples import Sample, list_samples
 from tarsy.demo.world import load_world
 from tarsy.domain.recording import RecordedCall
-from tarsy.domain.tool import RUN_AGENT_TOOL
+from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL
 from tarsy.tools.masking import Masker
 
 # Far below the size from which results are summarised, which would need a model call that no recording has.
@@ -40,7 +40,7 @@ async def running(sample: Sample) -> AsyncGenerator[Client]:
 def calls_of(call: RecordedCall) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The calls of the cluster's tools in a recorded answer, native or ReAct, as (id, tool, arguments)."""
     for chunk in call.chunks:
-        if chunk.tool_call and chunk.tool_call.name != RUN_AGENT_TOOL:
+        if chunk.tool_call and chunk.tool_call.name not in {RUN_AGENT_TOOL, LOAD_SKILL_TOOL}:
             arguments = chunk.tool_call.arguments
             yield chunk.tool_call.id, chunk.tool_call.name, json.loads(arguments) if isinstance(arguments, str) else dict(arguments)
     turn = parse("".join(chunk.text or "" for chunk in call.chunks))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from support.config_directory import ConfigDirectory
+from tarsy.config.load.skills.catalog import shipped_skills
 from tarsy.config.load.skills.skill_directory import MAX_FILE_BYTES
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.config.resolve.resolver import explain_chain, resolve_chain
@@ -235,3 +236,10 @@ def test_where_the_skills_of_an_agent_come_from_is_told(directory: ConfigDirecto
     write_skill(directory, "dns")
     levels = explain_chain(directory.load(with_agent({"skills": ["dns"]}, {"required_skills": ["dns"]})).config, "c").agents[0].levels
     assert (levels["skills"], levels["required_skills"]) == ("agent", "stage agent")
+
+
+def test_six_skills_for_kubernetes_are_built_in_and_say_when_to_use_them() -> None:
+    subjects = ("certificates", "crash-loops", "dns", "node-pressure", "pending-pods", "rollouts")
+    skills = shipped_skills()
+    assert list(skills) == [f"kubernetes-{subject}" for subject in subjects]
+    assert all("Use for " in skill.description and "## Recommend, do not do" in skill.text for skill in skills.values())

@@ -13,7 +13,7 @@ from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, Re
 from tarsy.demo.samples import Sample, UnknownSampleError, list_samples, load_sample, recording_loader
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording, sub_track_of, track_of
-from tarsy.domain.tool import RUN_AGENT_TOOL
+from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL
 from tarsy.llm.providers.replay import WORDS_PER_SECOND, RecordingUnreadableError
 from tarsy.session.followup import ChatAnswers
 from tarsy.session.plan import plan
@@ -88,7 +88,7 @@ def concludes(call: RecordedCall, agent: ResolvedAgentConfig) -> bool:
     return not any(chunk.tool_call for chunk in call.chunks)
 
 
-def test_there_are_eight_samples_and_each_has_a_name_and_an_alert_type_of_its_own() -> None:
+def test_there_are_nine_samples_and_each_has_a_name_and_an_alert_type_of_its_own() -> None:
     assert [sample.name for sample in SAMPLES] == [
         "crashloop",
         "oom-leak",
@@ -98,6 +98,7 @@ def test_there_are_eight_samples_and_each_has_a_name_and_an_alert_type_of_its_ow
         "flapping",
         "crypto-miner",
         "hourly-timeouts",
+        "stale-certificate",
     ]
     assert len({sample.alert_type for sample in SAMPLES}) == len(SAMPLES)
     assert all(sample.title and sample.description and len(sample.questions) == 2 for sample in SAMPLES)
@@ -169,6 +170,11 @@ def test_together_the_samples_show_what_the_system_can_do() -> None:
     assert any(len(sample.chain.stages) > 1 for sample in SAMPLES)
     assert any(sample.incident.planned_errors for sample in SAMPLES)
     assert len(recorded["disk-full"]["0.investigation/1.NodeAgent"]) == agents["disk-full"][0].max_iterations + 1
+    assert any(agent.sub_agents for found in agents.values() for agent in found)
+    assert "kubernetes-certificates" in agents["stale-certificate"][0].skills
+    assert LOAD_SKILL_TOOL in {
+        chunk.tool_call.name for call in load_sample("stale-certificate").recording.calls for chunk in call.chunks if chunk.tool_call
+    }
     for sample in SAMPLES:
         chat = [call for call in sample.recording.calls if ".chat/" in call.track]
         assert any(chunk.tool_call for call in chat for chunk in call.chunks)
@@ -200,6 +206,8 @@ def test_a_chain_survives_being_stored_with_a_session() -> None:
     for sample in SAMPLES:
         assert ResolvedChain.model_validate_json(sample.chain.model_dump_json()) == sample.chain
         assert ResolvedChain.model_validate(sample.recording.chain) == sample.chain
+        named = {hashed for skill in sample.chain.skills.values() for hashed in skill.files.values()}
+        assert sample.recording.skills.keys() == named, "with the texts of the skills that it names"
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:

@@ -17,6 +17,7 @@ SAMPLES = {
     "flapping": "[FLAPPING] shop.larkspur.example - 4 state changes in 10 minutes",
     "hourly-timeouts": "CheckoutErrorsHigh",
     "image-pull": "payments-api has had a container in waiting state for 15 minutes. Owner: team-payments.",
+    "stale-certificate": "KubeDeploymentReplicasMismatch",
     "oom-leak": "[Triggered on {kube_namespace:shop,kube_deployment:recommender}] Container OOM kills above 2 in 24h",
 }
 

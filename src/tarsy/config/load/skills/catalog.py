@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -48,10 +49,20 @@ class SkillCatalog:
             self.skills[skill.name] = skill
 
 
+def shipped_skills() -> Mapping[str, Skill]:
+    """The skills that TARSy brings along, whatever the operator has put in their place."""
+    return {skill.name: skill for skill in _shipped().skills}
+
+
+@cache
+def _shipped() -> FoundSkills:
+    return read_skills(Place(SHIPPED_DIRECTORY, SHIPPED, SHIPPED))
+
+
 def read_catalog(directory: Path | None, tarsy: Source, data: object, env: Mapping[str, str]) -> SkillCatalog:
     """Read every skill of the configuration in `directory`, whose `tarsy.yaml` holds `data`. Nothing is fetched here."""
     catalog = SkillCatalog()
-    catalog.add(read_skills(Place(SHIPPED_DIRECTORY, SHIPPED, SHIPPED)))
+    catalog.add(_shipped())
     if directory is not None and (own := directory / SKILLS_DIRECTORY).is_dir():
         catalog.add(read_skills(Place(own, str(own), SKILLS_DIRECTORY)))
     lock = read_lock(directory)
