@@ -11,6 +11,7 @@ from tarsy.agent.agent import BaseAgent, create_controller
 from tarsy.agent.ceilings.ceilings import Ceilings, ExecutionPlace
 from tarsy.agent.ceilings.ledger import SESSION, Ledger
 from tarsy.agent.ceilings.memory_book import MemoryBook
+from tarsy.agent.cut_short import CutPlace
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
@@ -26,7 +27,7 @@ from tarsy.domain.evidence import ALERT, AnsweredCall, Evidence
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live import StreamDelta
 from tarsy.domain.note import Note
-from tarsy.domain.run_input import AnyInput, InputPlace, place_of
+from tarsy.domain.run_input import AnyInput, CutShort, InputPlace, place_of
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Committed, Step, StoredCall, StoredRun
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
@@ -172,6 +173,8 @@ class MemoryRun:
     tools: ToolExecutor | None = None
     clock: Clock = field(default_factory=FixedClock)
     recorded_inputs: Sequence[AnyInput] = ()
+    # Ends a run that was cut short when it was recorded.
+    end: Callable[[CutShort], None] = field(default=lambda _: None)
 
     async def go_on(self) -> ExecutionResult:
         """Run it to its end; when it waits for something, that has happened at once."""
@@ -227,5 +230,6 @@ class MemoryRun:
             evidence_prefix="A",
             documents={ALERT: self.scenario.alert},
             recorded_inputs=self.recorded_inputs,
+            cut=CutPlace.recorded(self.recorded_inputs, self.track, self.end),
         )
         await llm.aclose()

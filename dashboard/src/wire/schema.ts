@@ -1458,6 +1458,22 @@ export interface components {
             /** Evidence */
             evidence: components["schemas"]["EvidenceItem"][];
         };
+        /** ExecutionInTreeView */
+        ExecutionInTreeView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Agent Name */
+            agent_name: string;
+            /** Parent Execution Id */
+            parent_execution_id: string | null;
+            /** Dispatched By */
+            dispatched_by: string | null;
+            /** Task */
+            task: string | null;
+        };
         /** ExecutionView */
         ExecutionView: {
             /**
@@ -2526,6 +2542,8 @@ export interface components {
         Timeline: {
             /** Events */
             events: components["schemas"]["TimelineEventView"][];
+            /** Executions */
+            executions: components["schemas"]["ExecutionInTreeView"][];
             /** Last Event Id */
             last_event_id: number;
             /** Next After */
@@ -2606,6 +2624,8 @@ export interface components {
             llm: components["schemas"]["LLMCallItem"][];
             /** Mcp */
             mcp: components["schemas"]["MCPCallItem"][];
+            /** Executions */
+            executions: components["schemas"]["ExecutionInTreeView"][];
         };
         /** Usage */
         Usage: {

@@ -51,7 +51,8 @@ export type MCPCallItem = Schemas["MCPCallItem"];
 export type LLMCallDetail = Schemas["LLMCallDetail"];
 export type MCPCallDetail = Schemas["MCPCallDetail"];
 export type SentMessage = Schemas["SentMessageView"];
-export type TraceList = Schemas["TraceList"];
+/** The calls alone: which agent sent which, the page knows from the session. */
+export type TraceList = Pick<Schemas["TraceList"], "llm" | "mcp">;
 export type HealthReport = Schemas["HealthReport"];
 export type Period = Schemas["Period"];
 export type UsageOverview = Schemas["UsageOverview"];

@@ -42,6 +42,7 @@ class BaseAgent:
     async def execute(self, context: ExecutionContext, stopping: Stopping) -> ExecutionResult:
         stored = await context.journal.load(context.execution_id)
         recorder = Recorder(context, stored)
+        stopping.attended = True
         try:
             if not stored.begun:
                 await recorder.commit(execution_changes=(recorder.moved(RunStatus.ACTIVE),))
@@ -63,6 +64,7 @@ class BaseAgent:
 
 async def _close(recorder: Recorder, stopping: Stopping) -> None:
     """The last write of a stopped execution. One that will be continued elsewhere keeps its status."""
+    where = recorder.cut_short(stopping)
     with anyio.move_on_after(LAST_WRITE_SECONDS, shield=True):
         try:
             match reason := stopping.reason:
@@ -70,11 +72,14 @@ async def _close(recorder: Recorder, stopping: Stopping) -> None:
                     await recorder.commit(closed=recorder.close_all(TimelineStatus.INTERRUPTED))
                 case StopReason.CANCELLED:
                     await recorder.commit(
-                        closed=recorder.close_all(TimelineStatus.CANCELLED), execution_changes=(recorder.moved(RunStatus.CANCELLED),)
+                        closed=recorder.close_all(TimelineStatus.CANCELLED),
+                        inputs=where,
+                        execution_changes=(recorder.moved(RunStatus.CANCELLED),),
                     )
                 case StopReason.TIMED_OUT:
                     await recorder.commit(
                         closed=recorder.close_all(TimelineStatus.TIMED_OUT),
+                        inputs=where,
                         execution_changes=(recorder.moved(RunStatus.TIMED_OUT, stopping.told),),
                     )
                 case StopReason.LOST:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tarsy.agent.ceilings.ceilings import Ceilings
+from tarsy.agent.cut_short import CutPlace
 from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, Prices, ResultStore, ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
@@ -46,6 +47,8 @@ class ExecutionContext:
     told_clock: Clock | None = None
     # Inputs that it had when it was recorded.
     recorded_inputs: Sequence[AnyInput] = ()
+    # Where it was cut short when it was recorded.
+    cut: CutPlace | None = None
     previous: str = ""
     chat: ChatPrompt | None = None
 

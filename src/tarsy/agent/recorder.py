@@ -1,6 +1,6 @@
 """The recorder of an execution: numbers its messages and events, keeps the text of open ones, and commits steps in its name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypedDict, Unpack
 from uuid import uuid4
@@ -9,11 +9,12 @@ import anyio
 
 from tarsy.agent.execution import ExecutionContext
 from tarsy.agent.notes import Notes
+from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange
-from tarsy.domain.interaction import LLMInteraction, MCPInteraction
+from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction
 from tarsy.domain.live import StreamDelta
-from tarsy.domain.run_input import AnyInput
+from tarsy.domain.run_input import AnyInput, CutShort, PlacedInput, Unfinished
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import Committed, Compacted, ExecutionCitation, ExecutionInput, Step, StoredRun
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
@@ -45,11 +46,18 @@ class Recorder:
         self._next_event = stored.next_timeline_sequence
         self._open: dict[str, list[str]] = {}
         self._written: dict[str, int] = {}
+        # What was opened, as long as it is open.
+        self._entries: dict[str, TimelineEvent] = {}
         # Model call → events that are complete as soon as it is stored.
         self._awaiting: dict[str, list[Callable[[], TimelineClose]]] = {}
         # Events that have their last words already, if the run should be stopped.
         self._kept: dict[str, Callable[[str], TimelineClose]] = {}
         self._writing = anyio.Lock()
+        # Model calls of the conversation that are stored.
+        self._calls = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)
+        self._spoken = bool(stored.messages)
+        # Tool calls whose results have no place in the conversation yet.
+        self.awaited: set[str] = set()
         self.notes = Notes(context.track, context.recorded_inputs, stored.inputs, wanted=context.takes_notes)
 
     async def commit(self, **parts: Unpack[StepParts]) -> None:
@@ -76,6 +84,9 @@ class Recorder:
             step = Step(claim=self._context.claim, notes_after=self.notes.after, unless_notes=unless_notes, **parts)
             committed = await self._context.journal.commit(step)
             self.notes.learn(committed.notes)
+            if not committed.refused:
+                self._calls += sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in step.llm_interactions)
+                self._spoken = self._spoken or bool(step.messages)
             return committed
         finally:
             self._writing.release()
@@ -131,6 +142,7 @@ class Recorder:
     def open(self, event_type: TimelineEventType, metadata: Mapping[str, Any] | None = None, *, content: str = "") -> TimelineEvent:
         """An event whose text is still to come, or to change."""
         event = self.event(event_type, content, status=TimelineStatus.STREAMING, metadata=metadata)
+        self._entries[event.id] = event
         self._open[event.id] = [content]
         self._written[event.id] = len(content)
         return event
@@ -159,7 +171,7 @@ class Recorder:
     ) -> TimelineClose:
         """End an open event with the text it has, or with `content` instead."""
         text = "".join(self._open.pop(event_id))
-        del self._written[event_id]
+        del self._written[event_id], self._entries[event_id]
         return TimelineClose(
             event_id=event_id,
             status=status,
@@ -190,6 +202,37 @@ class Recorder:
         self._awaiting.clear()
         kept = self._kept if status in _FOR_GOOD else {}
         return tuple(kept[event_id](event_id) if event_id in kept else self.close(event_id, status) for event_id in list(self._open))
+
+    def cut_short(self, stopping: Stopping) -> tuple[ExecutionInput, ...]:
+        """Where the execution is being cut short, if that is nothing to the rest of its session."""
+        if not stopping.alone:
+            return ()
+        unfinished = tuple(
+            Unfinished(event.event_type.value, self.written(event.id), event.metadata)
+            for event in self._entries.values()
+            if event.id not in self._kept
+        )
+        cut = CutShort(
+            cancelled=stopping.reason is StopReason.CANCELLED,
+            told="" if stopping.reason is StopReason.CANCELLED else stopping.told,
+            begun=self._spoken,
+            waiting=tuple(sorted(self.awaited)),
+            unfinished=unfinished,
+        )
+        return self.given(PlacedInput(self._context.track, self._calls, cut))
+
+    def grow(self, unfinished: Sequence[Unfinished]) -> tuple[TimelineEvent, ...]:
+        """Let entries be as long as they were when they were recorded: those that are open go on; gives the others, to be stored."""
+        before = [event for event in self._entries.values() if event.id not in self._kept]
+        opened: list[TimelineEvent] = []
+        for one in unfinished:
+            known = next((event for event in before if event.event_type == one.event_type), None)
+            if known is None:
+                opened.append(self.open(TimelineEventType(one.event_type), one.metadata, content=one.content))
+            else:
+                before.remove(known)
+                self.append(known.id, one.content.removeprefix(self.written(known.id)))
+        return tuple(opened)
 
     def moved(self, status: RunStatus, error: str | None = None) -> ExecutionChange:
         return ExecutionChange(execution_id=self._context.execution_id, at=self._context.clock.now(), status=status, error_message=error)

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import assert_never
+from typing import Never, assert_never
 
 from tarsy.agent.context_window import USABLE_SHARE, Pointer, Scales, fit, tokens_of, window_of, without_oldest_turns
 from tarsy.agent.cut_answer import CONTINUE, pieces_so_far
+from tarsy.agent.cut_short import CutPlace
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.failure_log import FailureLog
 from tarsy.agent.inputs import Inputs
@@ -121,6 +122,8 @@ class Run:
         """
         config = self.context.config
         await self._hear()
+        if self.context.cut and self.context.cut.is_at_call(self._turn):
+            await self.end_where_cut(self.context.cut)
         messages = self._fitting(tools, extra)
         self._sent = sum(map(tokens_of, messages)) - sum(map(tokens_of, extra))
         request = GenerateInput(
@@ -154,6 +157,11 @@ class Run:
             self.failures.end_with(call.interaction.id)
             self.failed_calls = 0
         return call
+
+    async def end_where_cut(self, place: CutPlace) -> Never:
+        """Show what was being said when the run was cut short, and end."""
+        await self.recorder.commit(opened=self.recorder.grow(place.being_said))
+        await place.come()
 
     async def reconsider(self, refused: StepParts) -> None:
         """Store a step that was to conclude as one that does not, and tell the agent why."""

@@ -23,12 +23,19 @@ class Stopping:
     own: StopReason | None = None
     # What is said of a run whose time was up.
     out_of_time: str = "the session ran out of time"
+    # Whether the agent that is stopped is there to write its last words itself.
+    attended: bool = False
 
     @property
     def reason(self) -> StopReason:
         if self.own is not None:
             return self.own
         return self.whole.reason if self.whole else StopReason.HANDED_OVER
+
+    @property
+    def alone(self) -> bool:
+        """Whether only a part of the whole is stopped."""
+        return self.whole is not None and (self.own is not None or self.whole.alone)
 
     @property
     def told(self) -> str:

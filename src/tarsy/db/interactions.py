@@ -1,6 +1,6 @@
 """Reads what a run left behind: its stages and executions, what went over the wire, what it cost."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db import rows
 from tarsy.db.driver import Statement, borrowed, columns_of
 from tarsy.db.errors import NotFoundError
+from tarsy.db.execution_tree import ExecutionInTree, execution_tree
 from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.execution import AgentExecution
@@ -82,6 +83,7 @@ class ToolCallSummary:
 class Trace:
     llm: tuple[LLMCallSummary, ...]
     mcp: tuple[ToolCallSummary, ...]
+    executions: Sequence[ExecutionInTree]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +146,11 @@ class InteractionRepository:
         async with self._engine.connect() as connection:
             llm = await _summaries(connection, llm_interactions, session_id)
             mcp = await _summaries(connection, mcp_interactions, session_id)
+            executions = await execution_tree(connection, session_id)
         return Trace(
             tuple(rows.read(LLMCallSummary, row, usage=rows.usage_of(row)) for row in llm),
             tuple(rows.read(ToolCallSummary, row) for row in mcp),
+            executions,
         )
 
     async def llm_call(self, session_id: str, interaction_id: str) -> LLMCall:

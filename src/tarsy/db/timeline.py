@@ -1,11 +1,13 @@
 """Reads a session's timeline in the order in which every client saw it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.driver import Statement, borrowed
 from tarsy.db.errors import NotFoundError
+from tarsy.db.execution_tree import ExecutionInTree, execution_tree
 from tarsy.domain.live import session_channel
 
 # As all our times are written; connections speak UTC.
@@ -38,6 +40,7 @@ class TimelinePage:
 
     # A JSON array, as the API shows it.
     events: str
+    executions: Sequence[ExecutionInTree]
     last_event_id: int
     # The position after which the next page begins, if there is one.
     next_after: int | None
@@ -56,7 +59,10 @@ class TimelineRepository:
         values = {"id": session_id, "channel": session_channel(session_id), "after": after, "limit": limit + 1}
         async with borrowed(self._engine) as connection:
             rows = await _PAGE.rows(connection, values)
+            # After the events: whatever an event belongs to is there by then.
+            executions = await execution_tree(connection, session_id)
         if not rows:
             raise NotFoundError("session", session_id)
         events = f"[{','.join(row['event'] for row in rows[:limit] if row['event'])}]"
-        return TimelinePage(events, rows[0]["last_event_id"], next_after=rows[limit - 1]["position"] if len(rows) > limit else None)
+        next_after = rows[limit - 1]["position"] if len(rows) > limit else None
+        return TimelinePage(events, executions, rows[0]["last_event_id"], next_after=next_after)

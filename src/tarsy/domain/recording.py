@@ -3,7 +3,7 @@
 Version 2 holds the inputs too, whatever reached the session besides its models and its tools; what version 1 holds is read as ever. The same format carries sample incidents, exported sessions and regression tests; JSON or YAML; a YAML parser reads both.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
@@ -22,6 +22,11 @@ def track_of(stage_index: int, stage_name: str, agent_index: int, agent_name: st
 def sub_track_of(parent: str, call_number: int, agent_name: str) -> str:
     """Name the conversation of a sub-agent, by the call that sent it: `0.analysis/1.Lead/4.LogAgent`."""
     return f"{parent}/{call_number}.{agent_name}"
+
+
+def sender_of(track: str) -> str:
+    """The conversation of the agent that sent another one, by that one's."""
+    return track.rpartition("/")[0]
 
 
 class Recorded(BaseModel):
@@ -184,3 +189,15 @@ class Recording(Recorded):
                 f"the recording is of version {version}, and this TARSy reads versions 1 to {_NEWEST}: replay it with a newer one"
             )
         return version
+
+
+def reaches(given: RecordedInput, played: Sequence[RecordedCall]) -> bool:
+    """Whether an input belongs to a run that plays these first calls of a recording and then goes on by itself.
+
+    Such a run cuts an agent short only if the one that sent it had gone on without it by then.
+    """
+    if given.kind is not InputKind.CUT_SHORT:
+        return True
+    tracks, sender = [call.track for call in played], sender_of(given.track)
+    last = max((place for place, track in enumerate(tracks) if track == given.track), default=0)
+    return sender in tracks[last + 1 :]

@@ -5,7 +5,7 @@ is a value here with its two lines below; how it is stored, exported, recorded a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, assert_never
@@ -18,6 +18,7 @@ class InputKind(StrEnum):
     READ = "read"
     CEILING = "ceiling"
     NOTE = "note"
+    CUT_SHORT = "cut_short"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,36 @@ class Heard:
     held: bool = False
 
 
-RunInput = Now | ReadAt | CeilingMet | Heard
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An entry of the timeline that was still growing, with the words that it had."""
+
+    event_type: str
+    content: str
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def call_id(self) -> str | None:
+        """The tool call whose result it was to show."""
+        return self.metadata.get("call_id")
+
+
+@dataclass(frozen=True, slots=True)
+class CutShort:
+    """An agent was stopped for good while its session went on. Its turn is that of the model call that it did not come to, or not to the end of."""
+
+    # By a person; otherwise its time was up.
+    cancelled: bool
+    # In words for people: what had run out.
+    told: str = ""
+    # Whether anything had been said by then.
+    begun: bool = True
+    # Tool calls of its last answer whose results had no place in its conversation yet.
+    waiting: tuple[str, ...] = ()
+    unfinished: tuple[Unfinished, ...] = ()
+
+
+RunInput = Now | ReadAt | CeilingMet | Heard | CutShort
 SomeInput = TypeVar("SomeInput", bound=RunInput, covariant=True)  # noqa: PLC0105 - a value that is only read
 
 
@@ -87,6 +117,8 @@ def place_of(turn: int, value: RunInput) -> InputPlace:
             return turn, InputKind.CEILING, about
         case Heard(note):
             return turn, InputKind.NOTE, note.id
+        case CutShort():
+            return turn, InputKind.CUT_SHORT, ""
         case _:
             assert_never(value)
 
@@ -101,6 +133,8 @@ def input_fields(value: RunInput) -> Mapping[str, Any]:
         case Heard(note, held):
             told = {"kind": note.kind.value, "author": note.author, "text": note.text, "at": note.at.isoformat()}
             return {"number": note.number, **told, "held": held}
+        case CutShort():
+            return {**asdict(value), "waiting": list(value.waiting), "unfinished": [asdict(one) for one in value.unfinished]}
         case _:
             assert_never(value)
 
@@ -117,9 +151,11 @@ def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:
         case InputKind.READ:
             return ReadAt(name, _moment(fields))
         case InputKind.CEILING:
-            return CeilingMet(name, **{field: str(fields.get(field, "")) for field in _CEILING_FIELDS}, room=int(fields.get("room", 0)))
+            return CeilingMet(name, **{key: str(fields.get(key, "")) for key in _CEILING_FIELDS}, room=int(fields.get("room", 0)))
         case InputKind.NOTE:
             return _heard(fields)
+        case InputKind.CUT_SHORT:
+            return _cut_short(fields)
         case _:
             assert_never(kind)
 
@@ -137,3 +173,12 @@ def _heard(fields: Mapping[str, Any]) -> Heard:
         return Heard(Note(number=number, kind=kind, author=author, text=text, at=_moment(fields)), held=bool(fields["held"]))
     except (KeyError, TypeError) as error:
         raise ValueError("an input that is a note has `number`, `kind`, `author`, `text`, `at` and `held`") from error
+
+
+def _cut_short(fields: Mapping[str, Any]) -> CutShort:
+    try:
+        unfinished = tuple(Unfinished(one["event_type"], one["content"], one["metadata"]) for one in fields["unfinished"])
+        begun, waiting = bool(fields["begun"]), tuple(map(str, fields["waiting"]))
+        return CutShort(bool(fields["cancelled"]), str(fields["told"]), begun, waiting, unfinished)
+    except (KeyError, TypeError) as error:
+        raise ValueError("an input that cut an agent short has `cancelled`, `told`, `begun`, `waiting` and `unfinished`") from error

@@ -9,7 +9,7 @@ from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.demo.samples import load_sample, recording_loader
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
-from tarsy.domain.recording import RecordedCall, RecordedInput, Recording, track_of
+from tarsy.domain.recording import RecordedCall, RecordedInput, Recording, reaches, track_of
 from tarsy.domain.run_input import AnyInput, InputKind
 from tarsy.domain.usage import TokenUsage
 from tarsy.evals.case import Case, WorldKind
@@ -72,6 +72,8 @@ class Fork:
     def _reached(self, given: RecordedInput) -> bool:
         if given.kind is InputKind.READ:
             return (given.track, given.turn) in self.places
+        if given.kind is InputKind.CUT_SHORT:
+            return reaches(given, self.played)
         # The rest reaches a request, and the first that is asked is told what was recorded for it.
         return given.turn == 0 or (given.track, given.turn - 1) in self.places
 

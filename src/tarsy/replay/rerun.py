@@ -17,8 +17,9 @@ from tarsy.db.embedded.server import embedded_postgres
 from tarsy.db.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
-from tarsy.domain.recording import RecordedOutcome, Recording
+from tarsy.domain.recording import RecordedOutcome, Recording, reaches
 from tarsy.domain.replay import Difference, differences
+from tarsy.domain.run_input import AnyInput
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import SystemClock
@@ -77,6 +78,7 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
                 else await _replay(
                     replace(own, database_url=url),
                     each,
+                    _inputs(each.recording, options),
                     None if options.live_tools else RecordedToolServers(each.recording),
                     ForkingClient(each.recording, options.from_step, live, in_process_client(env=loaded.env)),
                     # What is only played was masked when it was recorded, by the rules of that day.
@@ -114,8 +116,14 @@ def _scratch_directory() -> Generator[Path]:
         yield path
 
 
-async def _replay(settings: Settings, each: _Replayable, tools: ToolServers | None, client: LLMClient, mask: Mask | None) -> ReplayOutcome:
-    inputs = tuple(given.placed() for given in each.recording.inputs)
+def _inputs(recording: Recording, options: ReplayOptions) -> tuple[AnyInput, ...]:
+    played = recording.calls[: options.from_step]
+    return tuple(given.placed() for given in recording.inputs if options.live_model is None or reaches(given, played))
+
+
+async def _replay(
+    settings: Settings, each: _Replayable, inputs: Sequence[AnyInput], tools: ToolServers | None, client: LLMClient, mask: Mask | None
+) -> ReplayOutcome:
     async with application(settings, tools=tools, llm=client, mask=mask, recorded_inputs=inputs) as running:
         replayed = await _run(running, each.recording, str(each.file))
     return ReplayOutcome(each.file, tuple(differences(each.outcome, replayed, version=each.recording.tarsy_recording)), replayed)

@@ -8,11 +8,12 @@ from uuid import uuid4
 import anyio
 import structlog
 
-from tarsy.agent.agent import BaseAgent, create_controller
+from tarsy.agent.agent import LAST_WRITE_SECONDS, BaseAgent, create_controller
 from tarsy.agent.ceilings.ceilings import Ceilings, ExecutionPlace
 from tarsy.agent.ceilings.ledger import SESSION, AccountPath, Ledger
 from tarsy.agent.ceilings.share import share_of
 from tarsy.agent.context_window import context_limit, side_limit
+from tarsy.agent.cut_short import CutPlace
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.prompt.agent_section import agent_section, handed_over
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL, PromptBuilder
@@ -33,10 +34,11 @@ from tarsy.domain.evidence import ALERT, RUNBOOK
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.recording import track_of
+from tarsy.domain.run_input import CutShort, PlacedInput
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage, StageClose, stage_status
 from tarsy.domain.status import RunStatus
-from tarsy.domain.step import Step
+from tarsy.domain.step import ExecutionInput, Step
 from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.tool_spelling import spoken_name
 from tarsy.domain.work import Parking
@@ -47,6 +49,8 @@ from tarsy.session.planned_stage import ChallengePart, PlannedStage
 from tarsy.session.sub_agents import Sender, Sent, SubAgents
 
 log = structlog.get_logger(__name__)
+# What a person who cancels one agent does to it.
+_CANCELLED = CutShort(cancelled=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,17 @@ class StageJob:
     referenced_stage_id: str | None = None
     # What is told of the session when the stage begins.
     remarks: tuple[TimelineEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentJob:
+    """One agent to run: by which name its conversation goes, how it is stopped, and where it was cut short when it was recorded."""
+
+    execution: AgentExecution
+    config: ResolvedAgentConfig
+    track: str
+    stopping: Stopping
+    cut: CutPlace | None
 
 
 class StageRunner:
@@ -113,40 +128,66 @@ class StageRunner:
         own = Stopping(whole=stopping)
         with anyio.CancelScope() as scope:
 
-            def stop() -> None:
-                own.own = StopReason.CANCELLED
+            def stop(cut: CutShort = _CANCELLED) -> None:
+                own.own = StopReason.CANCELLED if cut.cancelled else StopReason.TIMED_OUT
+                own.out_of_time = cut.told
                 scope.cancel()
 
             told = structlog.contextvars.bound_contextvars(stage_id=stage.id, execution_id=execution.id, agent=config.agent_name)
             with told, self._dependencies.cancellations.registered(execution.id, stop):
                 if execution.cancel_requested:
                     stop()
-                return await self._guarded(job, stage, execution, continued_with(config, execution), own)
+                track = _track(job, stage, execution)
+                cut = CutPlace.recorded(self._dependencies.place_of(job.session.id).recorded_inputs, track, stop)
+                if cut and not cut.cut.begun:
+                    stop(cut.cut)
+                return await self._attended(job, stage, AgentJob(execution, continued_with(config, execution), track, own, cut))
+        if own.reason is StopReason.TIMED_OUT:
+            return ExecutionResult(status=RunStatus.TIMED_OUT, error=own.told)
         return ExecutionResult(status=RunStatus.CANCELLED, error="cancelled")
 
-    async def _guarded(
-        self, job: StageJob, stage: Stage, execution: AgentExecution, config: ResolvedAgentConfig, stopping: Stopping
-    ) -> ExecutionResult:
+    async def _attended(self, job: StageJob, stage: Stage, agent: AgentJob) -> ExecutionResult:
+        """See to the end of an agent that is stopped before it could do so itself: while its tools were being opened, or before that."""
+        try:
+            return await self._guarded(job, stage, agent)
+        except anyio.get_cancelled_exc_class():
+            if agent.stopping.alone and not agent.stopping.attended:
+                await self._end_unattended(job, agent)
+            raise
+
+    async def _end_unattended(self, job: StageJob, agent: AgentJob) -> None:
+        cancelled, told = agent.stopping.reason is StopReason.CANCELLED, agent.stopping.told
+        status, error = (RunStatus.CANCELLED, None) if cancelled else (RunStatus.TIMED_OUT, told)
+        change = ExecutionChange(execution_id=agent.execution.id, at=self._dependencies.clock.now(), status=status, error_message=error)
+        cut = PlacedInput(agent.track, 0, CutShort(cancelled, told="" if cancelled else told, begun=False))
+        # One that was continued here had spoken before; where it stood is not known to us.
+        inputs = (ExecutionInput(agent.execution.id, cut),) if agent.execution.status is RunStatus.PENDING else ()
+        with anyio.move_on_after(LAST_WRITE_SECONDS, shield=True):
+            try:
+                await self._dependencies.journal.commit(Step(claim=job.claim, inputs=inputs, execution_changes=(change,)))
+            except ClaimLostError:
+                log.info("agent.claim_lost_while_stopping")
+
+    async def _guarded(self, job: StageJob, stage: Stage, agent: AgentJob) -> ExecutionResult:
         """Turn whatever breaks around the agent into that agent's failure; only the loss of the claim concerns them all."""
         try:
             with single_errors():
-                return await self._execute(job, stage, execution, config, stopping)
+                return await self._execute(job, stage, agent)
         except ClaimLostError:
             raise
         except Exception as error:
-            log.exception("agent.broke", execution_id=execution.id, agent=config.agent_name)
+            execution = agent.execution
+            log.exception("agent.broke", execution_id=execution.id, agent=execution.agent_name)
             reason, now = self._dependencies.mask(f"internal error: {type(error).__name__}: {error}"), self._dependencies.clock.now()
             change = ExecutionChange(execution_id=execution.id, at=now, status=RunStatus.FAILED, error_message=reason)
             await self._dependencies.journal.commit(Step(claim=job.claim, execution_changes=(change,)))
             return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
-    async def _execute(
-        self, job: StageJob, stage: Stage, execution: AgentExecution, config: ResolvedAgentConfig, stopping: Stopping
-    ) -> ExecutionResult:
+    async def _execute(self, job: StageJob, stage: Stage, agent: AgentJob) -> ExecutionResult:
         dependencies = self._dependencies
+        execution, config, track, stopping = agent.execution, agent.config, agent.track, agent.stopping
         servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
         skills = AgentSkills(job.chain.skills, config, dependencies.skills)
-        track = job.sent.track if job.sent else track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
         number = 1 if job.sent else execution.agent_index
         documents, place = _documents(job), dependencies.place_of(job.session.id)
         evidence_ids: dict[str, str] = {}
@@ -185,6 +226,7 @@ class StageRunner:
                 documents=_citable(job, documents),
                 recorded_inputs=place.recorded_inputs,
                 told_clock=place.clock,
+                cut=agent.cut,
                 previous=job.previous[number - 1],
                 chat=job.chat,
             )
@@ -292,6 +334,10 @@ def _execution(stage: Stage, config: ResolvedAgentConfig, index: int) -> AgentEx
         tool_calling=config.tool_calling.value,
         status=RunStatus.PENDING,
     )
+
+
+def _track(job: StageJob, stage: Stage, execution: AgentExecution) -> str:
+    return job.sent.track if job.sent else track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
 
 
 def _documents(job: StageJob) -> dict[str, str]:

@@ -18,6 +18,7 @@ from tarsy.domain.evidence import AnsweredCall, Evidence, call_number, sub_agent
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.history import ExecutionRecord
 from tarsy.domain.recording import sub_track_of
+from tarsy.domain.run_input import CutShort
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
 from tarsy.session.dependencies import Dependencies, RunScope
@@ -88,8 +89,10 @@ class SubAgents:
         return report_of(errand.agent.agent_name, result, await self._dependencies.results.answered(child.execution.id))
 
     async def _limited(self, sent: Sent, child: ExecutionRecord, config: ResolvedAgentConfig) -> ExecutionResult:
-        """Run it for as long as it may; its end is then an observation of its parent."""
-        seconds = self._time.left()
+        """Run it for as long as it may, or as far as it came when it was recorded; its end is then an observation of its parent."""
+        recorded = self._dependencies.place_of(child.execution.session_id).recorded_inputs
+        was_cut = any(one.track == sent.track and isinstance(one.value, CutShort) for one in recorded)
+        seconds = None if was_cut else self._time.left()
         scope = RunScope(Stopping(whole=self._sender.stopping, out_of_time=self._time.told(seconds)))
         async with scope.limited(seconds):
             return await self._run(sent, child, config, scope.stopping)

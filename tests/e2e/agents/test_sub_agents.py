@@ -1,5 +1,6 @@
 """An agent sends others: each with a conversation of its own, at the same time, and what they saw can be cited and read by the one that sent them."""
 
+import gc
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -7,13 +8,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, fails, kinds, read_back, says, stage, told
 from support.replaying import replayed
 from support.stuck_tools import StuckTools
+from tarsy.agent.recorder import Recorder
+from tarsy.agent.run import Run
 from tarsy.cli.session_tree import tree_lines
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedOrchestrator
+from tarsy.db.connection import pool_use
 from tarsy.db.history import SessionHistory
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import INVESTIGATION
@@ -22,6 +27,7 @@ from tarsy.domain.execution import AgentExecution
 from tarsy.domain.recording import RecordedOutcome, Recording
 from tarsy.domain.status import RunStatus
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from tarsy.session.sub_agents import SubAgents
 from tarsy.wiring import Application
 
 LEAD = "0.look/1.Lead"
@@ -89,6 +95,8 @@ async def test_agents_that_are_sent_report_and_their_results_are_read_and_cited(
         rows = await executions(running)
         session = await running.services.sessions.get(SESSION_ID)
         tree = list(tree_lines(await SessionHistory(running.engine).told(SESSION_ID)))
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(running.api), base_url="http://localhost") as client:
+            shown = [(await client.get(f"/api/v1/sessions/{SESSION_ID}/{part}")).json() for part in ("timeline", "trace")]
     assert tree[:7] == [
         "look  (completed)",
         "  Lead  (completed, model-1)",
@@ -99,6 +107,8 @@ async def test_agents_that_are_sent_report_and_their_results_are_read_and_cited(
         "      task: What do they say?",
     ]
     assert [row.agent_name for row in rows] == ["Lead", "PodAgent", "LogAgent", "ExecSummaryAgent"], "each before those it sent"
+    places = [(row.id, row.agent_name, row.parent_execution_id, row.dispatched_by, row.task) for row in rows]
+    assert [[tuple(one.values()) for one in part["executions"]] for part in shown] == [places, places]
     assert session.analysis_partial_reason is None, "what its agents saw is what it rests on"
     assert outcome.status == "completed"
     heard = reports(outcome)
@@ -283,11 +293,13 @@ async def test_a_sub_agent_that_takes_too_long_is_stopped_and_its_sender_goes_on
     tools = StuckTools()
     async with one_sent(calls("p", "k8s.pods"), config=lead(orchestrator=settings), servers=tools).running(database_url) as running:
         outcome = await investigated(running)
+        recording = await read_back(running)
         (_, child, *_) = await executions(running)
     assert tools.started.is_set() == tools.stopped.is_set()
     assert (child.status, child.error_message) == (RunStatus.TIMED_OUT, "it did not end within 0.05 s")
     assert outcome.status == "completed"
     assert "PodAgent ran out of time: it did not end within 0.05 s." in reports(outcome)[0]
+    assert await replayed(database_url, recording) == [], "it is cut short where it was, without a clock"
 
 
 async def test_a_sub_agent_outlasts_the_limits_of_a_turn_and_of_a_tool_call(database_url: str) -> None:
@@ -311,11 +323,15 @@ async def test_all_agents_together_have_one_time_and_those_sent_after_it_are_not
         ],
         servers=StuckTools(),
     )
-    outcome = outcome_of(await scenario.play(database_url))
-    assert outcome.status == "completed"
+    async with scenario.running(database_url) as running:
+        outcome = await investigated(running)
+        recording = await read_back(running)
+        ended = [one.status for one in await executions(running) if one.parent_execution_id]
+    assert (outcome.status, ended) == ("completed", [RunStatus.TIMED_OUT] * 2)
     for heard in reports(outcome):
         assert "ran out of time: the time for all agents that were sent, 0.05 s, was used up" in heard
     assert second not in outcome.conversations
+    assert await replayed(database_url, recording) == []
 
 
 async def test_cancelling_a_session_stops_the_agents_that_were_sent(database_url: str) -> None:
@@ -339,7 +355,7 @@ async def test_cancelling_a_session_stops_the_agents_that_were_sent(database_url
 
 async def test_one_sub_agent_can_be_cancelled_alone_and_its_sender_hears_of_it(database_url: str) -> None:
     tools = StuckTools()
-    outcome: RecordedOutcome | None = None
+    recording: Recording | None = None
     async with one_sent(calls("p", "k8s.pods"), servers=tools).running(database_url) as running, anyio.create_task_group() as tasks:
         assert running.pool is not None
         tasks.start_soon(running.pool.run)
@@ -348,10 +364,12 @@ async def test_one_sub_agent_can_be_cancelled_alone_and_its_sender_hears_of_it(d
         await running.services.sessions.request_execution_cancel(SESSION_ID, child.id, actor="tester")
         await until_ended(running)
         running.pool.stop_now()
-        outcome = outcome_of(await read_back(running))
-    assert outcome is not None
+        recording = await read_back(running)
+    assert recording is not None
+    outcome = outcome_of(recording)
     assert outcome.status == "completed"
     assert "PodAgent was stopped by a person" in reports(outcome)[0]
+    assert await replayed(database_url, recording) == []
 
 
 async def until_ended(running: Application) -> None:
@@ -388,12 +406,18 @@ class Meeting:
     def __init__(self, size: int) -> None:
         self.size = size
         self.most = 0
+        # Agents that have it open.
+        self.open_now = 0
         self._here = 0
         self._next = anyio.Event()
 
     @asynccontextmanager
     async def open(self, *_: object, **__: object) -> AsyncGenerator["Meeting"]:
-        yield self
+        self.open_now += 1
+        try:
+            yield self
+        finally:
+            self.open_now -= 1
 
     async def list_tools(self) -> ToolCatalog:
         return ToolCatalog((ToolDefinition("k8s.pods", "List pods.", {"type": "object"}, read_only=True),))
@@ -419,13 +443,32 @@ def _meeting(count: int, turns: int, config: ResolvedAgentConfig, servers: Any) 
     return Scenario(chain(stage(config)), [asked, *said, says(LEAD, 1, "Unknown."), says(END, 0, "Done.")], servers=servers)
 
 
+async def until_idle(running: Application) -> None:
+    """Wait until no connection is in use: what runs beside the workers may use one for a moment."""
+    while True:
+        if pool_use(running.engine)[0] == 0:
+            return
+        await anyio.sleep(0.02)
+
+
+def in_memory() -> int:
+    """How many agents this process holds."""
+    gc.collect()
+    return sum(type(one) in {Run, Recorder, SubAgents} for one in gc.get_objects())
+
+
 async def test_five_sub_agents_of_twenty_turns_overlap_fully(database_url: str) -> None:
     tools = Meeting(5)
     config = lead(sub_agent("PodAgent", max_iterations=25))
-    outcome = outcome_of(await _meeting(5, 20, config, tools).play(database_url))
+    before = in_memory()
+    async with _meeting(5, 20, config, tools).running(database_url) as running:
+        outcome = await investigated(running)
+        await until_idle(running)
     assert outcome.status == "completed"
     assert tools.most == 5, "every turn of each met the same turn of all the others"
     assert all("PodAgent reports:" in heard for heard in reports(outcome))
+    assert tools.open_now == 0, "no connection is left open"
+    assert in_memory() == before, "and no agent is left in memory"
 
 
 async def test_no_more_agents_are_out_at_once_than_may_be(database_url: str) -> None:

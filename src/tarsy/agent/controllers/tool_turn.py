@@ -9,6 +9,7 @@ from uuid import uuid4
 import anyio
 
 from tarsy.agent.controllers.speech import PendingCall, ToolSpeech
+from tarsy.agent.cut_short import CutPlace
 from tarsy.agent.iteration import tools_timed_out
 from tarsy.agent.prompt.inputs import SeenResult
 from tarsy.agent.prompt.nudges import unknown_outcome_note
@@ -20,6 +21,7 @@ from tarsy.domain.execution import Waits
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.mask import is_masked
 from tarsy.domain.status import TimelineStatus
+from tarsy.domain.step import ExecutionInput
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolName, ToolOutcome, ToolResult
 from tarsy.kit.clock import milliseconds_since
@@ -88,6 +90,9 @@ class ToolTurn:
         waiting: list[Waits] = []
 
         async def one(pending: PendingCall) -> None:
+            if cut and cut.is_within(pending.call.id, self._run.turn):
+                await self._leave_where_cut(pending.call, cut, deadline)
+                return
             result = self._masked(await self._result(pending.call, deadline))
             if result.waits:
                 waiting.append(await self._leave_open(result, result.waits))
@@ -95,17 +100,34 @@ class ToolTurn:
             stored.append(await self._store(pending, result))
             results.append(result)
 
+        cut = self._run.context.cut
+        self._run.recorder.awaited.update(pending.call.id for pending in self._calls)
         for _, together in groupby(self._calls, key=self._place_in_order()):
+            group = list(together)
             with single_errors():
                 async with anyio.create_task_group() as tasks:
-                    for pending in together:
+                    for pending in group:
                         tasks.start_soon(one, pending, name=f"tool {pending.call.name}")
+            if cut and any(cut.is_within(pending.call.id, self._run.turn) for pending in group):
+                await self._run.end_where_cut(cut)
             if waiting:
                 raise RunWaitsError(max(waiting, key=lambda wait: wait.seconds))
         # Some of a turn that was interrupted may be there already.
         self._run.messages = sorted([*self._run.messages, *stored], key=lambda message: message.sequence_number)
         order = {pending.call.id: place for place, pending in enumerate(self._calls)}
         return _outcome(sorted(results, key=lambda result: order[result.call.id]))
+
+    async def _leave_where_cut(self, call: ToolCall, cut: CutPlace, deadline: float) -> None:
+        """Bring a call as far as it had come when the run was cut short."""
+        definition, said = self._run.catalog.find(call.name), cut.output_of(call.id)
+        if said is not None and not (definition and definition.sends_agent):
+            self._run.recorder.append(self._events[call.id], said)
+            return
+        # An agent that it had sent was cut short with it.
+        result = self._masked(await self._result(call, deadline))
+        if said is None:
+            # The result had come, and was stored before it was summarised.
+            await self._run.recorder.commit(**self._outcome(self._seen(result), await self._summarizer.sized(result)))
 
     async def _result(self, call: ToolCall, deadline: float) -> ToolResult:
         """What the call comes to, or came to before a crash."""
@@ -158,13 +180,11 @@ class ToolTurn:
     async def _store(self, pending: PendingCall, result: ToolResult) -> Message:
         """Store a result. A large one is stored before it is summarised: its outcome must survive whatever happens meanwhile."""
         recorder = self._run.recorder
-        evidence_id = self._run.evidence[pending.call.id]
-        read = self._run.inputs.read_at(self._turn, evidence_id)
-        seen = SeenResult(evidence_id=evidence_id, result=result, read_at=read.value.at)
+        seen = self._seen(result)
         sized = await self._summarizer.sized(result)
         first: StepParts = {} if pending.call.id in self._known else self._outcome(seen, sized)
         if first and sized.settings:
-            await recorder.commit(**{**first, "inputs": recorder.given(read)})
+            await recorder.commit(**first)
             first = {}
         shown = await self._summarizer.shown(seen, sized, self._question)
         content = self._run.context.prompts.tool_result(seen, shown.text, shown.note)
@@ -175,9 +195,15 @@ class ToolTurn:
             mcp_interactions=first.get("mcp_interactions", ()),
             llm_interactions=shown.interactions,
             messages=(message,),
-            inputs=recorder.given(read),
+            inputs=self._read(seen),
         )
+        recorder.awaited.discard(pending.call.id)
         return message
+
+    def _seen(self, result: ToolResult) -> SeenResult:
+        evidence_id = self._run.evidence[result.call.id]
+        read = self._run.inputs.read_at(self._turn, evidence_id)
+        return SeenResult(evidence_id=evidence_id, result=result, read_at=read.value.at)
 
     async def _leave_open(self, result: ToolResult, waits: Waits) -> Waits:
         """End the entry of a call that waits; the one that makes the call again opens its own."""
@@ -187,7 +213,11 @@ class ToolTurn:
     def _outcome(self, seen: SeenResult, sized: Sized) -> StepParts:
         """What a step says of a result, whatever part of it the model is shown."""
         interactions = () if seen.result.refused else (self._interaction(seen),)
-        return {"closed": (self._closed(seen, sized),), "mcp_interactions": interactions}
+        return {"closed": (self._closed(seen, sized),), "mcp_interactions": interactions, "inputs": self._read(seen)}
+
+    def _read(self, seen: SeenResult) -> tuple[ExecutionInput, ...]:
+        """When the result was read, as it goes into a step."""
+        return self._run.recorder.given(self._run.inputs.read_at(self._turn, seen.evidence_id))
 
     def _closed(self, seen: SeenResult, sized: Sized) -> TimelineClose:
         result = seen.result

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import orjson
 
+from tarsy.api.schemas.execution_tree import ExecutionInTreeView
 from tarsy.api.schemas.view import View
 from tarsy.db.timeline import TimelinePage
 from tarsy.domain.status import TimelineStatus
@@ -31,6 +32,8 @@ class TimelineEventView(View):
 
 class Timeline(View):
     events: list[TimelineEventView]
+    # The agents that the events' `execution_id` names, each before those that it sent.
+    executions: list[ExecutionInTreeView]
     # Subscribe from this live event on to miss nothing.
     last_event_id: int
     # Give it back as `after` for the next page; absent on the last one.
@@ -39,4 +42,11 @@ class Timeline(View):
 
 def timeline_json(page: TimelinePage) -> bytes:
     """A `Timeline`, with the events as the database wrote them: thousands at a time, they are passed on and not looked at."""
-    return orjson.dumps({"events": orjson.Fragment(page.events), "last_event_id": page.last_event_id, "next_after": page.next_after})
+    return orjson.dumps(
+        {
+            "events": orjson.Fragment(page.events),
+            "executions": page.executions,
+            "last_event_id": page.last_event_id,
+            "next_after": page.next_after,
+        }
+    )

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from tarsy.api.schemas.execution_tree import ExecutionInTreeView
 from tarsy.api.schemas.view import Usage, View
 from tarsy.db.interactions import LLMCall
 from tarsy.domain.conversation import Role
@@ -49,6 +50,8 @@ class TraceList(View):
 
     llm: list[LLMCallItem]
     mcp: list[MCPCallItem]
+    # The agents that the calls' `execution_id` names, each before those that it sent.
+    executions: list[ExecutionInTreeView]
 
 
 class ToolCallView(View):
