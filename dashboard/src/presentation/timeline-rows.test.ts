@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ExecutionView, StageView, TimelineEvent, TimelineEventType } from "@/wire/types";
-import { currentRow, entryRows, eventsOfRow, timelineRows } from "./timeline-rows";
+import { currentRow, entryRows, eventsOfRow, rowOfAgent, rowsOfAgent, timelineRows } from "./timeline-rows";
 
 let count = 0;
 function event(event_type: TimelineEventType, more: Partial<TimelineEvent> = {}): TimelineEvent {
@@ -95,4 +95,22 @@ test("an agent that was sent has no tab of its own, and its call is an ordinary 
   expect(timelineRows([tree], [sending()], new Map()).some((row) => row.kind === "agents")).toBe(false);
   const unknown = { ...tree, executions: [lead] };
   expect(timelineRows([unknown], [sending()], new Map()).map((row) => row.kind)).toEqual(["stage", "tool"]);
+});
+
+test("an agent beside others has its own rows and those of the agents that it sent", () => {
+  const other = { id: "x3", parent_execution_id: null } as ExecutionView;
+  const parallel = { ...tree, executions: [lead, sent, other] };
+  const [first, own, elsewhere] = [sending(), event("llm_response", { execution_id: "x2" }), event("llm_response", { execution_id: "x3" })];
+  expect(rowsOfAgent(lead, parallel, [first, own, elsewhere], new Set(["x2"])).map((row) => row.kind)).toEqual(["sent", "event", "back"]);
+  expect(rowsOfAgent(other, parallel, [first, own, elsewhere], new Set())).toMatchObject([{ event: elsewhere }]);
+});
+
+test("an agent is found at the call that sent it, at the tabs that have chosen it, or at its stage", () => {
+  const other = { id: "x3", parent_execution_id: null } as ExecutionView;
+  const parallel = { ...tree, executions: [lead, sent, other] };
+  const rows = (chosen: string) => timelineRows([parallel], [sending()], new Map([["s1", chosen]]));
+  expect([rowOfAgent(rows("x1"), parallel, "x2", false), rowOfAgent(rows("x1"), parallel, "x1", false)]).toEqual([2, 1]);
+  expect([rowOfAgent(rows("x3"), parallel, "x2", false), rowOfAgent(rows("x3"), parallel, "x1", false)]).toEqual([-1, -1]);
+  expect(rowOfAgent(timelineRows([parallel], [], new Map(), new Set(["s1"])), parallel, "x2", true)).toBe(1);
+  expect(rowOfAgent(timelineRows([tree], [], new Map()), tree, "x1", false)).toBe(0);
 });

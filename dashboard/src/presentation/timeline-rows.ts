@@ -48,7 +48,9 @@ export interface AgentsRow {
   selected: string;
 }
 export type EntryRow = ToolRow | EventRow;
-export type TimelineRow = EntryRow | SentRow | BackRow | StageRow | AgentsRow;
+/** What one agent did, with those that it sent. */
+export type AgentTimelineRow = EntryRow | SentRow | BackRow;
+export type TimelineRow = AgentTimelineRow | StageRow | AgentsRow;
 
 /** Join what belongs together, in the order of the first of each. */
 export function entryRows(events: readonly TimelineEvent[]): EntryRow[] {
@@ -140,11 +142,7 @@ export function timelineRows(
 function stageRows(stage: StageView, events: TimelineEvent[], selected: ReadonlyMap<string, string>, sideBySide: boolean, open: ReadonlySet<string>): TimelineRow[] {
   const header: StageRow = { kind: "stage", key: `stage-${stage.id}`, stage };
   const planned = plannedAgents(stage);
-  const sent = new Set(stage.executions.filter(isSent).map((execution) => execution.id));
-  if (planned.length < 2) {
-    const own = events.filter((event) => event.execution_id === null || !sent.has(event.execution_id));
-    return [header, ...withSent(entryRows(own), stage, events, open)];
-  }
+  if (planned.length < 2) return [header, ...rowsOfPlanned(stage, events, open)];
   const chosen = selected.get(stage.id) ?? planned[0]?.id ?? "";
   const agents: AgentsRow = { kind: "agents", key: `agents-${stage.id}`, stage, selected: chosen };
   if (sideBySide) return [header, agents];
@@ -152,12 +150,37 @@ function stageRows(stage: StageView, events: TimelineEvent[], selected: Readonly
   return [header, agents, ...withSent(entryRows(own), stage, events, open)];
 }
 
+/** The rows of agents of the plan: all of a stage's events but those of agents that were sent, which stand behind the calls that sent them. */
+export function rowsOfPlanned(stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] {
+  const sent = new Set(stage.executions.filter(isSent).map((execution) => execution.id));
+  const own = events.filter((event) => event.execution_id === null || !sent.has(event.execution_id));
+  return withSent(entryRows(own), stage, events, open);
+}
+
+/** The rows of one agent of the plan. */
+export function rowsOfAgent(execution: ExecutionView, stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] {
+  return withSent(entryRows(events.filter((event) => event.execution_id === execution.id)), stage, events, open);
+}
+
+/** Where an agent stands among the rows: at the call that sent it, at the tabs that have chosen it, or at its stage; -1: not before it is chosen. */
+export function rowOfAgent(rows: readonly TimelineRow[], stage: StageView, executionId: string, sideBySide: boolean): number {
+  const index = rows.findIndex((row) => row.kind === "sent" && row.execution.id === executionId);
+  if (index >= 0) return index;
+  const tabs = rows.findIndex((row) => row.kind === "agents" && row.stage.id === stage.id && (sideBySide || row.selected === executionId));
+  return tabs >= 0 || plannedAgents(stage).length > 1 ? tabs : rows.findIndex((row) => row.kind === "stage" && row.stage.id === stage.id);
+}
+
 /** The rows of an agent; where a call sent another one, that agent's own rows follow it while they are open. */
-function withSent(rows: readonly EntryRow[], stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): TimelineRow[] {
+function withSent(rows: readonly EntryRow[], stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] {
   return rows.flatMap((row) => (row.kind === "tool" ? sentRows(row, stage, events, open) : null) ?? [row]);
 }
 
-function sentRows(row: ToolRow, stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): TimelineRow[] | null {
+/** Whether it is what an agent that was sent concluded, which stands at the call that sent it already. */
+export function isReport(row: EntryRow): boolean {
+  return row.within !== undefined && row.kind === "event" && row.event.event_type === "final_analysis";
+}
+
+function sentRows(row: ToolRow, stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] | null {
   const call = row.call ?? row.result;
   const execution = call && sentBy(stage.executions, call.execution_id, call.metadata);
   if (!execution) return null;

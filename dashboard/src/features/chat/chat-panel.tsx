@@ -11,8 +11,8 @@ import { refetchChanged } from "@/api/refetch";
 import { ask, chatKey, chatMessages, stopAnswer } from "@/api/chat";
 import { MessageForm } from "@/components/message-form";
 import { Failure } from "@/components/states";
-import { isSent } from "@/presentation/agent-tree";
 import { groupBy } from "@/presentation/timeline-rows";
+import { useSentAgents } from "@/presentation/use-sent-agents";
 import type { ChatMessage, SessionDetail, TimelineEvent } from "@/wire/types";
 import { Exchange, isAnswering } from "./exchange";
 import { useStickToEnd } from "./use-stick-to-end";
@@ -23,14 +23,8 @@ export function ChatPanel({ session, events }: { session: SessionDetail; events:
   const refresh = () => refetchChanged(client, chatKey(session.id));
   const send = useMutation({ mutationFn: (question: string) => ask(session.id, question), onSettled: refresh });
   const stop = useMutation({ mutationFn: (messageId: string) => stopAnswer(session.id, messageId), onSettled: refresh });
-  const byStage = useMemo(() => {
-    // What an agent that was sent did stands in its report.
-    const sent = new Set(session.stages.flatMap((stage) => stage.executions.filter(isSent).map((execution) => execution.id)));
-    return groupBy(
-      events.filter((event) => event.execution_id === null || !sent.has(event.execution_id)),
-      (event) => event.stage_id,
-    );
-  }, [events, session.stages]);
+  const byStage = useMemo(() => groupBy(events, (event) => event.stage_id), [events]);
+  const sent = useSentAgents(session.stages);
   const messages = data?.messages ?? [];
   const answering = messages.find((message) => isAnswering(message.status));
   const { scrolled, follow } = useStickToEnd();
@@ -44,7 +38,7 @@ export function ChatPanel({ session, events }: { session: SessionDetail; events:
       <Box ref={scrolled} tabIndex={0} role="log" aria-label="Questions and answers" sx={{ flex: 1, minHeight: 0, overflow: "auto", overscrollBehavior: "contain", p: 2 }}>
         <Stack spacing={2}>
           {messages.map((message) => (
-            <Exchange key={message.id} message={message} events={byStage.get(message.stage_id ?? "") ?? []} />
+            <Exchange key={message.id} message={message} stage={session.stages.find((stage) => stage.id === message.stage_id)} events={byStage.get(message.stage_id ?? "") ?? []} sent={sent} />
           ))}
           {error && <Failure what="The chat could not be loaded." error={error} onRetry={() => void refetch()} />}
           {send.error && <Failure what="The question was not accepted." error={send.error} />}

@@ -1,12 +1,15 @@
 /** One question and its answer, with the steps that led to it. */
 import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
+import { useRef } from "react";
 import { Badge } from "@/components/badge";
 import { RelativeTime } from "@/components/times";
-import { Entry } from "@/presentation/entries";
+import { AgentRow } from "@/presentation/agent-row";
 import { RUN_FACES } from "@/presentation/statuses";
-import { entryRows } from "@/presentation/timeline-rows";
-import type { ChatMessage, RunStatus, TimelineEvent } from "@/wire/types";
+import type { AgentTimelineRow } from "@/presentation/timeline-rows";
+import { entryRows, rowsOfPlanned } from "@/presentation/timeline-rows";
+import type { SentAgents } from "@/presentation/use-sent-agents";
+import type { ChatMessage, RunStatus, StageView, TimelineEvent } from "@/wire/types";
 
 const ANSWERING = {
   pending: true,
@@ -21,8 +24,18 @@ export function isAnswering(status: RunStatus): boolean {
   return ANSWERING[status];
 }
 
-export function Exchange({ message, events }: { message: ChatMessage; events: readonly TimelineEvent[] }) {
-  const rows = entryRows(events.filter((event) => event.event_type !== "user_question"));
+interface ExchangeProps {
+  message: ChatMessage;
+  /** Where it is answered; not known before the session has been asked for again. */
+  stage: StageView | undefined;
+  events: readonly TimelineEvent[];
+  sent: SentAgents;
+}
+
+export function Exchange({ message, stage, events, sent }: ExchangeProps) {
+  const told = events.filter((event) => event.event_type !== "user_question");
+  const rows = stage ? rowsOfPlanned(stage, told, sent.open) : entryRows(told);
+  const calls = useRef(new Map<string, HTMLElement | null>());
   return (
     <Box component="article" aria-label={`Question: ${message.content}`}>
       <Box sx={{ bgcolor: "code.inline", borderRadius: 1, px: 1.5, py: 1, mb: 1 }}>
@@ -33,7 +46,9 @@ export function Exchange({ message, events }: { message: ChatMessage; events: re
       </Box>
       <Box sx={{ mx: { xs: -1, sm: -2 } }}>
         {rows.map((row) => (
-          <Entry key={row.key} row={row} title={row.kind === "event" && row.event.event_type === "final_analysis" ? "Answer" : undefined} />
+          <div key={row.key} ref={(box) => void (row.kind === "sent" && calls.current.set(row.execution.id, box))}>
+            <AgentRow row={row} title={isAnswer(row) ? "Answer" : undefined} onToggle={sent.toggle} onBack={(executionId) => calls.current.get(executionId)?.scrollIntoView({ block: "start" })} />
+          </div>
         ))}
       </Box>
       {message.status !== "completed" && (
@@ -44,4 +59,8 @@ export function Exchange({ message, events }: { message: ChatMessage; events: re
       )}
     </Box>
   );
+}
+
+function isAnswer(row: AgentTimelineRow): boolean {
+  return row.kind === "event" && row.event.event_type === "final_analysis";
 }

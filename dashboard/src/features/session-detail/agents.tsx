@@ -10,10 +10,11 @@ import { useCallback, useLayoutEffect, useMemo, useRef } from "react";
 import { Badge, FaceIcon } from "@/components/badge";
 import { Spoken } from "@/components/spoken";
 import { Elapsed } from "@/components/times";
-import { Entry } from "@/presentation/entries";
+import { AgentRow } from "@/presentation/agent-row";
 import { plannedAgents } from "@/presentation/agent-tree";
 import { RUN_FACES } from "@/presentation/statuses";
-import { currentRow, entryRows } from "@/presentation/timeline-rows";
+import { currentRow, rowsOfAgent } from "@/presentation/timeline-rows";
+import type { SentAgents } from "@/presentation/use-sent-agents";
 import type { ExecutionView, StageView, TimelineEvent } from "@/wire/types";
 import { CancelAgent } from "./cancel-agent";
 
@@ -63,6 +64,7 @@ interface AgentColumnsProps {
   stage: StageView;
   events: readonly TimelineEvent[];
   now: (event: TimelineEvent) => TimelineEvent;
+  sent: SentAgents;
   onLink: (eventId: string) => void;
   onCancelAgent: (executionId: string) => void;
 }
@@ -71,14 +73,14 @@ export function AgentColumns({ stage, ...rest }: AgentColumnsProps) {
   return (
     <Box sx={{ display: "grid", gridAutoFlow: "column", gridAutoColumns: "minmax(320px, 1fr)", overflowX: "auto", mb: 1 }}>
       {plannedAgents(stage).map((execution) => (
-        <Column key={execution.id} execution={execution} {...rest} />
+        <Column key={execution.id} stage={stage} execution={execution} {...rest} />
       ))}
     </Box>
   );
 }
 
-function Column({ execution, events, now, onLink, onCancelAgent }: Omit<AgentColumnsProps, "stage"> & { execution: ExecutionView }) {
-  const rows = useMemo(() => entryRows(events.filter((event) => event.execution_id === execution.id)), [events, execution.id]);
+function Column({ stage, execution, events, now, sent, onLink, onCancelAgent }: AgentColumnsProps & { execution: ExecutionView }) {
+  const rows = useMemo(() => rowsOfAgent(execution, stage, events, sent.open), [events, stage, execution, sent.open]);
   const container = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   const virtual = useVirtualizer({
@@ -125,7 +127,13 @@ function Column({ execution, events, now, onLink, onCancelAgent }: Omit<AgentCol
             return (
               row && (
                 <Box key={item.key} ref={virtual.measureElement} data-index={item.index} sx={{ position: "absolute", top: 0, left: 0, right: 0 }} style={{ transform: `translateY(${item.start}px)` }}>
-                  <Entry row={currentRow(row, now)} onLink={onLink} />
+                  <AgentRow
+                    row={currentRow(row, now)}
+                    onLink={onLink}
+                    onToggle={sent.toggle}
+                    onBack={(executionId) => virtual.scrollToIndex(rows.findIndex((one) => one.kind === "sent" && one.execution.id === executionId), { align: "start" })}
+                    actionsOf={(one) => <CancelAgent execution={one} onCancel={onCancelAgent} />}
+                  />
                 </Box>
               )
             );

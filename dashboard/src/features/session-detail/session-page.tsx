@@ -26,6 +26,7 @@ import { EvidenceAside, EvidenceSheet } from "./evidence-panel";
 import { Header } from "./header";
 import { stageGraph } from "./stage-graph";
 import { StageGraphView } from "./stage-graph-view";
+import type { StageTarget } from "./timeline";
 import { Timeline } from "./timeline";
 import { ShowAnalysis, useArrival } from "./arrival";
 import { useCheckedAnalysis } from "./use-checked-analysis";
@@ -68,7 +69,7 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
   const refresh = () => refreshSession(client, session.id);
   const cancel = useMutation({ mutationFn: () => cancelSession(session.id), onSettled: refresh });
   const cancelAgent = useMutation({ mutationFn: (executionId: string) => cancelExecution(session.id, executionId), onSettled: refresh });
-  const [stageTarget, setStageTarget] = useState<{ id: string } | null>(null);
+  const [stageTarget, setStageTarget] = useState<StageTarget | null>(null);
   const ended = hasEnded(session.status);
   const reason = reasonBeside(SESSION_FACES[session.status], session.error_message);
   const arrival = useArrival(ended && session.final_analysis !== null);
@@ -80,6 +81,7 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
   const now = (event: TimelineEvent) => eventById(buffer, event.id) ?? event;
   const nodes = useMemo(() => stageGraph(session), [session]);
   const showStage = useCallback((id: string) => setStageTarget({ id }), []);
+  const showAgent = useCallback((id: string, agent: string) => setStageTarget({ id, agent }), []);
   const { final_analysis: analysis, executive_summary: summary } = session;
   const { list, checked, doNow, text } = useCheckedAnalysis(session, ended);
   const door = useEvidenceDoor(session, shown, evidenceHref, onEvidence);
@@ -122,7 +124,7 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
           )}
         </Alert>
       )}
-      <StageGraphView nodes={nodes} ended={ended} onStage={showStage} />
+      <StageGraphView nodes={nodes} ended={ended} onStage={showStage} onAgent={showAgent} />
       <EvidenceDoorContext value={door}>
         <Box sx={{ display: "grid", gridTemplateColumns: evidence && wide ? BESIDE_EVIDENCE : BESIDE_ALERT, gap: 2, alignItems: "start" }}>
           <Stack spacing={2} sx={{ minWidth: 0 }}>
@@ -170,7 +172,7 @@ interface TimelineBodyProps {
   now: (event: TimelineEvent) => TimelineEvent;
   ended: boolean;
   target: string | undefined;
-  stageTarget: { id: string } | null;
+  stageTarget: StageTarget | null;
   repeated: ReadonlySet<string>;
   onLink: (eventId: string) => void;
   onCancelAgent: (executionId: string) => void;

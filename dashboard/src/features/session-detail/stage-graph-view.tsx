@@ -2,29 +2,32 @@
 import Box from "@mui/material/Box";
 import ButtonBase from "@mui/material/ButtonBase";
 import Typography from "@mui/material/Typography";
-import { memo } from "react";
+import { memo, useState } from "react";
 import type { Face } from "@/components/badge";
 import { FaceIcon } from "@/components/badge";
+import { plural } from "@/components/format";
 import { Spoken } from "@/components/spoken";
 import { Elapsed } from "@/components/times";
 import { RUN_FACES } from "@/presentation/statuses";
 import type { RunStatus } from "@/wire/types";
-import type { GraphNode } from "./stage-graph";
+import type { Branch, GraphNode } from "./stage-graph";
 
 interface StageGraphProps {
   nodes: readonly GraphNode[];
   /** The session is over: what has not begun never will. */
   ended: boolean;
   onStage: (stageId: string) => void;
+  /** Show an agent of a stage: one that was sent, at the call that sent it. */
+  onAgent: (stageId: string, executionId: string) => void;
 }
 
-export const StageGraphView = memo(function StageGraphView({ nodes, ended, onStage }: StageGraphProps) {
+export const StageGraphView = memo(function StageGraphView({ nodes, ...rest }: StageGraphProps) {
   return (
     <Box component="ol" aria-label="Stages" sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", rowGap: 1, columnGap: { xs: 1, sm: 0 }, listStyle: "none", m: 0, p: 0 }}>
       {nodes.map((node, index) => (
         <Box component="li" key={node.key} sx={{ display: "flex", alignItems: "center" }}>
           {index > 0 && <Box aria-hidden sx={{ display: { xs: "none", sm: "block" }, width: 24, height: "2px", bgcolor: node.stage ? "text.secondary" : "divider" }} />}
-          <Node node={node} ended={ended} onStage={onStage} />
+          <Node node={node} {...rest} />
         </Box>
       ))}
     </Box>
@@ -35,27 +38,14 @@ function faceOf(status: RunStatus, ended: boolean): Face {
   return status === "pending" && ended ? { ...RUN_FACES.pending, label: "Not reached" } : RUN_FACES[status];
 }
 
-function Node({ node, ended, onStage }: { node: GraphNode; ended: boolean; onStage: (stageId: string) => void }) {
+type NodeProps = Omit<StageGraphProps, "nodes"> & { node: GraphNode };
+
+function Node({ node, ended, onStage, onAgent }: NodeProps) {
   const { stage } = node;
   const face = faceOf(node.status, ended);
   return (
-    <ButtonBase
-      disabled={!stage}
-      onClick={() => stage && onStage(stage.id)}
-      sx={{
-        display: "block",
-        textAlign: "left",
-        border: 1,
-        borderStyle: stage ? "solid" : "dashed",
-        borderColor: node.status === "active" ? "info.main" : "divider",
-        borderRadius: 1,
-        px: 1.25,
-        py: 0.5,
-        bgcolor: "background.paper",
-        "&:hover": { bgcolor: "action.hover" },
-      }}
-    >
-      <Box sx={{ display: "flex", alignItems: "center", gap: 0.75 }}>
+    <Box sx={{ border: 1, borderStyle: stage ? "solid" : "dashed", borderColor: node.status === "active" ? "info.main" : "divider", borderRadius: 1, bgcolor: "background.paper", overflow: "hidden" }}>
+      <ButtonBase disabled={!stage} onClick={() => stage && onStage(stage.id)} sx={{ display: "flex", width: "100%", justifyContent: "flex-start", textAlign: "left", alignItems: "center", gap: 0.75, px: 1.25, py: 0.5, ...HOVER }}>
         <FaceIcon face={face} size={15} />
         <Typography component="span" variant="body2" sx={{ fontWeight: 600, color: stage ? "text.primary" : "text.secondary" }}>
           {node.name}
@@ -66,21 +56,49 @@ function Node({ node, ended, onStage }: { node: GraphNode; ended: boolean; onSta
             <Elapsed since={stage.started_at} until={stage.completed_at} />
           </Typography>
         )}
-      </Box>
-      {node.branches.length > 0 && (
-        <Box component="span" sx={{ display: "grid", mt: 0.5, pl: 0.75, borderLeft: 2, borderColor: "divider", gap: "1px" }}>
-          {node.branches.map((branch) => (
-            <Box component="span" key={branch.key} sx={{ display: "flex", alignItems: "center", gap: 0.75, ml: branch.sent ? 2 : 0 }}>
-              <Box component="span" aria-hidden sx={{ width: 8, height: "2px", bgcolor: "divider", ml: -0.75 }} />
-              <FaceIcon face={faceOf(branch.status, ended)} size={13} />
-              <Typography component="span" variant="caption" color="textSecondary">
-                {branch.name}
-                <Spoken>{`${branch.sent ? "sent by the agent above, " : ""}${faceOf(branch.status, ended).label}`}</Spoken>
-              </Typography>
-            </Box>
+      </ButtonBase>
+      {node.branches.length > 0 && <Branches {...{ node, ended, onAgent }} />}
+    </Box>
+  );
+}
+
+const HOVER = { "&:hover": { bgcolor: "action.hover" } };
+
+function Branches({ node, ended, onAgent }: Omit<NodeProps, "onStage">) {
+  const [folded, setFolded] = useState(false);
+  const sent = node.branches.filter((branch) => branch.sent).length;
+  return (
+    <Box sx={{ mb: 0.5, ml: 2, mr: 0.5, borderLeft: 2, borderColor: "divider" }}>
+      <Box component="ul" aria-label={`Agents of ${node.name}`} sx={{ display: "grid", listStyle: "none", m: 0, p: 0 }}>
+        {node.branches
+          .filter((branch) => !branch.sent || !folded)
+          .map((branch) => (
+            <li key={branch.key}>
+              <BranchButton branch={branch} ended={ended} onClick={node.stage && branch.execution !== null ? () => onAgent(node.stage?.id ?? "", branch.execution ?? "") : undefined} />
+            </li>
           ))}
-        </Box>
+      </Box>
+      {sent > 0 && (
+        <ButtonBase aria-expanded={!folded} onClick={() => setFolded(!folded)} sx={{ ml: 1.25, px: 0.5, minHeight: 24, borderRadius: 0.5, ...HOVER }}>
+          <Typography component="span" variant="caption" color="textSecondary" sx={{ textDecoration: "underline" }}>
+            {folded ? `Show the ${plural(sent, "agent")} that ${sent === 1 ? "was" : "were"} sent` : "Hide those that were sent"}
+          </Typography>
+        </ButtonBase>
       )}
+    </Box>
+  );
+}
+
+function BranchButton({ branch, ended, onClick }: { branch: Branch; ended: boolean; onClick: (() => void) | undefined }) {
+  const face = faceOf(branch.status, ended);
+  return (
+    <ButtonBase disabled={!onClick} onClick={onClick} title={branch.task ?? undefined} sx={{ display: "flex", width: "100%", justifyContent: "flex-start", gap: 0.75, minHeight: 24, pl: branch.sent ? 2 : 0, pr: 0.75, borderRadius: 0.5, ...HOVER }}>
+      <Box component="span" aria-hidden sx={{ width: 8, height: "2px", bgcolor: "divider" }} />
+      <FaceIcon face={face} size={13} />
+      <Typography component="span" variant="caption" color="textSecondary">
+        {branch.name}
+        <Spoken>{`${branch.sent ? "sent by the agent above, " : ""}${face.label}`}</Spoken>
+      </Typography>
     </ButtonBase>
   );
 }

@@ -14,8 +14,11 @@ export interface Branch {
   key: string;
   name: string;
   status: RunStatus;
-  /** Another agent of the stage, which stands above it, sent it. */
+  /** Another agent of the stage, which stands above it, sent it: for this. */
   sent: boolean;
+  task: string | null;
+  /** Null for one that has not begun. */
+  execution: string | null;
 }
 
 export function stageGraph(session: Pick<SessionDetail, "planned_stages" | "stages">): GraphNode[] {
@@ -26,7 +29,14 @@ export function stageGraph(session: Pick<SessionDetail, "planned_stages" | "stag
 }
 
 function begun(stage: StageView): GraphNode {
-  const known = stage.executions.map((execution) => ({ key: execution.id, name: execution.agent_name, status: execution.status, sent: isSent(execution) }));
+  const known = stage.executions.map((execution) => ({
+    key: execution.id,
+    name: execution.agent_name,
+    status: execution.status,
+    sent: isSent(execution),
+    task: execution.task ?? null,
+    execution: execution.id,
+  }));
   return { key: stage.id, name: stage.stage_name, stage, status: stage.status, branches: known.length > 1 ? known : [] };
 }
 
@@ -43,6 +53,6 @@ function stillToWalk(planned: readonly PlannedStage[], mainsBegun: number, synth
 }
 
 function waiting(key: string, name: string, agents: readonly string[]): GraphNode {
-  const branches = agents.length > 1 ? agents.map((agent, index) => ({ key: `${key}-${index}`, name: agent, status: "pending" as const, sent: false })) : [];
+  const branches = agents.length > 1 ? agents.map((agent, index) => ({ key: `${key}-${index}`, name: agent, status: "pending" as const, sent: false, task: null, execution: null })) : [];
   return { key, name, stage: null, status: "pending", branches };
 }

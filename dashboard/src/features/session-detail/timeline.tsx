@@ -7,13 +7,15 @@ import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRe
 import { Nothing } from "@/components/states";
 import { Entry } from "@/presentation/entries";
 import type { TimelineRow } from "@/presentation/timeline-rows";
-import { currentRow, eventsOfRow, timelineRows } from "@/presentation/timeline-rows";
+import { currentRow, eventsOfRow, isReport, rowOfAgent, timelineRows } from "@/presentation/timeline-rows";
+import { BackToCall, SentEntry, WithinSent } from "@/presentation/sent-entry";
+import type { SentAgents } from "@/presentation/use-sent-agents";
+import { useSentAgents } from "@/presentation/use-sent-agents";
 import type { StageView, TimelineEvent } from "@/wire/types";
 import { AgentColumns, AgentTabs } from "./agents";
-import { BackToCall, SentEntry, WithinSent } from "./sent-entry";
+import { CancelAgent } from "./cancel-agent";
 import { StageHeader } from "./stage-header";
 import { useFollowEnd } from "./use-follow-end";
-import { useSentAgents } from "./use-sent-agents";
 
 interface TimelineProps {
   stages: readonly StageView[];
@@ -25,14 +27,19 @@ interface TimelineProps {
   growing: boolean;
   /** Scroll to this event. */
   target: string | undefined;
-  /** Scroll to this stage; a new object each time it is asked for. */
-  stageTarget: { id: string } | null;
+  /** Scroll to this stage, or to an agent of it; a new object each time it is asked for. */
+  stageTarget: StageTarget | null;
   /** Texts that stand elsewhere on the page. */
   repeated: ReadonlySet<string>;
   onLink: (eventId: string) => void;
   onCancelAgent: (executionId: string) => void;
   /** Whether the reader is being taken along. */
   onFollowing: (following: boolean) => void;
+}
+
+export interface StageTarget {
+  id: string;
+  agent?: string;
 }
 
 const ESTIMATED_PX = 44;
@@ -87,13 +94,23 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
     const index = rows.findIndex((row) => row.kind === "sent" && row.execution.id === executionId);
     if (index >= 0) reveal(index);
   };
-  const revealStage = useEffectEvent((id: string) => {
-    const index = rows.findIndex((row) => row.kind === "stage" && row.stage.id === id);
-    if (index >= 0) reveal(index);
+  const reached = useRef<StageTarget | null>(null);
+  const revealStage = useEffectEvent((wanted: StageTarget) => {
+    const stage = stages.find((known) => known.id === wanted.id);
+    if (!stage) return;
+    // One that was sent is opened, and its sender chosen where there are several.
+    const chosen = wanted.agent === undefined ? undefined : sent.show(wanted.agent);
+    const index = wanted.agent === undefined ? rows.findIndex((row) => row.kind === "stage" && row.stage.id === stage.id) : rowOfAgent(rows, stage, wanted.agent, sideBySide.has(stage.id));
+    if (index < 0) {
+      if (chosen !== undefined && selected.get(stage.id) !== chosen) select(stage.id, chosen);
+      return;
+    }
+    reached.current = wanted;
+    reveal(index);
   });
   useEffect(() => {
-    if (stageTarget) revealStage(stageTarget.id);
-  }, [stageTarget]);
+    if (stageTarget && reached.current !== stageTarget) revealStage(stageTarget);
+  }, [stageTarget, rows]);
 
   // The event of a deep link is shown once: in its agent's tab, and in view.
   const shown = useRef<string | undefined>(undefined);
@@ -131,7 +148,7 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
               sx={{ position: "absolute", top: 0, left: 0, right: 0 }}
               style={{ transform: `translateY(${item.start - top}px)` }}
             >
-              <Row row={currentRow(row, now)} {...{ target, repeated, onLink, onCancelAgent, events, now }} onSelect={select} sideBySide={sideBySide} onSideBySide={toggleSideBySide} onToggleSent={sent.toggle} onBack={back} />
+              <Row row={currentRow(row, now)} {...{ target, repeated, onLink, onCancelAgent, events, now, sent }} onSelect={select} sideBySide={sideBySide} onSideBySide={toggleSideBySide} onBack={back} />
             </Box>
           );
         })}
@@ -151,11 +168,11 @@ interface RowProps extends Pick<TimelineProps, "target" | "repeated" | "onLink" 
   sideBySide: ReadonlySet<string>;
   onSelect: (stageId: string, executionId: string) => void;
   onSideBySide: (stageId: string) => void;
-  onToggleSent: (executionId: string) => void;
+  sent: SentAgents;
   onBack: (executionId: string) => void;
 }
 
-function Row({ row, target, repeated, onLink, onCancelAgent, events, now, sideBySide, onSelect, onSideBySide, onToggleSent, onBack }: RowProps) {
+function Row({ row, target, repeated, onLink, onCancelAgent, events, now, sideBySide, sent, onSelect, onSideBySide, onBack }: RowProps) {
   switch (row.kind) {
     case "stage":
       return <StageHeader stage={row.stage} />;
@@ -171,17 +188,17 @@ function Row({ row, target, repeated, onLink, onCancelAgent, events, now, sideBy
             onColumns={() => onSideBySide(row.stage.id)}
             onCancelAgent={onCancelAgent}
           />
-          {columns && <AgentColumns stage={row.stage} events={events} now={now} onLink={onLink} onCancelAgent={onCancelAgent} />}
+          {columns && <AgentColumns stage={row.stage} {...{ events, now, sent, onLink, onCancelAgent }} />}
         </>
       );
     }
     case "sent":
-      return <SentEntry row={row} highlighted={row.call.id === target} onLink={onLink} onToggle={onToggleSent} onCancelAgent={onCancelAgent} />;
+      return <SentEntry row={row} highlighted={row.call.id === target} onLink={onLink} onToggle={sent.toggle} actions={<CancelAgent execution={row.execution} onCancel={onCancelAgent} />} />;
     case "back":
       return <BackToCall row={row} onBack={onBack} />;
     case "tool":
     case "event":
-      if (row.within) return <WithinSent><Entry row={row} highlighted={eventsOfRow(row).some((event) => event.id === target)} onLink={onLink} /></WithinSent>;
+      if (row.within) return <WithinSent><Entry row={row} repeated={isReport(row)} highlighted={eventsOfRow(row).some((event) => event.id === target)} onLink={onLink} /></WithinSent>;
       return <Entry row={row} repeated={row.kind === "event" && repeated.has(row.event.content)} highlighted={eventsOfRow(row).some((event) => event.id === target)} onLink={onLink} />;
   }
 }

@@ -11,7 +11,7 @@ from tarsy.agent.toolbox.built_in import CallRefusedError
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedSkill
 from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
-from tarsy.domain.skill import MAIN_FILE
+from tarsy.domain.skill import MAIN_FILE, SHIPPED
 from tarsy.domain.tool import LOAD_SKILL_TOOL, ToolCatalog, ToolDefinition
 
 _BARE_NAME = re.compile(r"[\"']?[a-z0-9-]+[\"']?")
@@ -66,7 +66,8 @@ def _shown(skill: ResolvedSkill, file: str, text: str) -> str:
     title = skill.name if file == MAIN_FILE else f"{skill.name}, file {file}"
     more = _further_files(skill) if file == MAIN_FILE else ()
     rest = f"\n\n[Further files of this skill, by `file`: {', '.join(more)}]" if more else ""
-    return f"[Skill {title}, from {skill.origin}{at}]\n{text}{rest}"
+    origin = SHIPPED if skill.origin == SHIPPED else f"from {skill.origin}"
+    return f"[Skill {title}, {origin}{at}]\n{text}{rest}"
 
 
 def _further_files(skill: ResolvedSkill) -> tuple[str, ...]:

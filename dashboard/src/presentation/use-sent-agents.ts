@@ -23,7 +23,7 @@ export function useSentAgents(stages: readonly StageView[]): SentAgents {
     (executionId: string) => {
       const parent = parents.get(executionId);
       if (!parent) return executionId;
-      setOpen((before) => new Set(before).add(executionId));
+      setOpen((before) => (before.has(executionId) ? before : new Set(before).add(executionId)));
       return parent;
     },
     [parents],

@@ -4,32 +4,32 @@ import Button from "@mui/material/Button";
 import Typography from "@mui/material/Typography";
 import { ChevronRight, CornerLeftUp } from "lucide-react";
 import type { ReactNode } from "react";
-import { Markdown } from "@/components/markdown";
 import { Elapsed } from "@/components/times";
-import { EntryFrame } from "@/presentation/entry-frame";
-import { reasonBeside, RUN_FACES } from "@/presentation/statuses";
-import type { BackRow, SentRow } from "@/presentation/timeline-rows";
 import type { ExecutionView } from "@/wire/types";
-import { CancelAgent } from "./cancel-agent";
+import { AgentText } from "./cited-text";
+import { EntryFrame } from "./entry-frame";
+import { reasonBeside, RUN_FACES } from "./statuses";
+import type { BackRow, SentRow } from "./timeline-rows";
 
 interface SentEntryProps {
   row: SentRow;
-  highlighted: boolean;
-  onLink: (eventId: string) => void;
+  highlighted?: boolean;
+  onLink?: (eventId: string) => void;
   onToggle: (executionId: string) => void;
-  onCancelAgent: (executionId: string) => void;
+  /** What else can be done with the agent. */
+  actions?: ReactNode;
 }
 
-export function SentEntry({ row: { execution, call, report, open }, highlighted, onLink, onToggle, onCancelAgent }: SentEntryProps) {
+export function SentEntry({ row: { execution, call, report, open }, highlighted = false, onLink, onToggle, actions }: SentEntryProps) {
   const reason = reasonBeside(RUN_FACES[execution.status], execution.error_message);
   return (
-    <EntryFrame face={RUN_FACES[execution.status]} title={`${execution.agent_name} was sent`} note={<Note execution={execution} />} at={call.created_at} onLink={() => onLink(call.id)} highlighted={highlighted}>
+    <EntryFrame face={RUN_FACES[execution.status]} title={`${execution.agent_name} was sent`} note={<Note execution={execution} />} at={call.created_at} onLink={onLink && (() => onLink(call.id))} highlighted={highlighted}>
       <Typography variant="body2" sx={{ mt: 0.25, whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
         {execution.task}
       </Typography>
       {report && (
         <Box role="region" aria-label={`Report of ${execution.agent_name}`} tabIndex={0} sx={{ borderLeft: 2, borderColor: "success.main", pl: 1.5, mt: 0.5, maxHeight: open ? "none" : 220, overflowY: "auto" }}>
-          <Markdown text={report.content} growing={report.status === "streaming"} />
+          <AgentText event={report} />
         </Box>
       )}
       {reason && (
@@ -41,7 +41,7 @@ export function SentEntry({ row: { execution, call, report, open }, highlighted,
         <Button size="small" color="inherit" aria-expanded={open} onClick={() => onToggle(execution.id)} startIcon={<ChevronRight size={14} style={{ transform: open ? "rotate(90deg)" : "none" }} />}>
           {open ? "Hide its work" : "Show its work"}
         </Button>
-        <CancelAgent execution={execution} onCancel={onCancelAgent} />
+        {actions}
       </Box>
     </EntryFrame>
   );

@@ -1,0 +1,82 @@
+"""The tree of agents and the skills they load, as a reader finds them on the page of a session."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture, use_theme
+from support.dashboard_sessions import submit, wait_for_end
+from support.tarsy_process import Served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+
+@pytest.fixture(scope="module")
+def sessions(server: Served) -> dict[str, str]:
+    """A lead with three specialists, and an agent that loads a skill."""
+    with server.client() as http:
+        submitted = {name: submit(http, name) for name in ("hourly-timeouts", "stale-certificate")}
+        for session in submitted.values():
+            wait_for_end(http, session)
+    return submitted
+
+
+def check_both_themes(page: Page, name: str) -> None:
+    for dark in (False, True):
+        use_theme(page, dark=dark)
+        picture(page, f"{name}-{'dark' if dark else 'light'}")
+        assert_accessible(page)
+
+
+def test_agents_that_were_sent_are_read_where_their_sender_sent_them_with_a_way_there_and_back(
+    browser: Browser, server: Served, sessions: dict[str, str]
+) -> None:
+    address = f"/sessions/{sessions['hourly-timeouts']}"
+    with open_page(browser, server.url) as page:
+        page.goto(address)
+        agents = page.get_by_role("list", name="Agents of investigation")
+        expect(agents).to_be_in_viewport()
+        picture(page, "agent-graph-light")
+        agents.get_by_role("button", name="Lead Completed").click()
+        feed = page.get_by_role("feed")
+        # The task and the conclusion stand there without anything being opened.
+        expect(feed.get_by_text("LogAgent was sent").first).to_be_in_viewport()
+        expect(feed.get_by_text("What do its pods log while it fails")).to_be_visible()
+        report = feed.get_by_role("region", name="Report of LogAgent").first
+        expect(report).to_contain_text("Checkout waits in vain for a database connection")
+        expect(report.get_by_role("link", name=re.compile(r"A1\.1 \(verified\)")).first).to_be_visible()
+        check_both_themes(page, "agent-tree")
+
+        agents.get_by_role("button", name=re.compile("ChangeAgent")).click()
+        sent = feed.get_by_role("article").filter(has_text="ChangeAgent was sent")
+        expect(sent).to_be_in_viewport()
+        expect(sent.get_by_role("button", name="Hide its work")).to_be_visible()
+        back = feed.get_by_role("button", name="Back to the call that sent ChangeAgent")
+        back.scroll_into_view_if_needed()
+        expect(feed.get_by_text("One config map was changed this morning.")).to_be_visible()
+        back.click()
+        expect(sent).to_be_in_viewport()
+        sent.get_by_role("button", name="Hide its work").click()
+        expect(back).to_have_count(0)
+
+        page.get_by_role("button", name="Hide those that were sent").click()
+        expect(agents.get_by_role("button", name=re.compile("LogAgent"))).to_have_count(0)
+        page.get_by_role("button", name="Show the 4 agents that were sent").click()
+        expect(agents.get_by_role("button", name=re.compile("LogAgent"))).to_have_count(2)
+
+        page.goto(f"/sessions/{sessions['stale-certificate']}")
+        page.get_by_role("list", name="Stages").get_by_role("button", name=re.compile("^investigation")).click()
+        skill = feed.get_by_role("article").filter(has_text="Skill kubernetes-certificates")
+        skill.get_by_role("button", name=re.compile("Skill kubernetes-certificates")).click()
+        expect(skill.get_by_role("heading", name="Renewed, but not used")).to_be_visible()
+        check_both_themes(page, "skill")
+    with open_page(browser, server.url, size=PHONE) as page:
+        page.goto(address)
+        agents = page.get_by_role("list", name="Agents of investigation")
+        expect(agents).to_be_in_viewport()
+        picture(page, "agent-graph-phone")
+        agents.get_by_role("button", name=re.compile("MetricsAgent")).click()
+        expect(page.get_by_text("MetricsAgent was sent")).to_be_in_viewport()
+        assert_fits(page)
+        picture(page, "agent-tree-phone")
