@@ -41,7 +41,7 @@ class NotificationListener:
         self._handlers: dict[str, list[Handler]] = {}
         self._gap_handlers: list[GapHandler] = []
         # Nothing is handed on before the handlers know of the gap: out of order, half the news would mislead them.
-        self._orphan_grace = False
+        self._is_ready = False
         self._line = _Line(url, prepare=self._listen, ready=self._ready)
 
     def subscribe(self, name: str, handler: Handler) -> None:
@@ -61,7 +61,7 @@ class NotificationListener:
         await self._line.run(task_status)
 
     async def _listen(self, connection: RawConnection) -> None:
-        self._orphan_grace = False
+        self._is_ready = False
         with anyio.fail_after(ANSWER_SECONDS):
             for name in self._handlers:
                 await connection.add_listener(name, self._dispatch)
@@ -70,10 +70,10 @@ class NotificationListener:
         if after_gap:
             for handler in self._gap_handlers:
                 handler()
-        self._orphan_grace = True
+        self._is_ready = True
 
     def _dispatch(self, _connection: object, _pid: int, name: str, payload: object) -> None:
-        if not self._orphan_grace:
+        if not self._is_ready:
             return
         for handler in self._handlers.get(name, ()):
             try:
