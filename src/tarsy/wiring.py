@@ -141,51 +141,76 @@ async def application(
         ConfigError: the configuration has problems (all of them are in it).
         DatabaseUnavailableError: there is no database to work with.
     """
-    if loaded is None:
-        await to_thread.run_sync(bring_accepted, settings.config_dir, settings.env)
-    loaded = loaded or load_config(settings.config_dir, settings.env)
-    # Looked into at each use, so that a reload reaches those who have it.
-    env = dict(loaded.env)
+    given = _Given(tools=tools, llm=llm, mask=mask, auth=auth, recorded_inputs=recorded_inputs, elsewhere=elsewhere or {})
     async with AsyncExitStack() as stack:
-        url, engine = await _database(stack, settings, loaded)
-        model = llm or llm_client(settings, env)
-        stack.push_async_callback(model.aclose)
-        await stack.enter_async_context(kept_supervisor())
-        observer = await _observer(loaded.env)
-        stack.push_async_callback(to_thread.run_sync, observer.close)
-        connections = await stack.enter_async_context(connection_pool())
-        listener, sender, metrics = NotificationListener(url), NotificationSender(url), Metrics()
-        parts = _Parts(
-            settings=settings,
-            loaded=loaded,
-            env=env,
-            engine=engine,
-            live=_live(engine, listener, sender),
-            llm=model,
-            connections=connections,
-            tools=tools or McpToolServers(env=env, pool=connections),
-            monitor=HealthMonitor(watched_servers(loaded), env=env),
-            retention=Retention(
-                loaded.config.system.retention, OldSessions(engine), OldIncidents(engine), Outbox(engine), VitalSignsReader(engine)
-            ),
-            reload=Reload(settings, loaded, clock=SystemClock()),
-            given_mask=mask,
-            given_auth=auth,
-            recorded_inputs=recorded_inputs,
-            elsewhere=elsewhere or {},
-            metrics=metrics,
-            observer=observer,
-            times=SessionTimes(metrics.sessions),
-            budget_watch=BudgetWatch(_period_budgets(loaded.config), lambda budgets: wake_within(engine, budgets, SystemClock().now())),
-            pod_id=f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}",
-        )
-        built = _assemble(parts, listener)
+        parts = await _parts(stack, settings, loaded or await _configuration(settings), given)
+        built = _assemble(parts)
         async with anyio.create_task_group() as tasks:
-            for connection in (listener, sender, parts.live):
+            for connection in (parts.listener, parts.sender, parts.live):
                 await tasks.start(connection.run)
             _look_after(parts, built, tasks)
             yield built
             tasks.cancel_scope.cancel()
+
+
+async def _configuration(settings: Settings) -> LoadedConfig:
+    await to_thread.run_sync(bring_accepted, settings.config_dir, settings.env)
+    return load_config(settings.config_dir, settings.env)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """What takes the place of what the settings say."""
+
+    tools: ToolServers | None
+    llm: LLMClient | None
+    mask: Mask | None
+    auth: AuthSettings | None
+    recorded_inputs: Sequence[AnyInput]
+    elsewhere: Mapping[str, Elsewhere]
+
+
+async def _parts(stack: AsyncExitStack, settings: Settings, loaded: LoadedConfig, given: _Given) -> "_Parts":
+    """What everything else is built from; `stack` lets go of what is open."""
+    # Looked into at each use, so that a reload reaches those who have it.
+    env = dict(loaded.env)
+    url, engine = await _database(stack, settings, loaded)
+    llm = given.llm or llm_client(settings, env)
+    stack.push_async_callback(llm.aclose)
+    await stack.enter_async_context(kept_supervisor())
+    observer = await _observer(loaded.env)
+    stack.push_async_callback(to_thread.run_sync, observer.close)
+    connections = await stack.enter_async_context(connection_pool())
+    listener, sender, metrics = NotificationListener(url), NotificationSender(url), Metrics()
+    return _Parts(
+        settings=settings,
+        loaded=loaded,
+        env=env,
+        given=given,
+        engine=engine,
+        listener=listener,
+        sender=sender,
+        live=_live(engine, listener, sender),
+        llm=llm,
+        connections=connections,
+        tools=given.tools or McpToolServers(env=env, pool=connections),
+        monitor=HealthMonitor(watched_servers(loaded), env=env),
+        retention=_retention(engine, loaded.config),
+        reload=Reload(settings, loaded, clock=SystemClock()),
+        metrics=metrics,
+        observer=observer,
+        times=SessionTimes(metrics.sessions),
+        budget_watch=_budget_watch(engine, loaded.config),
+        pod_id=f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}",
+    )
+
+
+def _budget_watch(engine: AsyncEngine, config: Config) -> BudgetWatch:
+    return BudgetWatch(_period_budgets(config), lambda budgets: wake_within(engine, budgets, SystemClock().now()))
+
+
+def _retention(engine: AsyncEngine, config: Config) -> Retention:
+    return Retention(config.system.retention, OldSessions(engine), OldIncidents(engine), Outbox(engine), VitalSignsReader(engine))
 
 
 async def _database(stack: AsyncExitStack, settings: Settings, loaded: LoadedConfig) -> tuple[str, AsyncEngine]:
@@ -243,7 +268,10 @@ class _Parts:
     settings: Settings
     loaded: LoadedConfig
     env: dict[str, str]
+    given: _Given
     engine: AsyncEngine
+    listener: NotificationListener
+    sender: NotificationSender
     live: LiveUpdates
     llm: LLMClient
     connections: ConnectionPool
@@ -251,10 +279,6 @@ class _Parts:
     monitor: HealthMonitor
     retention: Retention
     reload: Reload
-    given_mask: Mask | None
-    given_auth: AuthSettings | None
-    recorded_inputs: Sequence[AnyInput]
-    elsewhere: Mapping[str, Elsewhere]
     metrics: Metrics
     observer: Observer
     times: SessionTimes
@@ -274,11 +298,11 @@ class _Parts:
 
     @property
     def mask(self) -> Mask:
-        return self.given_mask or configured_mask(self.config)
+        return self.given.mask or configured_mask(self.config)
 
     @property
     def auth(self) -> AuthSettings:
-        return self.given_auth or auth_settings(
+        return self.given.auth or auth_settings(
             host=self.settings.host,
             tokens=read_tokens(self.settings.api_tokens),
             trusted_proxies=self.config.system.trusted_proxies,
@@ -311,7 +335,8 @@ class _Parts:
         )
 
 
-def _assemble(parts: _Parts, listener: NotificationListener) -> Application:
+def _assemble(parts: _Parts) -> Application:
+    listener = parts.listener
     pool = None if parts.settings.role is Role.API else _pool(parts)
     if pool:
         listener.subscribe(WORK, pool.on_work)
@@ -410,8 +435,8 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         runbooks=parts.runbooks,
         mask=parts.mask,
         clock=SystemClock(),
-        recorded_inputs=parts.recorded_inputs,
-        elsewhere=parts.elsewhere,
+        recorded_inputs=parts.given.recorded_inputs,
+        elsewhere=parts.given.elsewhere,
         cancellations=parts.cancellations,
     )
     return SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies)
