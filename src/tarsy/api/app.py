@@ -2,17 +2,21 @@
 
 from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse
-from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 from starlette.types import Receive, Scope, Send
 
 from tarsy import __version__
 from tarsy.kit.imports import absent
+from tarsy.kit.model import built_late
 
 # FastAPI looks in each route for models of Pydantic's first version, and loads all of that in order to recognise them.
 PYDANTIC_1 = "pydantic.v1"
+
+# Its own models are those of OpenAPI, for clients that ask for the description of the API.
+with built_late():
+    from fastapi import FastAPI, Request
+    from fastapi.responses import HTMLResponse
+    from fastapi.routing import APIRoute
 
 with absent(PYDANTIC_1):
     from tarsy.api import help as manual

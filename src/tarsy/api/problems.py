@@ -11,7 +11,6 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from pydantic import BaseModel
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
@@ -24,6 +23,7 @@ from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueFullError
 from tarsy.db.retry import is_disk_full, is_transient
 from tarsy.intake.reception import SenderRefusedError
+from tarsy.kit.model import Model
 from tarsy.kit.text import clip
 from tarsy.session.intake import AlertRefusedError, AlertTooLargeError, KeyReusedError, UnknownAlertTypeError
 
@@ -66,14 +66,14 @@ class ProblemKind(StrEnum):
     DATABASE_FULL = "database-full", HTTPStatus.INSUFFICIENT_STORAGE
 
 
-class FieldProblem(BaseModel):
+class FieldProblem(Model):
     """One thing that is wrong with a request, and where."""
 
     location: str
     message: str
 
 
-class Problem(BaseModel):
+class Problem(Model):
     """Problem details as in RFC 9457."""
 
     type: str

@@ -6,8 +6,6 @@ from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
 
-from pydantic import TypeAdapter
-
 from tarsy.db.driver import Row
 from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
@@ -20,15 +18,11 @@ from tarsy.domain.stage import Stage
 from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.usage import TokenUsage
+from tarsy.kit.model import adapter
 
 # Values by column.
 NewRow = dict[str, Any]
 Value = TypeVar("Value")
-
-
-@cache
-def _reader(kind: type[Value]) -> TypeAdapter[Value]:
-    return TypeAdapter(kind)
 
 
 def read(kind: type[Value], row: Row, **made: object) -> Value:
@@ -37,7 +31,7 @@ def read(kind: type[Value], row: Row, **made: object) -> Value:
     if isinstance(found.get("id"), UUID):
         # Text statements return uuid objects, tables strings.
         found = {name: str(value) if isinstance(value, UUID) else value for name, value in found.items()}
-    return _reader(kind).validate_python(found)
+    return adapter(kind).validate_python(found)
 
 
 @cache

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from tarsy.config.load.skills.catalog import shipped_skills
 from tarsy.config.resolve.agent_skills import resolved_skill
@@ -20,6 +20,7 @@ from tarsy.config.resolve.resolved import (
 from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.skill import Skill
 from tarsy.domain.stage import ParallelType, SuccessPolicy
+from tarsy.kit.model import Model
 
 SERVER = "cluster"
 RECORDING_SCHEME = "sample:"
@@ -30,7 +31,7 @@ limits, pods_log with previous=true for a container that has restarted, deployme
 metrics_query takes plain selectors only; metrics_list tells which metrics exist. Times are UTC."""
 
 
-class Part(BaseModel):
+class Part(Model):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 

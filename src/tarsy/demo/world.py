@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
+
+from tarsy.kit.model import Model
 
 INCIDENTS = Path(__file__).parent / "incidents"
 _OFFSET = re.compile(r"-(?:(?P<days>\d+)d)?(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?(?:(?P<seconds>\d+)s)?")
@@ -31,7 +33,7 @@ def moment(text: str, now: datetime) -> datetime:
     return datetime.fromisoformat(text)
 
 
-class Piece(BaseModel):
+class Piece(Model):
     """Frozen and strict about unknown keys: a typo in a world is found when it is loaded."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

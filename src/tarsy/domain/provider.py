@@ -5,12 +5,13 @@ Values that come from the environment stay `{{.VAR}}` templates here: a snapshot
 
 from collections.abc import Mapping
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from tarsy.domain.agent import ProviderType
+from tarsy.kit.model import Model
 
 
-class ResolvedProvider(BaseModel):
+class ResolvedProvider(Model):
     """A model and the way to reach it. Times in seconds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

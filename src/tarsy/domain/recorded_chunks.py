@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, assert_never
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from tarsy.domain.llm import (
     Chunk,
@@ -20,9 +20,9 @@ from tarsy.domain.llm import (
 )
 from tarsy.domain.recording import RecordedChunk, RecordedCode, RecordedError, RecordedToolCallChunk
 from tarsy.domain.usage import TokenUsage
+from tarsy.kit.model import adapter
 
 Word = TypeVar("Word", ErrorCode, FinishReason)
-_GROUNDING = TypeAdapter(GroundingChunk)
 
 
 class UnplayableChunkError(ValueError):
@@ -62,7 +62,7 @@ def _to_recorded(chunk: Chunk) -> RecordedChunk:
         case CodeExecutionChunk(code, result):
             recorded = RecordedChunk(code_execution=RecordedCode(code=code, result=result))
         case GroundingChunk():
-            recorded = RecordedChunk(grounding=_GROUNDING.dump_python(chunk, mode="json"))
+            recorded = RecordedChunk(grounding=adapter(GroundingChunk).dump_python(chunk, mode="json"))
         case TokenUsage():
             recorded = RecordedChunk(usage=chunk)
         case FinishChunk(reason):
@@ -114,6 +114,6 @@ def _known(kind: type[Word], word: str, where: str) -> Word:
 
 def _grounding(value: Mapping[str, Any] | None) -> GroundingChunk:
     try:
-        return _GROUNDING.validate_python(value)
+        return adapter(GroundingChunk).validate_python(value)
     except ValidationError as error:
         raise UnplayableChunkError(f"a recorded grounding cannot be read: {error}") from error

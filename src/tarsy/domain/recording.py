@@ -6,10 +6,11 @@ Version 2 holds the inputs too, whatever reached the session besides its models 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import ConfigDict, field_validator, model_validator
 
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
 from tarsy.domain.usage import TokenUsage
+from tarsy.kit.model import Model
 
 _NEWEST = 2
 
@@ -29,7 +30,7 @@ def sender_of(track: str) -> str:
     return track.rpartition("/")[0]
 
 
-class Recorded(BaseModel):
+class Recorded(Model):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 

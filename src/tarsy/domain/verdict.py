@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from pydantic import TypeAdapter
+from tarsy.kit.model import adapter
 
 
 class VerdictOutcome(StrEnum):
@@ -89,17 +89,14 @@ def cut_off(judged: JudgedVerdict, ceiling: str) -> JudgedVerdict:
     return JudgedVerdict(judged.verdict, at_most(judged.confidence, Confidence.MEDIUM), reason)
 
 
-_STORED = TypeAdapter(Verdict)
-
-
 def verdict_fields(verdict: Verdict) -> dict[str, Any]:
     """A verdict as it is stored, told and recorded."""
-    return _STORED.dump_python(verdict, mode="json")
+    return adapter(Verdict).dump_python(verdict, mode="json")
 
 
 def verdict_of(fields: Mapping[str, Any]) -> Verdict:
     """A verdict as it was stored."""
-    return _STORED.validate_python(fields)
+    return adapter(Verdict).validate_python(fields)
 
 
 def judged_fields(judged: JudgedVerdict) -> dict[str, Any]:

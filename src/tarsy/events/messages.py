@@ -2,12 +2,14 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from tarsy.kit.model import Model
 
 MAX_CHANNEL_LENGTH = 100
 
 
-class _Action(BaseModel):
+class _Action(Model):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
@@ -37,7 +39,7 @@ class Ping(_Action):
 
 
 ClientAction = Annotated[Subscribe | Unsubscribe | Catchup | Ping, Field(discriminator="action")]
-_ACTION: TypeAdapter[Subscribe | Unsubscribe | Catchup | Ping] = TypeAdapter(ClientAction)
+_ACTION: TypeAdapter[Subscribe | Unsubscribe | Catchup | Ping] = TypeAdapter(ClientAction, config=ConfigDict(defer_build=True))
 
 
 class BadActionError(ValueError):
@@ -58,12 +60,12 @@ def parse_action(text: str | bytes) -> Subscribe | Unsubscribe | Catchup | Ping:
         raise BadActionError(f"{where}: {first['msg']}" if where else first["msg"]) from error
 
 
-class ConnectionEstablished(BaseModel):
+class ConnectionEstablished(Model):
     type: Literal["connection.established"] = "connection.established"
     connection_id: str
 
 
-class SubscriptionConfirmed(BaseModel):
+class SubscriptionConfirmed(Model):
     """`last_event_id` is the newest event of the channel: without an id of its own, the client gets what follows it."""
 
     type: Literal["subscription.confirmed"] = "subscription.confirmed"
@@ -71,13 +73,13 @@ class SubscriptionConfirmed(BaseModel):
     last_event_id: int
 
 
-class SubscriptionError(BaseModel):
+class SubscriptionError(Model):
     type: Literal["subscription.error"] = "subscription.error"
     channel: str
     message: str
 
 
-class CatchupOverflow(BaseModel):
+class CatchupOverflow(Model):
     """The client cannot be brought up to date event by event: it reloads by REST; events after `last_event_id` follow."""
 
     type: Literal["catchup.overflow"] = "catchup.overflow"
@@ -85,12 +87,12 @@ class CatchupOverflow(BaseModel):
     last_event_id: int
 
 
-class ErrorMessage(BaseModel):
+class ErrorMessage(Model):
     type: Literal["error"] = "error"
     message: str
 
 
-class Pong(BaseModel):
+class Pong(Model):
     type: Literal["pong"] = "pong"
 
 

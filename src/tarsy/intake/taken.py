@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from tarsy.domain.incident import Incident
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.ledger import Entered, Outcome
+from tarsy.kit.model import adapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +42,14 @@ class Taken:
         return min(self.results, key=lambda result: _WEIGHT[result.action], default=None)
 
     def as_json(self) -> dict[str, Any]:
-        return _STORED.dump_python(self, mode="json")
+        return adapter(Taken).dump_python(self, mode="json")
 
 
 def taken_from(stored: Mapping[str, Any]) -> Taken:
     """Read back what `as_json` wrote."""
-    return _STORED.validate_python(stored)
+    return adapter(Taken).validate_python(stored)
 
 
-_STORED = TypeAdapter(Taken)
 _WEIGHT: Mapping[Outcome, int] = {
     outcome: weight
     for weight, outcome in enumerate(

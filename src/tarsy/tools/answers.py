@@ -2,11 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator
+from pydantic import ConfigDict, Discriminator
 from pydantic.alias_generators import to_camel
 
+from tarsy.kit.model import Model
 
-class _Shape(BaseModel):
+
+class _Shape(Model):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel)
 
 

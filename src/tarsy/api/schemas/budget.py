@@ -4,13 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from tarsy.api.schemas.view import View
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.period_budget import BudgetPeriod, PeriodState
-
-_CEILING = TypeAdapter(Ceiling)
+from tarsy.kit.model import adapter
 
 
 class CeilingView(View):
@@ -25,7 +22,7 @@ class CeilingView(View):
     @classmethod
     def of(cls, snapshot: Mapping[str, Any]) -> "CeilingView | None":
         """The ceiling of a chain as it was stored with a session."""
-        ceiling = _CEILING.validate_python(snapshot.get("budget") or {})
+        ceiling = adapter(Ceiling).validate_python(snapshot.get("budget") or {})
         return None if ceiling == UNLIMITED else cls.shown(ceiling)
 
 

@@ -11,10 +11,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tarsy.domain.price import Spending
 from tarsy.domain.usage import TokenUsage
+from tarsy.kit.model import Model
 from tarsy.session.intake import is_storable
 
 
-class View(BaseModel):
+class View(Model):
     """An answer, read from a domain value; a field that is always there is required in the schema."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True, json_schema_serialization_defaults_required=True)
@@ -26,7 +27,7 @@ class View(BaseModel):
 
 
 class Request(BaseModel):
-    """What a caller sends; a key that is not known is refused."""
+    """What a caller sends; a key that is not known is refused. Built with its route: FastAPI silences warnings about its own doing only then."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -15,11 +15,12 @@ from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
 from tarsy.domain.verdict import Confidence
+from tarsy.kit.model import Model
 
-Model = TypeVar("Model", bound=BaseModel)
+Copied = TypeVar("Copied", bound=BaseModel)
 
 
-def resolved_from(section: Section, kind: type[Model], /, **resolved: object) -> Model:
+def resolved_from(section: Section, kind: type[Copied], /, **resolved: object) -> Copied:
     """Take from `section` what it says under the names of `kind`, and the rest from `resolved`."""
     written = {name: getattr(section, name) for name in kind.model_fields.keys() & type(section).model_fields}
     return kind.model_validate({**written, **resolved})
@@ -37,7 +38,7 @@ def _limits_nothing(ceiling: Ceiling) -> bool:
     return ceiling == UNLIMITED
 
 
-class Resolved(BaseModel):
+class Resolved(Model):
     """Frozen and strict about unknown keys, so that an old snapshot is noticed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

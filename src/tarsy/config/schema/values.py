@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -23,6 +22,7 @@ from pydantic_core import PydanticCustomError
 from tarsy.config.parsed_data import mapping
 from tarsy.config.problems import did_you_mean
 from tarsy.domain.agent import LLMBackend
+from tarsy.kit.model import Model
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
@@ -50,7 +50,7 @@ class KnownNames:
     skills: Collection[str] | None = ()
 
 
-class Section(BaseModel):
+class Section(Model):
     """A mapping in a file: frozen, and no key goes unnoticed. An empty value means that the key is not set."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
