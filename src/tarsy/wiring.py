@@ -6,14 +6,13 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import anyio
 import structlog
 from anyio import to_thread
 from anyio.abc import TaskGroup
-from fastapi import FastAPI
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -66,6 +65,8 @@ from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.overview import LiveProcess
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.run_input import AnyInput
+from tarsy.domain.session import AlertSession
+from tarsy.domain.work import ChatWork, ScoreWork
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.installation import Installation, PoolView, SampleChains, probes, recorded_alert, sample_incidents, watched_servers
 from tarsy.intake.desk import Desk
@@ -79,6 +80,7 @@ from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.llm.service_client import ServiceLLMClient
 from tarsy.queue.budget_watch import BudgetWatch
 from tarsy.queue.handler import Handler, Runner
+from tarsy.queue.late_handler import LateHandler
 from tarsy.queue.pool import WorkerPool
 from tarsy.queue.presence import Presence
 from tarsy.queue.retention import Retention
@@ -86,9 +88,8 @@ from tarsy.reload import Reload
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import Dependencies
 from tarsy.session.elsewhere import Elsewhere
-from tarsy.session.executor import SessionExecutor
-from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
+from tarsy.session.rules import CHAT_ANSWERS, INVESTIGATIONS, SCORINGS
 from tarsy.session.runbook import RunbookSource
 from tarsy.settings import Role, Settings
 from tarsy.skills.sync import bring_accepted
@@ -108,6 +109,9 @@ from tarsy.tools.pool import ConnectionPool, connection_pool
 from tarsy.tools.server_process import kept_supervisor
 from tarsy.tools.servers import McpToolServers
 
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
 log = structlog.get_logger(__name__)
 
 
@@ -115,7 +119,7 @@ log = structlog.get_logger(__name__)
 class Application:
     """Everything put together and connected; `pool` is None where this process only serves."""
 
-    api: FastAPI
+    api: "FastAPI"
     services: Services
     pool: WorkerPool | None
     engine: AsyncEngine
@@ -439,7 +443,33 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         elsewhere=parts.given.elsewhere,
         cancellations=parts.cancellations,
     )
-    return SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies)
+    return _late_handlers(dependencies)
+
+
+def _late_handlers(dependencies: Dependencies) -> Sequence[Handler[Any]]:
+    """The imports are those of modules that were just loaded, off the event loop."""
+
+    def investigations() -> Handler[AlertSession]:
+        from tarsy.session.executor import SessionExecutor  # noqa: PLC0415 - see above
+
+        return SessionExecutor(dependencies)
+
+    def answers() -> Handler[ChatWork]:
+        from tarsy.session.followup import ChatAnswers  # noqa: PLC0415 - see above
+
+        return ChatAnswers(dependencies)
+
+    def scorings() -> Handler[ScoreWork]:
+        from tarsy.session.followup import Scorings  # noqa: PLC0415 - see above
+
+        return Scorings(dependencies)
+
+    followup = "tarsy.session.followup"
+    return (
+        LateHandler(INVESTIGATIONS, "tarsy.session.executor", investigations),
+        LateHandler(CHAT_ANSWERS, followup, answers),
+        LateHandler(SCORINGS, followup, scorings),
+    )
 
 
 def _period_budgets(config: Config) -> Sequence[PeriodBudget]:

@@ -15,7 +15,6 @@ from tarsy.agent.prompt.fence import Fence
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.domain.analysis import best_analysis, concluding_executions, conclusions_of
 from tarsy.domain.citation import CitationCounts
-from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conclusion import partial_reason, says_nothing, told_ceiling
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.score import SessionScore
@@ -24,12 +23,13 @@ from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.work import Claimed, Lane, Parking, RunEnd, WorkRules
+from tarsy.domain.work import Claimed, Parking, RunEnd
 from tarsy.kit.text import clip_bytes, in_thread_if_long
 from tarsy.session.challenge import passed_over, tempered, told_to
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.ledgers import session_ledger
 from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, ended_by_ceiling, next_step, plan
+from tarsy.session.rules import INVESTIGATIONS
 from tarsy.session.stage_runner import Abandoned, StageJob, StageRunner, abandoned, outcome_of, read_back_of
 
 log = structlog.get_logger(__name__)
@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 class SessionExecutor:
     """The handler of investigations."""
 
-    rules = WorkRules(kind=INVESTIGATION, lane=Lane.INVESTIGATIONS, counts_as_session=True)
+    rules = INVESTIGATIONS
 
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies

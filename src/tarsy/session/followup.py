@@ -14,18 +14,18 @@ from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.chat import ChatUserMessage
-from tarsy.domain.claim import CHAT_ANSWER, SCORING
 from tarsy.domain.evidence import question_prefix
 from tarsy.domain.history import StageRecord
 from tarsy.domain.score import NO_SCORE, Judgement, parse_score
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
-from tarsy.domain.work import ChatWork, Claimed, Lane, Parking, RunEnd, ScoreWork, WorkRules
+from tarsy.domain.work import ChatWork, Claimed, Parking, RunEnd, ScoreWork, WorkRules
 from tarsy.kit.text import clip
 from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.ledgers import followup_ledger
 from tarsy.session.planned_stage import PlannedStage
+from tarsy.session.rules import CHAT_ANSWERS, SCORINGS
 from tarsy.session.stage_runner import StageJob, StageRunner, abandoned, read_back_of
 
 log = structlog.get_logger(__name__)
@@ -123,7 +123,7 @@ class _FollowUps(ABC, Generic[FollowUp]):
 class ChatAnswers(_FollowUps[ChatWork]):
     """The handler of questions about a finished session."""
 
-    rules = WorkRules(kind=CHAT_ANSWER, lane=Lane.FOLLOW_UPS, begins_apart_from=frozenset({SCORING}))
+    rules = CHAT_ANSWERS
     stage_name = "chat"
     stage_type = StageType.CHAT
 
@@ -156,7 +156,7 @@ class ChatAnswers(_FollowUps[ChatWork]):
 class Scorings(_FollowUps[ScoreWork]):
     """The handler of judgements of a finished session."""
 
-    rules = WorkRules(kind=SCORING, lane=Lane.FOLLOW_UPS, begins_apart_from=frozenset({CHAT_ANSWER}))
+    rules = SCORINGS
     stage_name = "scoring"
     stage_type = StageType.SCORING
 
