@@ -8,8 +8,9 @@ from types import SimpleNamespace
 from uuid import uuid4
 
 import anyio
-import uvicorn
 from fastapi import FastAPI
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 from tarsy.api import websocket
 from tarsy.api.auth import AuthSettings
@@ -39,7 +40,7 @@ async def main(url: str) -> None:
     app = FastAPI()
     app.include_router(websocket.router)
     app.state.services = SimpleNamespace(hub=live.hub, auth=AuthSettings())
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws_per_message_deflate=False))
+    server = Server(Config(app, log_level="error", lifespan="off", ws_per_message_deflate=False))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         prepare_listener(listening)
         async with anyio.create_task_group() as tasks:

@@ -7,8 +7,8 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,60 +18,32 @@ import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarsy.api.auth import ANONYMOUS, AuthSettings, check_bind
-from tarsy.api.streams import Streams
+from tarsy.api.connection_limits import prepare_listener
+from tarsy.api.http_server import HttpServer, http_server
 from tarsy.api.tokens import ApiTokens, read_tokens
 from tarsy.config.load.loader import load_config
+from tarsy.db.embedded.server import open_database
 from tarsy.db.schema_revision import is_current
 from tarsy.kit.groups import single_errors
-from tarsy.kit.imports import absent, load
+from tarsy.kit.imports import load
 from tarsy.kit.logs import log_mask
 from tarsy.kit.terminal import has_terminal
 from tarsy.settings import CannotServeError, Role, Settings
 from tarsy.startup import FrontDoor, settle_collector
-
-# uvicorn would load what watches source files for changes, which we do not ask of it.
-with absent("watchfiles"):
-    import uvicorn
-
-    from tarsy.api.connection_limits import KEEP_ALIVE_SECONDS, LimitedHttp, prepare_listener
 
 if TYPE_CHECKING:
     from tarsy.wiring import Application
 
 # What a process without the API still answers: its probes and its numbers.
 WORKER_PATHS = frozenset({"/health", "/metrics"})
-# Open live connections are cut after this long when the server stops; their clients reconnect elsewhere.
-CONNECTION_GRACE_SECONDS = 3
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# How long the event loop waits for a thread that computes, an import above all, each time that it has something to do; a connection asks for ten
+# turns. Threads seldom compete otherwise.
+TURN_SECONDS = 0.0005
 # Longer than handing sessions back and closing connections take together.
 STOP_SECONDS = 15
 
 log = structlog.get_logger(__name__)
-
-
-class _Http(uvicorn.Server):
-    """Leaves signals to us: the workers must hear of them first. Ends its streams before it counts who is still there."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        # The application's, once there is one.
-        self.streams: Streams | None = None
-        self.ended = anyio.Event()
-
-    async def answer(self, listening: socket.socket) -> None:
-        try:
-            await self.serve(sockets=[listening])
-        finally:
-            self.ended.set()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self.streams is not None:
-            self.streams.end()
-        await super().shutdown(sockets)
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
 
 
 class _ProbesOnly:
@@ -99,6 +71,7 @@ async def run_server(settings: Settings) -> None:
         CannotServeError: the address is taken, or must not be listened on without a login.
     """
     had_terminal = has_terminal()
+    sys.setswitchinterval(TURN_SECONDS)
     with closing(_listen(settings)) as listening, anyio.open_signal_receiver(*SIGNALS) as signals:
         async with _served(listening, settings) as (http, running):
             for warning in running.services.system.warnings():
@@ -114,7 +87,7 @@ async def run_server(settings: Settings) -> None:
                 tasks.cancel_scope.cancel()
 
 
-async def _obey(signals: AsyncIterator[signal.Signals], http: "_Http", running: "Application", *, had_terminal: bool) -> None:
+async def _obey(signals: AsyncIterator[signal.Signals], http: HttpServer, running: "Application", *, had_terminal: bool) -> None:
     """First signal to stop: finish what runs. Second: hand it back at once. A hang-up: read the configuration anew."""
     first = True
     async for number in signals:
@@ -132,7 +105,7 @@ async def _obey(signals: AsyncIterator[signal.Signals], http: "_Http", running: 
         first = False
 
 
-async def _end_with_parent(lifeline: int, http: "_Http", running: "Application") -> None:
+async def _end_with_parent(lifeline: int, http: HttpServer, running: "Application") -> None:
     """Whatever ended the parent could not tell us: hand back what runs, so that others go on with it."""
     await anyio.wait_readable(lifeline)
     log.warning("server.parent_died")
@@ -142,7 +115,7 @@ async def _end_with_parent(lifeline: int, http: "_Http", running: "Application")
         running.pool.stop_now()
 
 
-async def _work(http: "_Http", running: "Application") -> None:
+async def _work(http: HttpServer, running: "Application") -> None:
     if running.pool:
         await running.pool.run()
         http.should_exit = True
@@ -179,21 +152,22 @@ async def local_server(settings: Settings) -> AsyncGenerator[LocalServer]:
 @asynccontextmanager
 async def _served(
     listening: socket.socket, settings: Settings, auth: AuthSettings | None = None
-) -> AsyncGenerator[tuple["_Http", "Application"]]:
+) -> AsyncGenerator[tuple[HttpServer, "Application"]]:
     """The application behind its address, which answers from the first moment: requests wait until all is loaded and put together.
 
     `auth` takes the place of what the settings say.
     """
-    door = FrontDoor(partial(_database_is_ready, settings))
-    http = _http(door)
+    database = _Database()
+    door = FrontDoor(database.is_ready)
+    http = http_server(door)
     with single_errors():
-        async with anyio.create_task_group() as tasks:
+        async with AsyncExitStack() as stack, anyio.create_task_group() as tasks:
             listening.listen()
             tasks.start_soon(http.answer, listening, name="http")
-            await load("tarsy.wiring")
+            await _load(stack, settings, database)
             from tarsy.wiring import application  # noqa: PLC0415 - just loaded, off the event loop
 
-            async with application(settings, auth=auth) as running:
+            async with application(replace(settings, database_url=database.url), auth=auth) as running:
                 http.streams = running.services.streams
                 log_mask.mask = running.services.mask
                 door.open(_ProbesOnly(running.api) if settings.role is Role.WORKER else running.api)
@@ -201,9 +175,27 @@ async def _served(
             tasks.cancel_scope.cancel()
 
 
-async def _database_is_ready(settings: Settings) -> bool:
-    """An embedded database is not there before the application has started it."""
-    return settings.database_url is not None and await is_current(settings.database_url)
+class _Database:
+    """The database of a process that is starting, whose address is known when it was opened."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self._opened = anyio.Event()
+
+    def open(self, url: str) -> None:
+        self.url = url
+        self._opened.set()
+
+    async def is_ready(self) -> bool:
+        await self._opened.wait()
+        return await is_current(self.url)
+
+
+async def _load(stack: AsyncExitStack, settings: Settings, database: _Database) -> None:
+    """Load the application while an embedded database, which `stack` lets go of, is started."""
+    async with anyio.create_task_group() as both:
+        both.start_soon(load, "tarsy.wiring", name="load")
+        database.open(await stack.enter_async_context(open_database(settings.database_url, settings.data_dir)))
 
 
 def _listen(settings: Settings) -> socket.socket:
@@ -224,27 +216,6 @@ def _listen(settings: Settings) -> socket.socket:
             "If another `tarsy serve` runs there, use that one; otherwise choose another port with --port."
         ) from error
     return listening
-
-
-def _http(app: ASGIApp) -> _Http:
-    return _Http(
-        uvicorn.Config(
-            app,
-            http=LimitedHttp,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            # Identity headers are judged by our own rules, against the real peer.
-            proxy_headers=False,
-            # The application is put together by us, before and after it serves.
-            lifespan="off",
-            timeout_graceful_shutdown=CONNECTION_GRACE_SECONDS,
-            ws_max_size=64 * 1024,
-            # Small JSON messages many times a second: compressing them costs more than sending them.
-            ws_per_message_deflate=False,
-        )
-    )
 
 
 def _announce(listening: socket.socket, settings: Settings) -> None:

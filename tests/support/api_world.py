@@ -9,8 +9,9 @@ from typing import Any
 
 import anyio
 import httpx
-import uvicorn
 from sqlalchemy.ext.asyncio import AsyncEngine
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 from tarsy.agent.ceilings.unpriced import UnpricedCeiling
 from tarsy.api.app import create_app
@@ -205,8 +206,8 @@ async def serving(services: Services) -> AsyncGenerator[World]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-        settings = uvicorn.Config(create_app(services), log_config=None, ws="none", lifespan="off", proxy_headers=False)
-        server = uvicorn.Server(settings)
+        settings = Config(create_app(services), log_config=None, ws="none", lifespan="off", proxy_headers=False)
+        server = Server(settings)
         async with anyio.create_task_group() as group:
             group.start_soon(server.serve, [listener])
             with anyio.fail_after(10):

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 TOOLS = [
     "echo",
@@ -165,9 +166,7 @@ async def http_fault_server(certificate: Path | None = None) -> AsyncGenerator[H
     """Run the server on a free port, over TLS with the given certificate and key."""
     fault = HttpFault()
     app = Starlette(routes=[Route("/{path:path}", fault.handle, methods=["GET", "POST", "DELETE"])])
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ssl_certfile=certificate)
-    )
+    server = Server(Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ssl_certfile=certificate))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         fault.port = listener.getsockname()[1]

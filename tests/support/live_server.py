@@ -7,8 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import anyio
-import uvicorn
 from fastapi import FastAPI
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 from support.live_node import LiveNode
 from tarsy.api import problems, sse, websocket
@@ -24,7 +25,7 @@ async def live_server(node: LiveNode, *, auth: AuthSettings | None = None, **opt
     app.include_router(websocket.router)
     app.include_router(sse.router)
     app.state.services = SimpleNamespace(hub=node.live.hub, auth=auth or AuthSettings(), streams=Streams())
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", **options))
+    server = Server(Config(app, log_level="error", lifespan="off", **options))
     # Listening before the server runs: a client that is early waits in the queue.
     with socket.create_server(("127.0.0.1", 0)) as listening:
         host, port = listening.getsockname()

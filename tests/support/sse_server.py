@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
-import uvicorn
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 INFO: dict[str, Any] = {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": {"name": "older", "version": "1"}}
 
@@ -64,7 +65,7 @@ def _result(message: dict[str, Any]) -> dict[str, Any]:
 async def older_server(*unacknowledged: str) -> AsyncGenerator[OlderServer]:
     older = OlderServer(frozenset(unacknowledged))
     app = Starlette(routes=[Route("/sse", older.events), Route("/messages", older.take, methods=["POST"])])
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1))
+    server = Server(Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         older.url = f"http://127.0.0.1:{listening.getsockname()[1]}/sse"
         async with anyio.create_task_group() as tasks:

@@ -57,6 +57,21 @@ async def test_health_waits_too_where_the_database_is_not_ready() -> None:
     assert answers == ["from the application"]
 
 
+async def test_health_is_told_as_soon_as_an_embedded_database_has_started() -> None:
+    opened, answers = anyio.Event(), list[str]()
+
+    async def is_ready() -> bool:
+        await opened.wait()
+        return True
+
+    async with client(FrontDoor(is_ready)) as http, anyio.create_task_group() as tasks:
+        tasks.start_soon(ask, http, "/health", answers)
+        await anyio.wait_all_tasks_blocked()
+        assert answers == []
+        opened.set()
+    assert HealthReport.model_validate_json(answers[0]).status == "degraded"
+
+
 async def test_an_application_that_is_there_answers_everything() -> None:
     door = FrontDoor(database(ready=True))
     door.open(APPLICATION)

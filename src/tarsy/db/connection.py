@@ -18,6 +18,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, Statem
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
+from tarsy.db.unavailable import DatabaseUnavailableError
+
 APPLICATION_NAME = "tarsy"
 # Workers, HTTP requests and the heartbeat of one process; ten replicas stay below PostgreSQL's default of 100 connections.
 # All of them are kept: to open one, and to prepare its statements, costs more than a dozen steps.
@@ -34,15 +36,6 @@ SILENCE_SECONDS = 30
 _POOL_LOGGER = "sqlalchemy.pool.impl.AsyncAdaptedQueuePool"
 # What asyncpg raises, beside OSError, when no server answers or it turns us away.
 REFUSALS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
-
-
-class DatabaseUnavailableError(Exception):
-    """The database cannot be used. The operator can act; the text says how."""
-
-    def __init__(self, problem: str, cure: str) -> None:
-        super().__init__(f"{problem}\n{cure}")
-        self.problem = problem
-        self.cure = cure
 
 
 def create_engine(url: str, *, connections: int = POOL_SIZE) -> AsyncEngine:

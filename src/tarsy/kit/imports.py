@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
-from typing import cast
+from typing import Self, cast
 
 from anyio.to_thread import run_sync
 
@@ -43,3 +43,25 @@ def absent(*names: str) -> Generator[None]:
     finally:
         for name in missing:
             sys.modules.pop(name, None)
+
+
+def hollow(*names: str) -> None:
+    """What imports these modules from now on finds them, with all that it asks them for, but nothing of it can be used; loaded ones stay.
+
+    For libraries that cannot do without a part that is not ours to leave out, and that is large.
+    """
+    for name in names:
+        sys.modules.setdefault(name, _Hollow(name))
+
+
+class _Hollow(ModuleType):
+    def __getattr__(self, name: str) -> type:
+        if name.startswith("__"):
+            # The import system asks for these, and knows what to do without them.
+            raise AttributeError(name)
+        return type(name, (_Unusable,), {"__module__": self.__name__})
+
+
+class _Unusable:
+    def __new__(cls, *_arguments: object, **_options: object) -> Self:
+        raise NotImplementedError(f"{cls.__module__}.{cls.__name__} is left out of this program; see `hollow` in {__name__}")

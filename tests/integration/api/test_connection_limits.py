@@ -8,10 +8,11 @@ import anyio
 import anyio.abc
 import httpx
 import pytest
-import uvicorn
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 from tarsy.api import connection_limits
 from tarsy.api.connection_limits import MAX_HEAD_BYTES, LimitedHttp, body_seconds
@@ -28,7 +29,7 @@ async def _count(scope: Scope, receive: Receive, send: Send) -> None:
 
 @asynccontextmanager
 async def _server() -> AsyncGenerator[int]:
-    server = uvicorn.Server(uvicorn.Config(_count, http=LimitedHttp, log_level="critical", lifespan="off"))
+    server = Server(Config(_count, http=LimitedHttp, log_level="critical", lifespan="off"))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listening])

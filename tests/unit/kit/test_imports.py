@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tarsy.kit.imports import absent, load
+from tarsy.kit.imports import absent, hollow, load
 
 # Importing it ends only when the event loop, meanwhile, does something.
 SLOW = """
@@ -44,3 +44,18 @@ def test_what_is_declared_absent_is_not_found_until_later(tmp_path: Path, monkey
         assert importlib.import_module("unwanted") is unwanted
     for name in ("greedy", "unwanted"):
         monkeypatch.delitem(sys.modules, name)
+
+
+def test_a_hollow_module_is_found_but_nothing_of_it_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("large.py").write_text("raise AssertionError('loaded')")
+    tmp_path.joinpath("small.py").write_text("from large import Part as Part")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "large", raising=False)
+    hollow("large", "sys")
+    part = importlib.import_module("small").Part
+    with pytest.raises(NotImplementedError, match="left out of this program"):
+        part()
+    # What is loaded already is not taken away.
+    assert importlib.import_module("sys") is sys
+    for name in ("small", "large"):
+        del sys.modules[name]

@@ -6,8 +6,8 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.embedded.account import ServerAccount
+from tarsy.db.unavailable import DatabaseUnavailableError
 
 VERSION = "18"
 # As the operating system words it.
