@@ -25,7 +25,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def _workers(server: Served) -> list[psutil.Process]:
-    return [child for child in psutil.Process(server.process.pid).children() if "worker" in child.cmdline()]
+    return [child for child in psutil.Process(server.process.pid).children() if child.name().startswith("tarsy worker")]
 
 
 def _until(condition: Callable[[], bool]) -> None:

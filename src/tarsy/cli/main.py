@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -74,7 +74,7 @@ def root(
     configure_logs(level=logging.WARNING)
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command; what a person can act on is told in a sentence, not in a traceback."""
     gc.set_threshold(ALLOCATIONS_PER_COLLECTION)
     from tarsy.cli.terminal import explained

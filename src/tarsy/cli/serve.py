@@ -1,6 +1,8 @@
 """`tarsy serve`: the API, the dashboard and the workers, in one process or in several."""
 
 import os
+import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -56,8 +58,6 @@ def _fitting(settings: Settings) -> int:
 
 
 def _several(count: int, settings: Settings) -> int:
-    import anyio
-
     from tarsy.processes import parts, run_processes
 
     if settings.role is not Role.ALL:
@@ -65,4 +65,14 @@ def _several(count: int, settings: Settings) -> int:
             f"--processes {count} starts a process that serves and {count} that work: it does not go with --role {settings.role}."
         )
     more = [*(("--config", str(settings.config_dir)) if settings.config_dir else ()), *(("--insecure",) if settings.insecure else ())]
-    return anyio.run(run_processes, parts(count, host=settings.host, port=settings.port, more=more))
+    return run_processes(parts(count, host=settings.host, port=settings.port, more=more), _command)
+
+
+def _command(arguments: Sequence[str]) -> int:
+    from tarsy.cli.main import main
+
+    sys.argv = ["tarsy", *arguments]
+    try:
+        main()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 1
