@@ -212,9 +212,13 @@ def _takes_next_word(text: str, lowered: str, name_at: int, at: int, *, certain:
     """Whether a name is followed by its value without a sign between: options, SQL's PASSWORD 'x', Redis' and Docker's directives."""
     if lowered.startswith("--", name_at):
         return True
-    directive = (
-        lowered.startswith(("requirepass", "masterauth"), name_at)
-        or lowered.endswith("env ", 0, name_at)
-        or _BEFORE_NETRC.search(lowered, max(0, name_at - 500), name_at) is not None
-    )
-    return certain and (directive or text[at] in "\"'")
+    if not certain:
+        return False
+    directive = lowered.startswith(("requirepass", "masterauth"), name_at) or lowered.endswith("env ", 0, name_at)
+    return directive or text[at] in "\"'" or _in_netrc(lowered, name_at)
+
+
+def _in_netrc(lowered: str, name_at: int) -> bool:
+    earliest = max(0, name_at - 500)
+    # A literal first: the expression would be tried at each of the names of a text that repeats one.
+    return lowered.find("login", earliest, name_at) != -1 and _BEFORE_NETRC.search(lowered, earliest, name_at) is not None

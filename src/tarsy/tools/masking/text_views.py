@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 # Invisible inside a word, written as such or as JSON escapes them.
 _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
-# Up to eight backslashes: JSON in JSON in JSON has seven.
-_ESCAPED = re.compile(rf"\\{{1,8}}(?:r\\{{1,8}}n|n|u(?:200[bcd]|2060|feff|00ad))|[{_INVISIBLE}]", re.IGNORECASE)
+# From the last backslash on, so that a row of them is read once.
+_ESCAPED = re.compile(rf"\\(?:r\\{{1,8}}n|n|u(?:200[bcd]|2060|feff|00ad))|[{_INVISIBLE}]", re.IGNORECASE)
+# JSON in JSON in JSON has seven backslashes: so many more may stand before the last.
+_MORE_BACKSLASHES = 7
+# One of them is in every escape.
+_ESCAPED_LETTERS = "nNuU"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +27,15 @@ class PlainView:
 
     @classmethod
     def of(cls, original: str) -> "PlainView":
-        if "\\" not in original and original.isascii():
+        if original.isascii() and not _may_hold_escapes(original):
             return cls(original)
         parts: list[str] = []
         here, there = [0], [0]
         size = done = 0
         for found in _ESCAPED.finditer(original):
-            shown = "\n" if found.group()[-1] in "nN" else ""
-            parts += [original[done : found.start()], shown]
-            size += found.start() - done + len(shown)
+            start, shown = _start(original, found, done), "\n" if found.group()[-1] in "nN" else ""
+            parts += [original[done:start], shown]
+            size += start - done + len(shown)
             done = found.end()
             here.append(size)
             there.append(done)
@@ -41,6 +45,19 @@ class PlainView:
         """Where in the original the character at `at` of the view stands."""
         part = bisect_right(self._here, at) - 1
         return self._there[part] + at - self._here[part]
+
+
+def _may_hold_escapes(text: str) -> bool:
+    return "\\" in text and any(letter in text for letter in _ESCAPED_LETTERS)
+
+
+def _start(text: str, found: re.Match[str], earliest: int) -> int:
+    """Where an escape begins, with the backslashes before its last one; an invisible character begins at itself."""
+    at = found.start()
+    if text[at] != "\\":
+        return at
+    before = max(earliest, at - _MORE_BACKSLASHES)
+    return before + len(text[before:at].rstrip("\\"))
 
 
 class Alphabet:

@@ -21,6 +21,11 @@ class TokenFormat:
     literal: str
     pattern: re.Pattern[str]
     mark: str
+    letters: frozenset[str]
+
+    @classmethod
+    def of(cls, literal: str, pattern: str, mark: str) -> "TokenFormat":
+        return cls(literal, re.compile(pattern), mark, frozenset(literal))
 
 
 _TOKEN, _API_KEY = label("token"), label("api_key")
@@ -154,8 +159,10 @@ def mask_known_formats(text: str) -> str:
 
 
 def _masked(run: str) -> str:
+    # A run that says one thing over and over has few letters: most literals need not be looked for all over it.
+    letters = frozenset(run)
     for format_ in known_formats():
-        if format_.literal in run:
+        if format_.letters <= letters and format_.literal in run:
             run = format_.pattern.sub(format_.mark, run)
     return run
 
@@ -163,17 +170,17 @@ def _masked(run: str) -> str:
 @cache
 def _probe() -> re.Pattern[str]:
     # Grouped by their first letter: the matcher tries one branch for each, not one for each format.
-    literals = sorted({re.escape(format_.literal) for format_ in known_formats()})
-    return re.compile("|".join(f"(?:{'|'.join(group)})" for _, group in groupby(literals, key=lambda literal: literal[0])))
+    literals = sorted({format_.literal for format_ in known_formats()})
+    return re.compile("|".join(f"(?:{'|'.join(map(re.escape, group))})" for _, group in groupby(literals, key=lambda literal: literal[0])))
 
 
 @cache
 def known_formats() -> tuple[TokenFormat, ...]:
     prefixed = (
-        TokenFormat(prefix, re.compile(_beginning(re.escape(prefix)) + body), mark)
+        TokenFormat.of(prefix, _beginning(re.escape(prefix)) + body, mark)
         for prefixes, body, mark in _PREFIXED
         for prefix in prefixes.split()
     )
-    marked = (TokenFormat(literal, re.compile(pattern), mark) for literal, pattern, mark in _MARKED)
-    alone = (TokenFormat(literal, re.compile(rf"{_ALONE}(?:{pattern})(?![\w/+-])"), mark) for literal, pattern, mark in _BARE)
+    marked = (TokenFormat.of(literal, pattern, mark) for literal, pattern, mark in _MARKED)
+    alone = (TokenFormat.of(literal, rf"{_ALONE}(?:{pattern})(?![\w/+-])", mark) for literal, pattern, mark in _BARE)
     return (*marked, *prefixed, *alone)
