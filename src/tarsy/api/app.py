@@ -16,7 +16,6 @@ PYDANTIC_1 = "pydantic.v1"
 with built_late():
     from fastapi import FastAPI, Request
     from fastapi.responses import HTMLResponse
-    from fastapi.routing import APIRoute
 
 with absent(PYDANTIC_1):
     from tarsy.api import help as manual
@@ -43,12 +42,6 @@ with absent(PYDANTIC_1):
     )
     from tarsy.api.services import Services
 
-PREFIX = "/api/v1"
-_PROBLEM_RESPONSE = {
-    "description": "What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400.",
-    "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-}
-
 
 def create_app(services: Services) -> FastAPI:
     app = describe_app()
@@ -70,24 +63,30 @@ def describe_app() -> FastAPI:
         redirect_slashes=False,
         # What is worth telling of a request is told by `tarsy.telemetry`.
         telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
-        generate_unique_id_function=_operation_id,
-        responses={"default": _PROBLEM_RESPONSE},
         middleware=[Middleware(SecurityHeaders), Middleware(LastResort), Middleware(BodyLimit), Middleware(Gate)],
     )
     problems.install(app)
-    for router in (health.router, websocket.router, sse.router, manual.router):
-        app.include_router(router)
-    for module in (alerts, webhook, incidents, sessions, notes, evidence, reports, cancellations, followups, trace, system, usage, login):
-        app.include_router(module.router, prefix=PREFIX)
+    beside = (health, websocket, sse, manual)
+    for module in (
+        *beside,
+        alerts,
+        webhook,
+        incidents,
+        sessions,
+        notes,
+        evidence,
+        reports,
+        cancellations,
+        followups,
+        trace,
+        system,
+        usage,
+        login,
+    ):
+        app.router.routes.extend(module.router.routes)
     _serve_reference(app)
     _serve_dashboard(app)
     return app
-
-
-def _operation_id(route: APIRoute) -> str:
-    """`session_events` → `sessionEvents`, for routes that do not name themselves."""
-    first, *rest = route.name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 def _serve_reference(app: FastAPI) -> None:

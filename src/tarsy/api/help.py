@@ -3,11 +3,12 @@
 from html import escape
 from pathlib import Path
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from tarsy.api.dashboard import file_within
+from tarsy.api.router import plain_router
 
 # In an installed package the manual lies beside this module, in a clone where people look for it.
 _INSTALLED = Path(__file__).parent / "manual"
@@ -23,7 +24,7 @@ td, th { text-align: left; padding: .25rem 1rem .25rem 0; vertical-align: top; b
 @media (prefers-color-scheme: dark) { body { color: #e6edf3; background: #0d1117; } code, pre { background: #21262d; } a { color: #6cb6ff; } }
 """
 
-router = APIRouter(include_in_schema=False)
+router = plain_router(include_in_schema=False)
 
 
 @router.get("/help")

@@ -2,10 +2,10 @@
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -39,6 +39,12 @@ _HEADERS: Mapping[str, str] = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+# As they are sent: encoded once, not for each answer.
+_ENCODED = tuple((name.lower().encode(), value.encode()) for name, value in _HEADERS.items())
+_POLICY, _CACHE_CONTROL = b"content-security-policy", b"cache-control"
+_OURS = frozenset((_POLICY, *(name for name, _ in _ENCODED)))
+
+RawHeaders = list[tuple[bytes, bytes]]
 
 
 def content_security_policy(nonce: str) -> str:
@@ -74,13 +80,17 @@ class SecurityHeaders(HttpMiddleware):
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.update(_HEADERS)
-                headers["Content-Security-Policy"] = content_security_policy(nonce)
-                headers.setdefault("Cache-Control", "no-store")
+                message["headers"] = _secured(message.get("headers", ()), nonce)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+def _secured(headers: Iterable[tuple[bytes, bytes]], nonce: str) -> RawHeaders:
+    """The headers of an answer with ours, which take the place of those of the same name."""
+    own = [header for header in headers if header[0] not in _OURS]
+    kept = () if any(name == _CACHE_CONTROL for name, _ in own) else ((_CACHE_CONTROL, b"no-store"),)
+    return [*own, *_ENCODED, (_POLICY, content_security_policy(nonce).encode()), *kept]
 
 
 class BodyLimit(HttpMiddleware):

@@ -4,17 +4,18 @@ from collections.abc import AsyncGenerator
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi import Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.router import plain_router
 from tarsy.api.services import ServicesOf
 from tarsy.api.streams import Streams
 from tarsy.domain.live import UnknownChannelError, session_channel
 from tarsy.events.connection import Connection
 from tarsy.events.hub import ConnectionManager, RefusedError
 
-router = APIRouter(tags=["live"])
+router = plain_router(tag="live")
 
 # Below the idle limit of common proxies (60 s), and how long a vanished client goes unnoticed.
 KEEPALIVE_SECONDS = 15.0

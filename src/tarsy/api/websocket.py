@@ -4,10 +4,11 @@ from typing import assert_never
 
 import anyio
 import structlog
-from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from fastapi import WebSocket, WebSocketDisconnect
 from fastapi.responses import PlainTextResponse
 
 from tarsy.api.auth import authenticate_websocket
+from tarsy.api.router import plain_router
 from tarsy.domain.live import UnknownChannelError
 from tarsy.events.connection import Connection
 from tarsy.events.hub import ConnectionManager, RefusedError
@@ -26,7 +27,7 @@ from tarsy.events.messages import (
 
 log = structlog.stdlib.get_logger(__name__)
 
-router = APIRouter()
+router = plain_router()
 
 # The longest action is some 200 bytes; a client that sends more than this means something else.
 MAX_ACTION_BYTES = 4_096

@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import Header, Request, Response
 from pydantic import Field
 
 from tarsy.api.alert_body import AlertRequest, decode, read_alert
 from tarsy.api.middleware import MAX_BODY_BYTES
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.request_body import TEXT_BODY, AlertTypeQuery, RunbookQuery, described, read_body
+from tarsy.api.router import api_router
 from tarsy.api.schemas.sessions import AlertAccepted
 from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Samples
 from tarsy.api.schemas.view import StorableText, answer
@@ -21,7 +22,7 @@ from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
 from tarsy.session.intake import Submission
 
-router = APIRouter(tags=["alerts"])
+router = api_router(tag="alerts")
 
 # A UUID has 36; some clients put more into it.
 MAX_KEY = 255

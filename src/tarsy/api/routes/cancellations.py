@@ -2,15 +2,16 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.router import api_router
 from tarsy.api.routes.sessions import SessionChoice
 from tarsy.api.schemas.sessions import CancelledSessions
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.session_list import SessionFilter
 
-router = APIRouter(tags=["sessions"])
+router = api_router(tag="sessions")
 
 
 @router.post("/cancellations", status_code=202, operation_id="cancelSessions")

@@ -3,9 +3,10 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from tarsy.agent.folding import fold
+from tarsy.api.router import api_router
 from tarsy.api.schemas.citations import CitationList
 from tarsy.api.schemas.evidence import EvidenceDetail, EvidenceList
 from tarsy.api.schemas.view import SessionId
@@ -13,7 +14,7 @@ from tarsy.api.services import ServicesOf
 from tarsy.domain.evidence import ID_PATTERN
 from tarsy.kit.text import in_thread_if_long
 
-router = APIRouter(prefix="/sessions/{session_id}", tags=["evidence"])
+router = api_router("/sessions/{session_id}", tag="evidence")
 
 EvidenceId = Annotated[str, Path(pattern=f"^{ID_PATTERN}$", description="As it is cited: `A7`, `Q2.1`, `ALERT`, `RUNBOOK`.")]
 

@@ -2,15 +2,14 @@
 
 from uuid import UUID
 
-from fastapi import APIRouter
-
+from tarsy.api.router import api_router
 from tarsy.api.schemas.followups import ChatMessage, ChatMessages, Question, Score
 from tarsy.api.schemas.sessions import CancelResult
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.errors import NotFoundError
 
-router = APIRouter(prefix="/sessions/{session_id}")
+router = api_router("/sessions/{session_id}")
 
 
 @router.post("/chat/messages", status_code=202, operation_id="askQuestion", tags=["chat"])

@@ -4,10 +4,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import Field, field_validator
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.router import api_router
 from tarsy.api.routes.sessions import MAX_PAGE
 from tarsy.api.schemas.incidents import (
     AlertDetail,
@@ -33,7 +34,7 @@ from tarsy.domain.matchers import parse_matchers
 from tarsy.domain.mute import Mute
 from tarsy.domain.verdict import VerdictOutcome
 
-router = APIRouter(tags=["incidents"])
+router = api_router(tag="incidents")
 
 # What was changed so long before may be the cause; earlier changes would have shown earlier.
 CHANGES_BEFORE = timedelta(hours=2)

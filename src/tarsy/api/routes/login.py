@@ -3,17 +3,18 @@
 import time
 
 import structlog
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from tarsy.api.auth import Identity, peer_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.router import api_router
 from tarsy.api.schemas.system import Login, Me
 from tarsy.api.services import ServicesOf
 from tarsy.api.tokens import COOKIE_NAME, COOKIE_SECONDS
 
 log = structlog.get_logger(__name__)
 
-router = APIRouter(tags=["login"])
+router = api_router(tag="login")
 
 
 @router.post("/login", operation_id="login")

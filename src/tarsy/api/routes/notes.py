@@ -1,13 +1,12 @@
 """Notes to a running investigation: an engineer's hints, and news of the incident's alerts."""
 
-from fastapi import APIRouter
-
+from tarsy.api.router import api_router
 from tarsy.api.schemas.notes import Hint, Notes, NoteView
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.errors import ConflictError
 
-router = APIRouter(prefix="/sessions/{session_id}", tags=["sessions"])
+router = api_router("/sessions/{session_id}", tag="sessions")
 
 
 @router.post("/hints", status_code=202, operation_id="giveHint")

@@ -4,14 +4,15 @@ from enum import StrEnum
 from typing import Annotated, assert_never
 
 from anyio import to_thread
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
+from tarsy.api.router import api_router
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import ServicesOf
 from tarsy.report.reading import read_report
 from tarsy.report.report import Report
 
-router = APIRouter(prefix="/sessions/{session_id}", tags=["sessions"])
+router = api_router("/sessions/{session_id}", tag="sessions")
 
 
 class ReportFormat(StrEnum):

@@ -3,10 +3,11 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.router import api_router
 from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList
 from tarsy.api.schemas.timeline import Timeline, timeline_json
 from tarsy.api.schemas.view import Name, Request, SessionId, StorableText, UtcTime, answer, json_response
@@ -15,7 +16,7 @@ from tarsy.db.session_list import SessionFilter
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 
-router = APIRouter(prefix="/sessions", tags=["sessions"])
+router = api_router("/sessions", tag="sessions")
 
 MAX_PAGE = 200
 MAX_TIMELINE_PAGE = 10_000

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from tarsy.agent.ceilings.unpriced import CURE
+from tarsy.api.router import api_router
 from tarsy.api.schemas.system import (
     MAX_NAME,
     DefaultToolsList,
@@ -26,7 +27,7 @@ from tarsy.db.audit import AuditAction
 from tarsy.domain.diagnosis import diagnose
 from tarsy.intake.reception import Refusals
 
-router = APIRouter(prefix="/system", tags=["system"])
+router = api_router("/system", tag="system")
 
 
 @router.get("/config", operation_id="getConfig")

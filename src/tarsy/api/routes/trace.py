@@ -2,13 +2,12 @@
 
 from uuid import UUID
 
-from fastapi import APIRouter
-
+from tarsy.api.router import api_router
 from tarsy.api.schemas.trace import LLMCallDetail, MCPCallDetail, TraceList
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import ServicesOf
 
-router = APIRouter(prefix="/sessions/{session_id}/trace", tags=["trace"])
+router = api_router("/sessions/{session_id}/trace", tag="trace")
 
 
 @router.get("", operation_id="getTrace")

@@ -3,9 +3,10 @@
 from datetime import UTC, date, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.router import api_router
 from tarsy.api.schemas.budget import PeriodBudgetItem
 from tarsy.api.schemas.usage import UsageOverview
 from tarsy.api.schemas.view import Day
@@ -14,7 +15,7 @@ from tarsy.db.usage import DETAIL_COLUMNS
 from tarsy.domain.csv_table import csv_table
 from tarsy.domain.usage_report import MAX_DAYS, Period, Span
 
-router = APIRouter(prefix="/usage", tags=["usage"])
+router = api_router("/usage", tag="usage")
 
 PeriodOf = Annotated[Period, Query(description="The last day, week or month, today included; `from` and `to` come before it.")]
 FirstDay = Annotated[Day | None, Query(alias="from", description="First day, in UTC.")]

@@ -3,11 +3,12 @@
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import Path, Request, Response
 
 from tarsy.api.alert_body import decode
 from tarsy.api.auth import Identity
 from tarsy.api.request_body import ANY_BODY, AlertTypeQuery, RunbookQuery, described, read_body
+from tarsy.api.router import api_router
 from tarsy.api.schemas.incidents import WebhookAccepted
 from tarsy.api.services import Services, ServicesOf
 from tarsy.domain.session import MAX_ALERT_BYTES
@@ -15,7 +16,7 @@ from tarsy.intake.authentication import TOKEN_PARAMETER
 from tarsy.intake.reception import Visit
 from tarsy.session.intake import AlertRefusedError, Submission, check_text
 
-router = APIRouter(prefix="/webhook", tags=["alerts"])
+router = api_router("/webhook", tag="alerts")
 
 # A name in the DNS; what else is asked for is not said back.
 _ORIGIN = re.compile(r"[A-Za-z0-9*](?:[A-Za-z0-9.*-]{0,252})")
