@@ -52,7 +52,8 @@ class Recorder:
         self._awaiting: dict[str, list[Callable[[], TimelineClose]]] = {}
         # Events that have their last words already, if the run should be stopped.
         self._kept: dict[str, Callable[[str], TimelineClose]] = {}
-        self._writing = anyio.Lock()
+        # Free most of the time: then it is taken without a turn of the event loop.
+        self._writing = anyio.Lock(fast_acquire=True)
         # Model calls of the conversation that are stored.
         self._calls = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)
         self._spoken = bool(stored.messages)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tarsy.db.driver import Statement, borrowed
 from tarsy.db.retry import retrying
 from tarsy.db.rows import read
 from tarsy.db.storable import storable_json
@@ -16,6 +17,9 @@ from tarsy.db.tables import changes
 from tarsy.domain.alert import Change
 from tarsy.domain.change import StoredChange
 from tarsy.domain.incident import identity_of
+
+# Asked by every agent that begins.
+_ANY_SINCE = Statement("SELECT FROM changes WHERE at >= :since LIMIT 1")
 
 
 async def store_changes(connection: AsyncConnection, told: Sequence[Change], now: datetime) -> None:
@@ -73,8 +77,8 @@ class StoredChanges:
 
     async def exist_since(self, since: datetime) -> bool:
         async def attempt() -> bool:
-            async with self._engine.connect() as connection:
-                return bool((await connection.execute(sa.select(sa.exists().where(changes.c.at >= since)))).scalar())
+            async with borrowed(self._engine) as connection:
+                return await _ANY_SINCE.row(connection, {"since": since}) is not None
 
         return await retrying(attempt)
 

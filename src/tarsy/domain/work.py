@@ -79,6 +79,8 @@ class Claimed(Generic[Noun]):
     seconds_left: float | None = None
     # Attempts that broke before this one.
     failures: int = 0
+    # No worker has had it before: there is nothing stored of its run.
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)

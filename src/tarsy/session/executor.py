@@ -69,8 +69,8 @@ class SessionExecutor:
     async def _walk(
         self, claimed: Claimed[AlertSession], chain: ResolvedChain, stages: Sequence[PlannedStage], scope: RunScope
     ) -> tuple[FinishSession, Sequence[StageRecord]] | Parking:
-        """Run what is left of the chain; answers with how it ends, and with all that its stages have told."""
-        records = await self._dependencies.history.told(claimed.noun.id)
+        """Run what is left of the chain; answers with how it ends, and with all that its stages have told but a summary of it."""
+        records = () if claimed.is_new else await self._dependencies.history.told(claimed.noun.id)
         runbook = await self._runbook(claimed, chain)
         ledger = await session_ledger(self._dependencies, claimed, chain)
         done = finished_stages(stages, records)
@@ -102,7 +102,8 @@ class SessionExecutor:
             if isinstance(ran, Parking):
                 return ran
             done = [*done, ran[0]]
-            records = await self._dependencies.history.told(claimed.noun.id)
+            # What a summary says is told to no other stage.
+            records = records if planned.stage_type is StageType.EXEC_SUMMARY else await self._dependencies.history.told(claimed.noun.id)
             if ledger.ended and (finish := ended_by_ceiling(stages, done, ledger.ended.told)):
                 return finish, records
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from support.claims import take
+from support.claims import let_go, take
 from support.followups import open_followup
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
@@ -25,7 +25,7 @@ from tarsy.domain.claim import CHAT_ANSWER, SCORING, Claim, WorkKind
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
-from tarsy.domain.work import Pulse
+from tarsy.domain.work import Continues, Pulse
 
 
 async def submitted(ground: Ground, made: Scenario, count: int) -> list[str]:
@@ -59,6 +59,20 @@ async def test_sessions_are_claimed_in_the_order_in_which_they_arrived(engine: A
     ids = await submitted(ground, made, 5)
     claims = [await claim(engine) for _ in range(6)]
     assert [claim.subject_id if claim else None for claim in claims] == [*ids, None]
+
+
+async def test_a_session_is_new_to_the_first_worker_that_claims_it_and_to_no_other(
+    engine: AsyncEngine, ground: Ground, made: Scenario
+) -> None:
+    await ground.submit(made)
+    first = await take(engine)
+    assert first is not None
+    assert first.is_new
+
+    await let_go(engine, first.claim, Continues())
+    again = await take(engine)
+    assert again is not None
+    assert not again.is_new
 
 
 async def test_a_full_queue_takes_exactly_as_many_as_fit_from_a_crowd(engine: AsyncEngine, made: Scenario) -> None:

@@ -111,7 +111,8 @@ class WorkQueue:
         noun = await subject.read(connection, row) if subject else None
         told = subject.moved(row, row["now"], None) if subject else ()
         published = await publish(connection, told, session_id=session_id)
-        return Claimed(claim, noun, row["seconds_left"], row["work_attempts"]), published
+        is_new = subject is not None and subject.begins(row)
+        return Claimed(claim, noun, row["seconds_left"], row["work_attempts"], is_new), published
 
     async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse | Parking]:
         """Say that this process is alive and hear, per claim id, whether the claim still is, or what parks it."""

@@ -48,6 +48,11 @@ class Subject(ABC):
     async def read(self, connection: RawConnection, row: Row) -> object:
         """What the handler is given."""
 
+    def begins(self, row: Row) -> bool:
+        """Whether this claim is its first; where it is not known, it is not."""
+        del row
+        return False
+
     @abstractmethod
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
         """What is told of a move that is no end."""
@@ -60,8 +65,10 @@ class Subject(ABC):
 class SessionSubject(Subject):
     async def read(self, connection: RawConnection, row: Row) -> AlertSession:
         session = session_of(row)
-        begins = session.incident_id is not None and session.started_at == row["now"]
-        return await briefed(connection, session) if begins else session
+        return await briefed(connection, session) if session.incident_id is not None and self.begins(row) else session
+
+    def begins(self, row: Row) -> bool:
+        return row["started_at"] == row["now"]
 
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
         return announce.session_status(
