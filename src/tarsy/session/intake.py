@@ -5,7 +5,7 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4, uuid5
 
@@ -185,6 +185,10 @@ class Intake:
     max_queue_size: int | None = None
     runbooks: RunbookSource = field(default_factory=RunbookSource)
     clock: Clock = field(default_factory=SystemClock)
+    # Chains as they are stored with a session, the newest of each name: most alerts of a type are given the same.
+    _snapshots: dict[str, tuple[ResolvedChain, dict[str, Any]]] = field(
+        default_factory=dict[str, tuple[ResolvedChain, dict[str, Any]]], init=False, compare=False
+    )
 
     async def submit(self, submission: Submission) -> str:
         """Store an alert for investigation and return its session's id.
@@ -201,14 +205,13 @@ class Intake:
         session_id = _session_id(submission)
         if submission.idempotency_key and await self._was_submitted(session_id, alert_type, masked):
             return session_id
-        chain = await self.chain_for(alert_type, masked, submission.selection)
-        chain = chain.model_copy(update={"budget": chain.budget.lowered(submission.budget)})
+        chain = _within(await self.chain_for(alert_type, masked, submission.selection), submission.budget)
         session = NewSession(
             id=session_id,
             alert_data=masked,
             alert_type=alert_type,
             chain_id=chain.chain_id,
-            chain_snapshot=chain.model_dump(mode="json"),
+            chain_snapshot=self._snapshot(chain),
             author=submission.author,
             nonce=new_nonce(),
             runbook_url=self.mask(submission.runbook_url) if submission.runbook_url else None,
@@ -222,6 +225,12 @@ class Intake:
             await self._was_submitted(session_id, alert_type, masked)
         log.info("session.submitted", session_id=session.id, alert_type=alert_type, chain_id=chain.chain_id, author=session.author)
         return session.id
+
+    def _snapshot(self, chain: ResolvedChain) -> dict[str, Any]:
+        known = self._snapshots.get(chain.chain_id)
+        if known is None or known[0] is not chain:
+            known = self._snapshots[chain.chain_id] = (chain, chain.model_dump(mode="json"))
+        return known[1]
 
     async def _was_submitted(self, session_id: str, alert_type: str, masked: str) -> bool:
         before = await self.store.submitted(session_id)
@@ -252,6 +261,12 @@ class Intake:
             return None
         fetched = await self.runbooks.fetch(url, default="")
         return await in_thread_if_long(self.mask, fetched.text) if fetched.source else None
+
+
+def _within(chain: ResolvedChain, budget: Ceiling) -> ResolvedChain:
+    """The chain with its ceilings lowered to those of an alert, if they are any lower."""
+    lowered = chain.budget.lowered(budget)
+    return chain if lowered == chain.budget else chain.model_copy(update={"budget": lowered})
 
 
 def _session_id(submission: Submission) -> str:

@@ -9,6 +9,7 @@ from fastapi import Header, Request, Response
 from pydantic import Field
 
 from tarsy.api.alert_body import AlertRequest, decode, read_alert
+from tarsy.api.bare_request import BodyRoute
 from tarsy.api.middleware import MAX_BODY_BYTES
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.request_body import TEXT_BODY, AlertTypeQuery, RunbookQuery, described, read_body
@@ -22,7 +23,7 @@ from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
 from tarsy.session.intake import Submission
 
-router = api_router(tag="alerts")
+router = api_router(tag="alerts", route_class=BodyRoute)
 
 # A UUID has 36; some clients put more into it.
 MAX_KEY = 255
