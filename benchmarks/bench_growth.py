@@ -18,7 +18,7 @@ import anyio
 import asyncpg
 import psutil
 import structlog
-from bench_stored import STORED_EXECUTIONS, STORED_SESSIONS, STORED_STAGES
+from bench_stored import STORED_EVENTS, STORED_EXECUTIONS, STORED_SESSIONS, STORED_STAGES
 from sqlalchemy.ext.asyncio import AsyncEngine
 from workload import chain, load
 
@@ -38,12 +38,6 @@ from tarsy.session.executor import SessionExecutor
 ROUNDS = 40
 STEEP = 1.1
 
-_EVENTS = """
-    INSERT INTO timeline_events
-        (id, session_id, stage_id, execution_id, sequence_number, position, event_type, status, content, created_at, completed_at)
-    SELECT gen_random_uuid(), e.session_id, e.stage_id, e.id, n, n, 'llm_response', 'completed', repeat('finding ' || n || ' is clear. ', 20), now(), now()
-    FROM agent_executions e, generate_series(1, $2::int) n WHERE e.session_id = $1::uuid
-    """
 _ONE_EVENT_EACH = """
     INSERT INTO timeline_events
         (id, session_id, stage_id, execution_id, sequence_number, position, event_type, status, content, created_at, completed_at)
@@ -174,7 +168,7 @@ async def events(machine: Machine) -> None:
     one = await machine.value("SELECT session_id::text FROM agent_executions LIMIT 1")
     for count in sizes("EVENTS", 200, 2_000):
         await machine.execute("TRUNCATE timeline_events")
-        await machine.execute(_EVENTS, one, count)
+        await machine.execute(STORED_EVENTS, one, count)
         found.append((count, await machine.cost(lambda: TimelineRepository(machine.engine).read(one))))
     tell("timeline", "events of the session", *found)
 

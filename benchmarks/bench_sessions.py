@@ -2,7 +2,6 @@
 
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -13,6 +12,7 @@ import asyncpg
 import psutil
 import sqlalchemy as sa
 import structlog
+from machine import interpreter_start_ms
 from sqlalchemy.ext.asyncio import AsyncEngine
 from workload import CALLS_PER_SESSION, CountingJournal, load
 
@@ -31,15 +31,6 @@ _STATS = sa.text("SELECT pg_stat_clear_snapshot(), pg_stat_force_next_flush()")
 def cpu_seconds() -> float:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
-
-
-def interpreter_start_ms(rounds: int = 10) -> float:
-    """CPU milliseconds of `python -c pass`: what makes figures of different machines comparable."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    for _ in range(rounds):
-        subprocess.run([sys.executable, "-I", "-c", "pass"], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / rounds * 1000
 
 
 async def raw_commits(url: str, seconds: float = 3.0) -> float:

@@ -18,7 +18,9 @@ from pathlib import Path
 from statistics import median
 
 import httpx
+import psutil
 import structlog
+from machine import interpreter_start_ms
 from websockets.sync.client import ClientConnection, connect
 
 from tarsy.db.embedded.server import EmbeddedServer
@@ -39,11 +41,12 @@ def help_seconds() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A server's address, and the seconds from its command until it was healthy, and until all of it was there."""
+    """A server's address; the seconds from its command until it was healthy, and until all of it was there; the CPU that took."""
 
     address: str
     healthy: float
     ready: float
+    cpu: float
 
 
 def free_port() -> int:
@@ -65,7 +68,7 @@ def server(directory: Path) -> Generator[Started]:
         await_health(address)
         healthy = time.monotonic() - started
         assert process.stdout.readline()
-        yield Started(address, healthy, time.monotonic() - started)
+        yield Started(address, healthy, time.monotonic() - started, sum(psutil.Process(process.pid).cpu_times()[:2]))
     finally:
         process.terminate()
         process.communicate(timeout=PATIENCE)
@@ -121,6 +124,9 @@ def one_start(directory: Path) -> Started:
 
 def starts(what: str, found: Sequence[Started], limit: float | None = None) -> bool:
     healthy = told(f"start, {what}: /health is 200", [one.healthy for one in found], limit)
+    told(f"start, {what}: CPU", [one.cpu for one in found])
+    start = interpreter_start_ms()
+    print(f"{'':44} = {median(one.cpu for one in found) * 1000 / start:7.1f} starts of an interpreter, {start:.1f} ms each")
     return told(f"start, {what}: all there", [one.ready for one in found], WARM_SECONDS) and healthy
 
 

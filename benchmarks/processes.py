@@ -47,16 +47,43 @@ class Processes:
         """The process id of the database."""
         return int((self.directory / "data" / "postgres" / "postmaster.pid").read_text().split()[0])
 
-    def serve(self, role: str) -> str:
+    @property
+    def database_log(self) -> Path:
+        return self.directory / "data" / "postgres" / "server.log"
+
+    def configure(self, settings: str, says: Recording) -> None:
+        """Write what the processes that are started from now on read: their settings, and what their model says."""
+        (self.directory / "tarsy.yaml").write_text(settings)
+        (self.directory / "llm-providers.yaml").write_text(PROVIDERS_YAML.format(recording=self.directory / "recording.json"))
+        (self.directory / "recording.json").write_text(says.model_dump_json(exclude_none=True))
+
+    def serve(self, role: str, **environment: str) -> str:
         """Start a process and return the address it answers at."""
-        command = [str(Path(sys.executable).with_name("tarsy")), "serve", "--role", role, "--port", "0", "--config", str(self.directory)]
-        environment = {**os.environ, "DATABASE_URL": self.database_url, "TARSY_REPLAY_SPEED": "0"}
-        log = (self.directory / f"{role}-{len(self.running)}.log").open("w")
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        line = self._started(role, "serve", "--role", role, "--port", "0", "--config", str(self.directory), **environment)
+        return line[line.index("http") :].strip().rstrip("/")
+
+    def llm_service(self) -> str:
+        """Start the model layer as a process of its own and return its address."""
+        return self._started("llm", "llm-service", "--port", "0").split()[-1]
+
+    def _started(self, name: str, *arguments: str, **environment: str) -> str:
+        """The first line that a new process says."""
+        command = [str(Path(sys.executable).with_name("tarsy")), *arguments]
+        variables = {**os.environ, "DATABASE_URL": self.database_url, "TARSY_REPLAY_SPEED": "0", **environment}
+        log = (self.directory / f"{name}-{len(self.running)}.log").open("w")
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=variables)
         self.running.append(process)
         assert process.stdout is not None
-        line = process.stdout.readline()
-        return line[line.index("http") :].strip().rstrip("/")
+        return process.stdout.readline()
+
+    def stop(self, *processes: subprocess.Popen[str]) -> None:
+        """End these processes, or all."""
+        ending = processes or tuple(self.running)
+        for process in ending:
+            process.terminate()
+        for process in ending:
+            process.wait(60)
+            self.running.remove(process)
 
 
 @contextmanager
@@ -64,19 +91,14 @@ def processes(settings: str = TARSY_YAML, says: Recording | None = None) -> Gene
     """Processes with these settings, and a model that says what is recorded."""
     with tempfile.TemporaryDirectory(prefix="tarsy-bench-") as name:
         directory = Path(name)
-        (directory / "tarsy.yaml").write_text(settings)
-        (directory / "llm-providers.yaml").write_text(PROVIDERS_YAML.format(recording=directory / "recording.json"))
-        (directory / "recording.json").write_text((says or _recording()).model_dump_json(exclude_none=True))
         server = EmbeddedServer(directory / "data")
         server.open()
         started = Processes(server.url, directory)
+        started.configure(settings, says or _recording())
         try:
             yield started
         finally:
-            for process in started.running:
-                process.terminate()
-            for process in started.running:
-                process.wait(60)
+            started.stop()
             server.close()
 
 

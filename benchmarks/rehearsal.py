@@ -1,7 +1,8 @@
 """A rehearsal of many live sessions: several processes on one PostgreSQL, and a model that answers at human speed. Not part of `make bench`: it
 takes as long as its model does. Prints what sizes an installation: CPU, memory, connections and disk for each session.
 
-REHEARSAL_SESSIONS (2,000) live at once, in REHEARSAL_PROCESSES (4), each answer after REHEARSAL_SECONDS (40), REHEARSAL_TURNS (3) with a tool.
+REHEARSAL_SESSIONS (2,000) live at once, in REHEARSAL_PROCESSES (4), each answer after REHEARSAL_SECONDS (40), REHEARSAL_TURNS (3) with a tool. They come
+within REHEARSAL_RAMP (120) seconds, and so long their model thinks before its first answer: so all are live before the first ends.
 """
 
 import os
@@ -10,13 +11,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import anyio
 import asyncpg
 import psutil
 import structlog
-from bench_sessions import interpreter_start_ms
+from machine import interpreter_start_ms
 from workload import load
 
 from tarsy.db.connection import create_engine
@@ -26,6 +28,9 @@ from tarsy.db.migrate import upgrade
 SESSIONS = int(os.environ.get("REHEARSAL_SESSIONS", "2000"))
 PROCESSES = int(os.environ.get("REHEARSAL_PROCESSES", "4"))
 SECONDS = float(os.environ.get("REHEARSAL_SECONDS", "40"))
+RAMP = float(os.environ.get("REHEARSAL_RAMP", "120"))
+# Of each process, for sessions that come or end in minutes.
+LOOK_SECONDS = 2.0
 # As in the sessions that are compared with the Go version: three turns with a tool, an answer, a summary.
 TURNS = int(os.environ.get("REHEARSAL_TURNS", "3"))
 STATES = "SELECT count(*) FILTER (WHERE status = 'in_progress'), count(*) FROM alert_sessions"
@@ -36,9 +41,13 @@ CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_dat
 async def work(url: str) -> None:
     """One process: its share of the sessions, all at once."""
     engine, share = create_engine(url), SESSIONS // PROCESSES
-    async with load(engine, concurrency=share, pause=SECONDS, turns=TURNS, limit=SESSIONS) as running:
-        await running.submit(share)
-        await running.work_off()
+    async with (
+        load(engine, concurrency=share, pause=SECONDS, turns=TURNS, first=RAMP, limit=SESSIONS) as running,
+        anyio.create_task_group() as tasks,
+    ):
+        await running.submit(1)
+        tasks.start_soon(partial(running.submit, share - 1, over=RAMP * 0.9))
+        await running.work_off(LOOK_SECONDS)
     await engine.dispose()
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)

@@ -64,14 +64,15 @@ _INVESTIGATION = "0.investigation/1.Investigator"
 _SUMMARY = "1.executive summary/1.Summarizer"
 
 
-def recording(pause: float = 0.0, turns: int = TOOL_TURNS) -> Recording:
-    """What the model says; `pause` seconds pass before each answer, `turns` times it asks for the tool."""
+def recording(pause: float = 0.0, turns: int = TOOL_TURNS, first: float | None = None) -> Recording:
+    """What the model says; `pause` seconds pass before each answer but the `first`, `turns` times it asks for the tool."""
+    before = pause if first is None else first
     calls = [
         RecordedCall(
             track=_INVESTIGATION,
             turn=turn,
             chunks=(
-                RecordedChunk(text=f"Step {turn}: I look at the next thing.", after=pause),
+                RecordedChunk(text=f"Step {turn}: I look at the next thing.", after=pause if turn else before),
                 RecordedChunk(tool_call=RecordedToolCallChunk(id=f"call-{turn}", name="bench.look", arguments={"at": turn})),
                 RecordedChunk(usage=TokenUsage(input_tokens=4000, output_tokens=120, total_tokens=4120)),
             ),
@@ -94,6 +95,9 @@ def chain(turns: int = TOOL_TURNS) -> ResolvedChain:
         provider=provider,
         mcp_servers=("bench",),
         max_iterations=max(turns + 1, 20),
+        # A rehearsal's model thinks for minutes before its first answer.
+        llm_call_timeout=600,
+        iteration_timeout=600,
     )
     summarizer = investigator.model_copy(update={"agent_name": "Summarizer", "type": AgentType.EXEC_SUMMARY, "mcp_servers": ()})
     return ResolvedChain(
@@ -161,8 +165,8 @@ class Load:
     sessions: SessionRepository
     turns: int = TOOL_TURNS
 
-    async def submit(self, count: int, alert: str = ALERT) -> None:
-        """Put sessions into the queue."""
+    async def submit(self, count: int, alert: str = ALERT, *, over: float = 0.0) -> None:
+        """Put sessions into the queue, evenly `over` so many seconds."""
         snapshot = chain(self.turns).model_dump(mode="json")
         for number in range(count):
             session = NewSession(
@@ -176,14 +180,15 @@ class Load:
                 created_at=datetime.now(UTC),
             )
             await self.sessions.insert(session)
+            await anyio.sleep(over / count)
 
-    async def work_off(self) -> None:
+    async def work_off(self, look_every: float = 0.02) -> None:
         """Run the pool until nothing waits and nothing runs."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.pool.run)
             open_sessions = 1
             while open_sessions:
-                await anyio.sleep(0.02)
+                await anyio.sleep(look_every)
                 state = await self.sessions.queue_state()
                 open_sessions = state.pending + state.running
             self.pool.drain()
@@ -200,13 +205,14 @@ async def load(
     concurrency: int,
     pause: float = 0.0,
     turns: int = TOOL_TURNS,
+    first: float | None = None,
     observer: Observer | None = None,
     metrics: Metrics | None = None,
     limit: int | None = None,
 ) -> AsyncGenerator[Load]:
     """A worker pool for `concurrency` sessions at once, of `limit` in all processes; traced by `observer` and measured in `metrics`."""
     observer = observer or Untraced()
-    unwatched, clock, spoken = Unwatched(), SystemClock(), recording(pause, turns)
+    unwatched, clock, spoken = Unwatched(), SystemClock(), recording(pause, turns, first)
     llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0 if pause else 0.0)
     dependencies = Dependencies(
         journal=observer.journal(_measured(CountingJournal(engine, unwatched.announce), metrics)),
