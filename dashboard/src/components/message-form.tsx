@@ -1,9 +1,12 @@
 /** A field for a message of a few lines: Enter sends it, Shift and Enter begin a new line, and it is emptied when the message was taken. */
 import Stack from "@mui/material/Stack";
 import TextField from "@mui/material/TextField";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
+import { useDraft } from "./use-draft";
 
 interface MessageFormProps {
+  /** Under what a message half written is kept. */
+  draft: string;
   label: string;
   /** Nothing may be sent now. */
   held: boolean;
@@ -12,8 +15,10 @@ interface MessageFormProps {
   button: (ready: boolean) => ReactNode;
 }
 
-export function MessageForm({ label, held, onSend, button }: MessageFormProps) {
-  const [text, setText] = useState("");
+const isText = (value: unknown): value is string => typeof value === "string";
+
+export function MessageForm({ draft, label, held, onSend, button }: MessageFormProps) {
+  const [text, setText] = useDraft(draft, "", isText);
   const ready = text.trim() !== "" && !held;
   const submit = () => {
     if (!ready) return;

@@ -1,5 +1,5 @@
 /** What the server says over the WebSocket. Pure module. */
-import type { PauseItem, RunStatus, SessionStatus, StageType, TimelineEvent, TimelineEventType, TimelineStatus } from "./types";
+import type { PauseItem, RunStatus, SessionStatus, StageType, TimelineEvent, TimelineEventType, TimelineStatus, Verdict } from "./types";
 
 interface OnChannel {
   channel: string;
@@ -41,6 +41,8 @@ export type StoredMessage = Stored &
         analysis_partial_reason?: string | null;
         final_analysis?: string | null;
         executive_summary?: string | null;
+        /** Null: its analysis came without one. Absent: a server from before there were any. */
+        verdict?: Verdict | null;
       }
     | { type: "stage.started"; stage_id: string; stage_name: string; stage_index: number; stage_type: StageType }
     | { type: "stage.completed"; stage_id: string; status: RunStatus }

@@ -379,7 +379,7 @@ export interface paths {
         };
         /**
          * List Sessions
-         * @description Sessions, newest first.
+         * @description Sessions, newest first unless `sort` says otherwise.
          */
         get: operations["listSessions"];
         put?: never;
@@ -468,6 +468,26 @@ export interface paths {
          * @description Stop one agent; the others of its stage go on.
          */
         post: operations["cancelExecution"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session-counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count Sessions
+         * @description How many sessions fit, by status: the totals of a list.
+         */
+        get: operations["countSessions"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -608,6 +628,46 @@ export interface paths {
          * @description Stop every session that fits and has not ended. At least one condition must be given.
          */
         post: operations["cancelSessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deletions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete Sessions
+         * @description Hide these sessions, as far as they have ended. By their ids only: a filter may fit more than its author thinks of.
+         */
+        post: operations["deleteSessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session-export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Sessions
+         * @description The list as a file, at most 10,000 sessions of it: what they were about, came to, took and cost.
+         */
+        get: operations["exportSessions"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1169,6 +1229,8 @@ export interface components {
             description: string;
             /** Is Sample */
             is_sample: boolean;
+            /** Has Model */
+            has_model: boolean;
         };
         /** AlertTypes */
         AlertTypes: {
@@ -1393,6 +1455,11 @@ export interface components {
             /** Defaults */
             defaults: components["schemas"]["DefaultTools"][];
         };
+        /** DeletedSessions */
+        DeletedSessions: {
+            /** Deleted */
+            deleted: number;
+        };
         /**
          * EffectiveConfig
          * @description The configuration in force, built-ins included, secrets hidden.
@@ -1513,6 +1580,11 @@ export interface components {
             usage: components["schemas"]["Usage"];
             cost: components["schemas"]["Cost"];
         };
+        /**
+         * ExportFormat
+         * @enum {string}
+         */
+        ExportFormat: "csv" | "jsonl";
         /** HealthReport */
         HealthReport: {
             /**
@@ -2320,6 +2392,15 @@ export interface components {
             /** Description */
             description: string;
         };
+        /** SessionCounts */
+        SessionCounts: {
+            /** Total */
+            total: number;
+            /** By Status */
+            by_status: {
+                [key: string]: number;
+            };
+        };
         /** SessionDetail */
         SessionDetail: {
             /**
@@ -2338,6 +2419,8 @@ export interface components {
             /** Author */
             author: string;
             status: components["schemas"]["SessionStatus"];
+            /** Cancelled By */
+            cancelled_by: string | null;
             /** Runbook Url */
             runbook_url: string | null;
             /** Incident Id */
@@ -2384,6 +2467,8 @@ export interface components {
             recorded: boolean;
             /** Planned Stages */
             planned_stages: components["schemas"]["PlannedStage"][];
+            /** Summary Planned */
+            summary_planned: boolean;
             /** Stages */
             stages: components["schemas"]["StageView"][];
             usage: components["schemas"]["Usage"];
@@ -2411,6 +2496,9 @@ export interface components {
             /** Author */
             author: string;
             status: components["schemas"]["SessionStatus"];
+            severity: components["schemas"]["Severity"] | null;
+            /** Cancelled By */
+            cancelled_by: string | null;
             /** Title */
             title: string;
             /** Alert Excerpt */
@@ -2445,6 +2533,14 @@ export interface components {
             /** Total Tokens */
             total_tokens: number;
             cost: components["schemas"]["Cost"];
+            /** Agents */
+            agents: number;
+            /** Fallbacks */
+            fallbacks: number;
+            /** Score */
+            score: number | null;
+            /** Questions */
+            questions: number;
             /** Queue Position */
             queue_position: number | null;
             /** Waiting Reason */
@@ -2452,6 +2548,12 @@ export interface components {
             /** Waiting Until */
             waiting_until: string | null;
         };
+        /**
+         * SessionSort
+         * @description What a list of sessions goes by.
+         * @enum {string}
+         */
+        SessionSort: "created" | "queue" | "alert_type" | "outcome" | "confidence" | "duration" | "tokens" | "cost";
         /**
          * SessionStatus
          * @description Where an alert session stands.
@@ -2464,6 +2566,11 @@ export interface components {
          * @enum {string}
          */
         Severity: "critical" | "high" | "warning" | "unknown" | "info";
+        /**
+         * SortOrder
+         * @enum {string}
+         */
+        SortOrder: "asc" | "desc";
         /** SplitOff */
         SplitOff: {
             /**
@@ -3561,6 +3668,8 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these; may be given more than once. */
+                id?: string[];
+                /** @description Only these; may be given more than once. */
                 status?: components["schemas"]["SessionStatus"][];
                 alert_type?: string | null;
                 chain_id?: string | null;
@@ -3579,6 +3688,12 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description What the list goes by; sessions without it come last. */
+                sort?: components["schemas"]["SessionSort"];
+                /** @description Absent: names and places from the first, all else from the largest. */
+                order?: components["schemas"]["SortOrder"] | null;
+                /** @description How many to leave out: for pages by number, in any order. */
+                offset?: number;
             };
             header?: never;
             path?: never;
@@ -3761,6 +3876,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CancelResult"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    countSessions: {
+        parameters: {
+            query?: {
+                /** @description Only these; may be given more than once. */
+                id?: string[];
+                /** @description Only these; may be given more than once. */
+                status?: components["schemas"]["SessionStatus"][];
+                alert_type?: string | null;
+                chain_id?: string | null;
+                /** @description Words of the alert or the analysis; the last may be a beginning. */
+                text?: string | null;
+                /** @description Submitted at or after. */
+                from?: string | null;
+                /** @description Submitted before. */
+                to?: string | null;
+                /** @description Only with a verdict of these outcomes. */
+                outcome?: components["schemas"]["VerdictOutcome"][];
+                /** @description Only with a verdict of such confidence, as it is shown. */
+                confidence?: components["schemas"]["Confidence"][];
+                /** @description Only where this is at fault: a name, or `Kind/namespace/name`. */
+                object?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionCounts"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
@@ -3983,6 +4146,8 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these; may be given more than once. */
+                id?: string[];
+                /** @description Only these; may be given more than once. */
                 status?: components["schemas"]["SessionStatus"][];
                 alert_type?: string | null;
                 chain_id?: string | null;
@@ -4012,6 +4177,89 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CancelledSessions"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteSessions: {
+        parameters: {
+            query: {
+                /** @description Which; may be given more than once. */
+                id: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedSessions"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    exportSessions: {
+        parameters: {
+            query?: {
+                /** @description Only these; may be given more than once. */
+                id?: string[];
+                /** @description Only these; may be given more than once. */
+                status?: components["schemas"]["SessionStatus"][];
+                alert_type?: string | null;
+                chain_id?: string | null;
+                /** @description Words of the alert or the analysis; the last may be a beginning. */
+                text?: string | null;
+                /** @description Submitted at or after. */
+                from?: string | null;
+                /** @description Submitted before. */
+                to?: string | null;
+                /** @description Only with a verdict of these outcomes. */
+                outcome?: components["schemas"]["VerdictOutcome"][];
+                /** @description Only with a verdict of such confidence, as it is shown. */
+                confidence?: components["schemas"]["Confidence"][];
+                /** @description Only where this is at fault: a name, or `Kind/namespace/name`. */
+                object?: string | null;
+                /** @description A table, or one JSON object a line. */
+                format?: components["schemas"]["ExportFormat"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions, newest first, as a file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": unknown;
+                    "application/jsonl": unknown;
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */

@@ -27,6 +27,8 @@ export type ChangeItem = Schemas["ChangeItem"];
 export type Activity = Schemas["ActivityView"];
 export type MuteItem = Schemas["MuteItem"];
 
+export type SessionSort = Schemas["SessionSort"];
+export type SortOrder = Schemas["SortOrder"];
 export type SessionListItem = Schemas["SessionListItem"];
 export type SessionList = Schemas["SessionList"];
 export type SessionDetail = Schemas["SessionDetail"];

@@ -27,13 +27,16 @@ with absent(PYDANTIC_1):
     from tarsy.api.routes import (
         alerts,
         cancellations,
+        deletions,
         evidence,
+        exports,
         followups,
         health,
         incidents,
         login,
         notes,
         reports,
+        session_counts,
         sessions,
         system,
         trace,
@@ -67,22 +70,8 @@ def describe_app() -> FastAPI:
     )
     problems.install(app)
     beside = (health, websocket, sse, manual)
-    for module in (
-        *beside,
-        alerts,
-        webhook,
-        incidents,
-        sessions,
-        notes,
-        evidence,
-        reports,
-        cancellations,
-        followups,
-        trace,
-        system,
-        usage,
-        login,
-    ):
+    of_sessions = (sessions, session_counts, notes, evidence, reports, cancellations, deletions, exports, followups, trace)
+    for module in (*beside, alerts, webhook, incidents, *of_sessions, system, usage, login):
         app.router.routes.extend(module.router.routes)
     _serve_reference(app)
     _serve_dashboard(app)

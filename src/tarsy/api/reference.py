@@ -10,6 +10,8 @@ h2 { border-bottom: 1px solid #d0d7de; margin-top: 2.5rem; text-transform: capit
 code { background: #f3f5f7; padding: .1rem .3rem; border-radius: .25rem; }
 .method { display: inline-block; min-width: 4.5rem; font-weight: 700; }
 table { border-collapse: collapse; margin: .5rem 0; } td, th { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top; }
+h3 code, td, p { overflow-wrap: anywhere; }
+@media (max-width: 40rem) { body { margin: 1rem auto; } .method { min-width: 0; } tr { display: block; padding: .3rem 0; } td { display: block; padding: 0; } }
 @media (prefers-color-scheme: dark) { body { color: #e6edf3; background: #0d1117; } code { background: #21262d; } a { color: #6cb6ff; } }
 """
 

@@ -26,18 +26,22 @@ MAX_DAYS = 36_500
 
 @app.command("list")
 def list_sessions(
-    limit: Annotated[int, typer.Option(min=1, max=500, help="At most this many, newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most this many.")] = 20,
     status: Annotated[str | None, typer.Option(help="Only sessions of this status.", show_default="all")] = None,
     outcome: Annotated[str | None, typer.Option(help="Only verdicts of this outcome.", show_default="all")] = None,
     confidence: Annotated[str | None, typer.Option(help="Only verdicts of this confidence, as it is shown.", show_default="all")] = None,
     affected: Annotated[
         str | None, typer.Option("--object", help="Only where this is at fault: a name, or Kind/namespace/name.", show_default="all")
     ] = None,
+    sort: Annotated[
+        str, typer.Option(help="What the list goes by: created, queue, alert_type, outcome, confidence, duration, tokens or cost.")
+    ] = "created",
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
-    """List sessions, newest first."""
+    """List sessions, newest first unless --sort says otherwise."""
     from tarsy.db.session_list import SessionFilter
+    from tarsy.db.session_order import SessionOrder, SessionSort
     from tarsy.db.sessions import SessionRepository
     from tarsy.domain.status import SessionStatus
     from tarsy.domain.verdict import Confidence, VerdictOutcome
@@ -48,10 +52,13 @@ def list_sessions(
         confidences=_one_of(Confidence, "confidence", confidence),
         affected=affected,
     )
-    page = with_upgraded_engine(lambda engine: SessionRepository(engine).list(where, limit=limit), database_url, data_dir)
+    (by,) = _one_of(SessionSort, "sort", sort)
+    order = SessionOrder.of(by, None)
+    page = with_upgraded_engine(lambda engine: SessionRepository(engine).list(where, limit=limit, order=order), database_url, data_dir)
     for session in page.sessions:
         when = f"{session.created_at:%Y-%m-%d %H:%MZ}"
-        waits = f"  ({session.standing.waiting_reason})" if session.standing.waiting_reason else ""
+        stands = session.standing.waiting_reason or (session.cancelled_by and f"cancelled by {session.cancelled_by}")
+        waits = f"  ({stands})" if stands else ""
         cost = f"{session.cost}  " if str(session.cost) else ""
         about = f"{session.alert_type}  {session.title}{waits}{_found(session.verdict)}"
         typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{cost}{about}"))

@@ -1,6 +1,6 @@
 """Pages of the session list: three queries a page, whatever its size."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -10,14 +10,17 @@ from typing import Any
 from tarsy.db.cursor import Cursor
 from tarsy.db.driver import RawConnection, Row, Statement
 from tarsy.db.rows import SPENDING_SUMS, read, spending_of
+from tarsy.db.session_order import NEWEST_FIRST, SessionOrder, ordered_page
 from tarsy.db.session_rows import judged_of
 from tarsy.db.tables import sql_list
 from tarsy.db.work.standing import Standing, standings
+from tarsy.domain.alert import Severity
 from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.price import Spending
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.verdict import Confidence, JudgedVerdict, VerdictOutcome
 
 # As much of an alert as a list shows.
@@ -26,6 +29,8 @@ EXCERPT_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFilter:
+    # Only these, where any are named.
+    ids: tuple[str, ...] = ()
     statuses: tuple[SessionStatus, ...] = ()
     alert_type: str | None = None
     chain_id: str | None = None
@@ -47,6 +52,10 @@ class SessionSummary:
     chain_id: str
     author: str
     status: SessionStatus
+    # Of its incident, if it investigates one.
+    severity: Severity | None
+    # Who asked it to stop, if a person did.
+    cancelled_by: str | None
     title: str
     alert_excerpt: str
     executive_summary: str | None
@@ -65,6 +74,11 @@ class SessionSummary:
     current_stage_index: int | None = None
     total_tokens: int = 0
     cost: Spending
+    # Who worked on it, sub-agents included; how often a model took over from another; the latest judgement; questions about it.
+    agents: int = 0
+    fallbacks: int = 0
+    score: int | None = None
+    questions: int = 0
     standing: Standing
 
 
@@ -78,10 +92,16 @@ _STAGE_COUNT = """
     jsonb_array_length(jsonb_path_query_array(s.chain_snapshot, '$.stages[*]'))
     + CASE WHEN s.chain_snapshot -> 'executive_summary' = 'null'::jsonb THEN 0 ELSE 1 END
     + jsonb_array_length(jsonb_path_query_array(s.chain_snapshot, '$.stages[*].synthesis ? (@ != null)'))"""
+# By the audit log, which also knows of sessions that were running, and of those from long ago.
+CANCELLED_BY = """
+    CASE WHEN s.status IN ('cancelled', 'cancelling') THEN (
+        SELECT l.actor FROM audit_log l WHERE l.session_id = s.id AND l.action = 'session.cancelled' ORDER BY l.id DESC LIMIT 1
+    ) END"""
 _SHOWN = f"""
+    (SELECT i.severity FROM incidents i WHERE i.id = s.incident_id) AS severity, {CANCELLED_BY} AS cancelled_by,
     s.id::text AS id, s.alert_type, s.chain_id, s.author, s.status, s.executive_summary, s.error_message, s.analysis_is_partial,
     s.analysis_partial_reason, s.verdict, s.citations, s.created_at, s.started_at, s.completed_at, left(s.alert_data, {LOOKED_AT_CHARACTERS}) AS alert_head,
-    {_STAGE_COUNT} AS stage_count"""
+    {_STAGE_COUNT} AS stage_count"""  # noqa: S608 - our own words
 # What people type into search boxes, its last word also as a prefix; text without a word finds nothing. Only a word, which is quoted, can be
 # a prefix; what is excluded may end with a bracket.
 # No subquery: the planner must see the words to know whether they are rare (then the index) or common (then the newest rows).
@@ -92,6 +112,7 @@ _SEARCH = f"(s.search @@ {_QUERY} OR s.verdict_search @@ {_QUERY})"
 _PLAN_ANEW = Statement("SET LOCAL plan_cache_mode = force_custom_plan")
 # By parameter: what it asks of a session.
 _CONDITIONS = {
+    "ids": "s.id = ANY(CAST(:ids AS uuid[]))",
     "statuses": "s.status = ANY(CAST(:statuses AS text[]))",
     "alert_type": "s.alert_type = :alert_type",
     "chain_id": "s.chain_id = :chain_id",
@@ -106,7 +127,13 @@ _CONDITIONS = {
 
 _PROGRESS = Statement(
     f"""
-    SELECT s.id::text AS id, stage.stage_name, stage.stage_index, coalesce(used.total, 0) AS total_tokens, used.cost_usd, used.unpriced_calls
+    SELECT s.id::text AS id, stage.stage_name, stage.stage_index, coalesce(used.total, 0) AS total_tokens, used.cost_usd, used.unpriced_calls,
+        (SELECT count(*) FROM agent_executions e JOIN stages t ON t.id = e.stage_id
+            WHERE e.session_id = s.id AND t.stage_type NOT IN ({sql_list([StageType.CHAT, StageType.SCORING])})) AS agents,
+        (SELECT count(*) FROM timeline_events
+            WHERE session_id = s.id AND event_type = {sql_list([TimelineEventType.PROVIDER_FALLBACK])}) AS fallbacks,
+        (SELECT total_score FROM session_scores WHERE session_id = s.id AND total_score IS NOT NULL ORDER BY created_at DESC LIMIT 1) AS score,
+        (SELECT count(*) FROM chat_user_messages WHERE session_id = s.id) AS questions
     FROM unnest(CAST(:ids AS uuid[])) AS s(id)
     LEFT JOIN LATERAL (
         SELECT stage_name, stage_index FROM stages
@@ -118,32 +145,55 @@ _PROGRESS = Statement(
 )
 
 
-async def read_page(connection: RawConnection, where: SessionFilter, *, limit: int, after: Cursor | None) -> SessionPage:
-    """Read one page, with words to search for in a transaction."""
+async def read_page(
+    connection: RawConnection,
+    where: SessionFilter,
+    *,
+    limit: int,
+    after: Cursor | None = None,
+    order: SessionOrder = NEWEST_FIRST,
+    offset: int = 0,
+) -> SessionPage:
+    """Read one page, with words to search for in a transaction. `after` names a place among the newest, `offset` one in any order."""
     if where.text is not None:
         await _PLAN_ANEW.rows(connection)
     values = _values(where, after)
-    rows = await _page(tuple(name for name in _CONDITIONS if name in values)).rows(connection, {**values, "limit": limit + 1})
+    statement = _page(tuple(name for name in _CONDITIONS if name in values), order)
+    rows = await statement.rows(connection, {**values, "limit": limit + 1, "offset": offset, "reach": offset + limit + 1})
     shown = rows[:limit]
     progress = {row["id"]: row for row in await _PROGRESS.rows(connection, {"ids": [row["id"] for row in shown]})}
     waiting = [row["id"] for row in shown if not SessionStatus(row["status"]).is_final]
     places = await standings(connection, waiting)
     sessions = tuple(_summary(row, progress[row["id"]], places.get(row["id"], Standing())) for row in shown)
-    last = sessions[-1] if len(rows) > limit else None
+    last = sessions[-1] if len(rows) > limit and order == NEWEST_FIRST else None
     return SessionPage(sessions, Cursor(last.created_at, last.id).encode() if last else None)
 
 
+async def count_by_status(connection: RawConnection, where: SessionFilter) -> Mapping[SessionStatus, int]:
+    """How many sessions fit, with words to search for in a transaction."""
+    if where.text is not None:
+        await _PLAN_ANEW.rows(connection)
+    values = _values(where, None)
+    rows = await _counts(tuple(name for name in _CONDITIONS if name in values)).rows(connection, values)
+    return {SessionStatus(row["status"]): row["number"] for row in rows}
+
+
 @cache
-def _page(asked: tuple[str, ...]) -> Statement:
-    conditions = " AND ".join(["s.deleted_at IS NULL", *(_CONDITIONS[name] for name in asked)])
-    order = "ORDER BY s.created_at DESC, s.id DESC"
-    # What is shown is computed outside, for the rows of the page: where all that match must be sorted first, it would be for each of them.
-    found = f"SELECT * FROM alert_sessions s WHERE {conditions} {order} LIMIT :limit"  # noqa: S608 - our own words
-    return Statement(f"SELECT {_SHOWN} FROM ({found}) s {order}")  # noqa: S608 - our own words
+def _page(asked: tuple[str, ...], order: SessionOrder) -> Statement:
+    return Statement(ordered_page(_SHOWN, _conditions(asked), order))
+
+
+@cache
+def _counts(asked: tuple[str, ...]) -> Statement:
+    return Statement(f"SELECT s.status, count(*) AS number FROM alert_sessions s WHERE {_conditions(asked)} GROUP BY s.status")  # noqa: S608 - our own words
+
+
+def _conditions(asked: tuple[str, ...]) -> str:
+    return " AND ".join(["s.deleted_at IS NULL", *(_CONDITIONS[name] for name in asked)])
 
 
 def _values(where: SessionFilter, after: Cursor | None) -> dict[str, Any]:
-    several = {name: [one.value for one in chosen] or None for name, chosen in _several(where).items()}
+    several = {name: [one.value for one in chosen] or None for name, chosen in _several(where).items()} | {"ids": list(where.ids) or None}
     affected = where.affected.strip().lower() if where.affected is not None else None
     values = asdict(where) | several | {"affected": affected}
     place = {"after_at": after.created_at, "after_id": after.id} if after else {}
@@ -165,5 +215,9 @@ def _summary(row: Row, progress: Row, standing: Standing) -> SessionSummary:
         current_stage_index=progress["stage_index"],
         total_tokens=progress["total_tokens"],
         cost=spending_of(progress),
+        agents=progress["agents"],
+        fallbacks=progress["fallbacks"],
+        score=progress["score"],
+        questions=progress["questions"],
         standing=standing,
     )

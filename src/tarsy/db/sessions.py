@@ -1,5 +1,7 @@
 """Alert sessions: stored, found, asked to stop, deleted. Who works on them is the queue's business."""
 
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import signals
 from tarsy.db.admission import Admission
-from tarsy.db.audit import AuditAction, note
+from tarsy.db.audit import AuditAction, note, note_each
 from tarsy.db.cursor import Cursor
-from tarsy.db.driver import Statement, borrowed, columns_of, transaction
+from tarsy.db.driver import RawConnection, Statement, borrowed, columns_of, transaction
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.journal import Deliver
 from tarsy.db.retry import cause_of
-from tarsy.db.session_list import SessionFilter, SessionPage, read_page
+from tarsy.db.session_list import CANCELLED_BY, SessionFilter, SessionPage, count_by_status, read_page
+from tarsy.db.session_order import NEWEST_FIRST, SessionOrder
 from tarsy.db.session_rows import session_of
 from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, session_scores, work
 from tarsy.db.work.parking import CancelAnswer, cancel
@@ -34,6 +37,7 @@ _LIVE = alert_sessions.c.deleted_at.is_(None)
 _GET = Statement(
     f"SELECT {columns_of(alert_sessions, 's', without=UNREAD)} FROM alert_sessions s WHERE s.id = :id AND s.deleted_at IS NULL"  # noqa: S608 - our own words
 )
+_CANCELLED_BY = Statement(f"SELECT {CANCELLED_BY} AS actor FROM alert_sessions s WHERE s.id = :id")  # noqa: S608 - our own words
 _EXISTS = Statement("SELECT FROM alert_sessions WHERE id = :id AND deleted_at IS NULL")
 
 
@@ -92,15 +96,37 @@ class SessionRepository:
         async with borrowed(self._engine) as connection:
             return await _EXISTS.row(connection, {"id": session_id}) is not None
 
-    async def list(self, where: SessionFilter | None = None, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
-        """One page of sessions, newest first.
+    async def list(
+        self,
+        where: SessionFilter | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        order: SessionOrder = NEWEST_FIRST,
+        offset: int = 0,
+    ) -> SessionPage:
+        """One page of sessions, newest first unless `order` says otherwise. The next one is found by its cursor, or by an offset.
 
         Raises:
             BadCursorError: `cursor` does not come from a page.
         """
         after = Cursor.decode(cursor) if cursor else None
-        async with transaction(self._engine) if where and where.text else borrowed(self._engine) as connection:
-            return await read_page(connection, where or SessionFilter(), limit=limit, after=after)
+        async with self._reading(where) as connection:
+            return await read_page(connection, where or SessionFilter(), limit=limit, after=after, order=order, offset=offset)
+
+    async def counts(self, where: SessionFilter | None = None) -> Mapping[SessionStatus, int]:
+        """How many sessions fit, by status."""
+        async with self._reading(where) as connection:
+            return await count_by_status(connection, where or SessionFilter())
+
+    def _reading(self, where: SessionFilter | None) -> AbstractAsyncContextManager[RawConnection]:
+        return transaction(self._engine) if where and where.text else borrowed(self._engine)
+
+    async def cancelled_by(self, session_id: str) -> str | None:
+        """Who asked a session to stop, if a person did."""
+        async with borrowed(self._engine) as connection:
+            row = await _CANCELLED_BY.row(connection, {"id": session_id})
+        return row["actor"] if row else None
 
     async def standing(self, session_id: str) -> Standing:
         """Where a session stands in the queue."""
@@ -172,6 +198,17 @@ class SessionRepository:
             hide = sa.update(alert_sessions).where(alert_sessions.c.id == session_id).values(deleted_at=self._clock.now())
             await connection.execute(hide)
             await note(connection, actor=actor, action=AuditAction.SESSION_DELETED, session_id=session_id)
+
+    async def soft_delete_many(self, session_ids: Sequence[str], *, actor: str) -> int:
+        """Hide those of these sessions that have ended; says how many."""
+        table = alert_sessions.c
+        ended = table.status.in_([status.value for status in SessionStatus if status.is_final])
+        hide = sa.update(alert_sessions).where(table.id.in_(session_ids), _LIVE, ended).values(deleted_at=self._clock.now())
+        async with self._engine.begin() as connection:
+            hidden = (await connection.execute(hide.returning(table.id))).scalars().all()
+            if hidden:
+                await note_each(connection, AuditAction.SESSION_DELETED, [(actor, session_id) for session_id in hidden])
+        return len(hidden)
 
     async def purge(self, session_id: str, *, actor: str) -> None:
         """Erase a finished session and everything recorded of it, hidden or not; only the audit log remembers it.

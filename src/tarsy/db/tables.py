@@ -41,6 +41,10 @@ Id = sa.Uuid(as_uuid=False)
 # Rows that are updated in place many times leave room on their page, so that an update touches no index.
 ROOMY = {"fillfactor": 70}
 
+# What sessions are sorted by beside their columns, as an index and a query have to write it alike: how sure a verdict is (its place among the words), and how long a session ran.
+CONFIDENCE_RANK = "strpos('low medium high', verdict_confidence)"
+RUN_TIME = "completed_at - started_at"
+
 
 def _one_of(column: str, values: type[StrEnum]) -> sa.CheckConstraint:
     return sa.CheckConstraint(f"{column} IN ({sql_list(values)})", name=column)
@@ -265,6 +269,19 @@ alert_sessions = sa.Table(
         postgresql_using="gin",
         postgresql_where=sa.text("verdict_search IS NOT NULL"),
     ),
+    sa.Index(
+        "ix_alert_sessions_by_confidence",
+        sa.text(f"({CONFIDENCE_RANK})"),
+        sa.text("created_at DESC"),
+        sa.text("id DESC"),
+        postgresql_where=sa.text("deleted_at IS NULL AND verdict_confidence IS NOT NULL"),
+    ),
+    sa.Index(
+        "ix_alert_sessions_by_duration",
+        sa.text(f"({RUN_TIME})"),
+        "id",
+        postgresql_where=sa.text("deleted_at IS NULL AND started_at IS NOT NULL AND completed_at IS NOT NULL"),
+    ),
     postgresql_with=ROOMY,
 )
 
@@ -349,6 +366,10 @@ timeline_events = sa.Table(
     _one_of("status", TimelineStatus),
     sa.CheckConstraint(f"(status = '{TimelineStatus.STREAMING}') = (completed_at IS NULL)", name="open_while_streaming"),
     sa.Index("ix_timeline_events_open", "session_id", postgresql_where=sa.text(f"status = '{TimelineStatus.STREAMING}'")),
+    # Of the many events of a session, the few that a list counts.
+    sa.Index(
+        "ix_timeline_events_fallbacks", "session_id", postgresql_where=sa.text(f"event_type = '{TimelineEventType.PROVIDER_FALLBACK}'")
+    ),
     sa.Index(None, "stage_id"),
     postgresql_with=ROOMY,
 )
@@ -535,7 +556,8 @@ session_spending = sa.Table(
     sa.Column("total_tokens", sa.BigInteger, nullable=False),
     sa.Column("cost_usd", sa.Numeric, nullable=False),
     sa.Column("unpriced_calls", sa.BigInteger, nullable=False),
-    sa.Index("ix_session_spending_dearest", sa.text("cost_usd DESC")),
+    sa.Index("ix_session_spending_dearest", sa.text("cost_usd DESC"), sa.text("session_id DESC")),
+    sa.Index("ix_session_spending_by_tokens", "total_tokens", "session_id"),
     postgresql_with=ROOMY,
 )
 

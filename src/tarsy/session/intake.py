@@ -15,7 +15,7 @@ from anyio import to_thread
 from tarsy.agent.ports import Mask
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.resolve.resolver import resolve_chain
-from tarsy.config.schema.configuration import Config, vendor_variables, ways_to_a_model
+from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, ways_to_a_model
 from tarsy.config.schema.selection import KnownTools, McpSelection, SelectionError, check_selection, nothing_known
 from tarsy.domain.agent import ProviderType
 from tarsy.domain.budget import UNLIMITED, Ceiling
@@ -66,6 +66,8 @@ class AlertType:
     chain_id: str
     description: str = ""
     is_sample: bool = False
+    # Whether there is a model to investigate it with.
+    has_model: bool = True
 
 
 class ChainSource(Protocol):
@@ -108,7 +110,17 @@ class ConfiguredChains:
 
     def alert_types(self) -> Sequence[AlertType]:
         chains = self.config.chains
-        return tuple(AlertType(name, chain_id := chains.id_for(name), chains[chain_id].description or "") for name in chains.alert_types)
+        return tuple(
+            AlertType(name, chain_id := chains.id_for(name), chains[chain_id].description or "", has_model=self._has_model(name))
+            for name in chains.alert_types
+        )
+
+    def _has_model(self, alert_type: str) -> bool:
+        try:
+            self.resolve(alert_type, None)
+        except NoProviderError:
+            return False
+        return True
 
     def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
         known = self.config.chains.alert_types

@@ -13,6 +13,13 @@ export interface Draft {
 
 export const EMPTY_DRAFT: Draft = { text: "", alertType: null, runbook: "", servers: null };
 
+/** Whether this is a draft as it was stored, by this version or one that knew the same. */
+export function isDraft(value: unknown): value is Draft {
+  if (typeof value !== "object" || value === null) return false;
+  const { text, alertType, runbook, servers } = value as Partial<Record<keyof Draft, unknown>>;
+  return typeof text === "string" && typeof runbook === "string" && (alertType === null || typeof alertType === "string") && typeof servers === "object";
+}
+
 export function draftOf(session: SessionDetail): Draft {
   return {
     text: session.alert_data,

@@ -9,11 +9,14 @@ import { mcpServers } from "@/api/system";
 import type { SessionDetail } from "@/wire/types";
 import { NewAlertPage } from "./new-alert-page";
 
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  sessionStorage.clear();
+});
 
-function show(from?: string) {
+function show(from?: string, has_model = true) {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
-  const known = { name: "pods", chain_id: "pods", description: "", is_sample: false };
+  const known = { name: "pods", chain_id: "pods", description: "", is_sample: false, has_model };
   client.setQueryData(alertTypes.queryKey, { alert_types: [known], default_alert_type: "pods" });
   client.setQueryData(samples.queryKey, { samples: [] });
   client.setQueryData(defaultTools.queryKey, { defaults: [] });
@@ -44,4 +47,24 @@ test("the alert type can be emptied and written anew", async () => {
   expect(type().value).toBe("");
   await userEvent.type(type(), "d");
   expect(type().value).toBe("d");
+});
+
+test("what was written is there again after a reload, but not when the next alert is of another session", async () => {
+  show();
+  await userEvent.type(screen.getByLabelText("Alert text"), "half of it");
+  cleanup();
+  show();
+  expect(written()).toBe("half of it");
+  cleanup();
+  show("s");
+  expect(written()).toBe("The disk is full");
+});
+
+test("that there is no model is said before anything is written, in one line that leads on", () => {
+  show(undefined, false);
+  expect(screen.getByText(/No model is configured/).textContent).toBe("No model is configured, so alerts of this type are refused. Set up a model");
+  expect(screen.getByRole("link", { name: "Set up a model" }).getAttribute("href")).toBe("/help/models.md");
+  cleanup();
+  show();
+  expect(screen.queryByText(/No model/)).toBeNull();
 });

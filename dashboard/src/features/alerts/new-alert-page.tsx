@@ -13,11 +13,13 @@ import { useState } from "react";
 import { alertTypes, submitAlert } from "@/api/alerts";
 import { sessionDetail } from "@/api/sessions";
 import { Section } from "@/components/section";
+import { useDraft } from "@/components/use-draft";
 import { Failure, Loading } from "@/components/states";
 import { useTitle } from "@/components/title";
 import { AlertEditor } from "./alert-editor";
 import type { Draft } from "./draft";
-import { draftOf, EMPTY_DRAFT, problemsOf, requestOf } from "./draft";
+import { draftOf, EMPTY_DRAFT, isDraft, problemsOf, requestOf } from "./draft";
+import { NoModel } from "./no-model";
 import { Samples } from "./samples";
 import { ToolSelection } from "./tool-selection";
 
@@ -28,15 +30,18 @@ export function NewAlertPage({ from, onSubmitted }: { from: string | undefined; 
   if (from !== undefined && original.isPending) return <Loading what="the session to submit again" />;
   // Only then: a reader who is writing already must not lose what they wrote because it could not be loaded once more.
   if (original.isLoadingError) return <Failure what="The session to submit again could not be loaded." error={original.error} onRetry={() => void original.refetch()} />;
-  return <Form key={from} start={original.data ? draftOf(original.data) : EMPTY_DRAFT} again={from !== undefined} onSubmitted={onSubmitted} />;
+  return <Form key={from} name={from ?? "new"} start={original.data ? draftOf(original.data) : EMPTY_DRAFT} again={from !== undefined} onSubmitted={onSubmitted} />;
 }
 
-function Form({ start, again, onSubmitted }: { start: Draft; again: boolean; onSubmitted: (sessionId: string) => void }) {
-  const [draft, setDraft] = useState(start);
+function Form({ name, start, again, onSubmitted }: { name: string; start: Draft; again: boolean; onSubmitted: (sessionId: string) => void }) {
+  const [draft, setDraft, forgetDraft] = useDraft(`alert:${name}`, start, isDraft);
   const [sample, setSample] = useState<string | null>(null);
   const submit = useMutation({
     mutationFn: (alert: Draft) => submitAlert(requestOf(alert)),
-    onSuccess: (accepted) => onSubmitted(accepted.session_id),
+    onSuccess: (accepted) => {
+      forgetDraft();
+      onSubmitted(accepted.session_id);
+    },
   });
   // Beside the button that was pressed: the form is longer than a screen.
   const failure = submit.error && <Failure what="The alert was not accepted." error={submit.error} />;
@@ -97,6 +102,7 @@ function Fields({ draft, onDraft, onSubmit, busy, failure }: FieldsProps) {
   };
   return (
     <Stack component="form" spacing={2} onSubmit={send} noValidate>
+      {chosen?.has_model === false && <NoModel />}
       <Autocomplete
         freeSolo
         options={known.map((item) => item.name)}

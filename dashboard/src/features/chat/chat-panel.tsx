@@ -47,7 +47,7 @@ export function ChatPanel({ session, events }: { session: SessionDetail; events:
         </Stack>
       </Box>
       <Box sx={{ borderTop: 1, borderColor: "divider", p: 1.5 }}>
-        <Question busy={send.isPending} onAsk={pose} onStop={answering ? () => stop.mutate(answering.id) : undefined} stopping={stop.isPending} />
+        <Question draft={`question:${session.id}`} busy={send.isPending} onAsk={pose} onStop={answering ? () => stop.mutate(answering.id) : undefined} stopping={stop.isPending} />
       </Box>
     </>
   );
@@ -90,6 +90,7 @@ function Suggestions({ session, asked, busy, onPick }: SuggestionsProps) {
 }
 
 interface QuestionProps {
+  draft: string;
   busy: boolean;
   stopping: boolean;
   onAsk: (question: string) => Promise<unknown>;
@@ -97,9 +98,10 @@ interface QuestionProps {
   onStop: (() => void) | undefined;
 }
 
-function Question({ busy, stopping, onAsk, onStop }: QuestionProps) {
+function Question({ draft, busy, stopping, onAsk, onStop }: QuestionProps) {
   return (
     <MessageForm
+      draft={draft}
       label="Ask a question"
       held={busy || onStop !== undefined}
       onSend={onAsk}

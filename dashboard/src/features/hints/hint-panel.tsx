@@ -44,6 +44,7 @@ export function HintPanel({ session }: { session: SessionDetail }) {
         {question.error && <Failure what="The question was not accepted." error={question.error} />}
         {takesHints && (
           <MessageForm
+            draft={`hint:${session.id}`}
             label="Tell the agents something"
             held={give.isPending}
             onSend={(text) => give.mutateAsync(text)}

@@ -13,12 +13,15 @@ from tarsy.api.schemas.timeline import Timeline, timeline_json
 from tarsy.api.schemas.view import Name, Request, SessionId, StorableText, UtcTime, answer, json_response
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.session_list import SessionFilter
+from tarsy.db.session_order import NEWEST_FIRST, SessionOrder, SessionSort, SortOrder
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 
 router = api_router("/sessions", tag="sessions")
 
 MAX_PAGE = 200
+# Pages beyond are found by a filter: to count one's way there costs more the further it is.
+MAX_OFFSET = 100_000
 MAX_TIMELINE_PAGE = 10_000
 # PostgreSQL's bigint.
 MAX_POSITION = 2**63 - 1
@@ -27,6 +30,7 @@ MAX_POSITION = 2**63 - 1
 class SessionChoice(Request):
     """Which sessions are meant."""
 
+    id: list[UUID] = Field(default=[], max_length=MAX_PAGE, description="Only these; may be given more than once.")
     status: list[SessionStatus] = Field(default=[], max_length=len(SessionStatus), description="Only these; may be given more than once.")
     alert_type: Name | None = None
     chain_id: Name | None = None
@@ -43,6 +47,7 @@ class SessionChoice(Request):
 
     def filter(self) -> SessionFilter:
         return SessionFilter(
+            ids=tuple(str(one) for one in self.id),
             statuses=tuple(self.status),
             alert_type=self.alert_type or None,
             chain_id=self.chain_id or None,
@@ -60,12 +65,28 @@ class SessionQuery(SessionChoice):
 
     limit: int = Field(default=50, ge=1, le=MAX_PAGE)
     cursor: str | None = Field(default=None, max_length=200, description="`next_cursor` of the page before.")
+    sort: SessionSort = Field(default=SessionSort.CREATED, description="What the list goes by; sessions without it come last.")
+    order: SortOrder | None = Field(default=None, description="Absent: names and places from the first, all else from the largest.")
+    offset: int = Field(default=0, ge=0, le=MAX_OFFSET, description="How many to leave out: for pages by number, in any order.")
+
+    def ordered(self) -> SessionOrder:
+        """The order that is asked for.
+
+        Raises:
+            RequestRefusedError: a cursor was given with it, which names a place among the newest.
+        """
+        order = SessionOrder.of(self.sort, self.order)
+        if self.cursor and (order != NEWEST_FIRST or self.offset):
+            raise RequestRefusedError(ProblemKind.BAD_REQUEST, "A `cursor` goes with the newest first; in another order, give `offset`.")
+        return order
 
 
 @router.get("", operation_id="listSessions", response_model=SessionList)
 async def list_sessions(services: ServicesOf, query: Annotated[SessionQuery, Query()]) -> Response:
-    """Sessions, newest first."""
-    return answer(SessionList.of(await services.sessions.list(query.filter(), limit=query.limit, cursor=query.cursor)))
+    """Sessions, newest first unless `sort` says otherwise."""
+    order = query.ordered()
+    page = await services.sessions.list(query.filter(), limit=query.limit, cursor=query.cursor, order=order, offset=query.offset)
+    return answer(SessionList.of(page))
 
 
 @router.get("/{session_id}", operation_id="getSession", response_model=SessionDetail)
@@ -73,7 +94,8 @@ async def get_session(session_id: SessionId, services: ServicesOf) -> Response:
     """A session with its stages, their executions and what they used."""
     session = await services.sessions.get(str(session_id))
     run = await services.interactions.run(session.id)
-    return answer(SessionDetail.of(session, run, await services.sessions.standing(session.id)))
+    standing, cancelled_by = await services.sessions.standing(session.id), await services.sessions.cancelled_by(session.id)
+    return answer(SessionDetail.of(session, run, standing, cancelled_by))
 
 
 @router.get("/{session_id}/timeline", operation_id="getTimeline", response_model=Timeline)

@@ -1,5 +1,6 @@
 """Sessions, their stages and executions, and the list of them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,6 +13,7 @@ from tarsy.db.interactions import SessionRun
 from tarsy.db.session_list import SessionPage, SessionSummary
 from tarsy.db.work.parking import CancelAnswer
 from tarsy.db.work.standing import Standing
+from tarsy.domain.alert import Severity
 from tarsy.domain.alert_title import alert_title
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.session import AlertSession
@@ -30,6 +32,10 @@ class SessionListItem(View):
     chain_id: str
     author: str
     status: SessionStatus
+    # Of the incident that it investigates; absent for an explicit request.
+    severity: Severity | None
+    # Who asked it to stop; absent where that was no person.
+    cancelled_by: str | None
     # The few words by which a person recognises the alert.
     title: str
     alert_excerpt: str
@@ -51,6 +57,14 @@ class SessionListItem(View):
     current_stage_index: int | None
     total_tokens: int
     cost: Cost
+    # Who worked on it, sub-agents included.
+    agents: int
+    # How often a model took over from another.
+    fallbacks: int
+    # The latest judgement, out of 100.
+    score: int | None
+    # Asked about it when it had ended.
+    questions: int
     queue_position: int | None
     # Why it is not worked on: what it is parked for, or the pause that holds it.
     waiting_reason: str | None
@@ -70,7 +84,7 @@ class SessionListItem(View):
 
 class SessionList(View):
     sessions: list[SessionListItem]
-    # Give it back as `cursor` for the next page; absent on the last one.
+    # Give it back as `cursor` for the next page; absent on the last one, and where the list is not in its usual order.
     next_cursor: str | None
 
     @classmethod
@@ -145,6 +159,8 @@ class SessionDetail(View):
     chain_id: str
     author: str
     status: SessionStatus
+    # Who asked it to stop; absent where that was no person.
+    cancelled_by: str | None
     runbook_url: str | None
     # What it investigates; absent for an explicit request.
     incident_id: UUID | None
@@ -176,6 +192,8 @@ class SessionDetail(View):
     # The models' words come from a recording: a sample without a key, or a replay.
     recorded: bool
     planned_stages: list[PlannedStage]
+    # Whether an executive summary follows them.
+    summary_planned: bool
     stages: list[StageView]
     usage: Usage
     cost: Cost
@@ -183,11 +201,12 @@ class SessionDetail(View):
     budget: CeilingView | None
 
     @classmethod
-    def of(cls, session: AlertSession, run: SessionRun, standing: Standing) -> "SessionDetail":
+    def of(cls, session: AlertSession, run: SessionRun, standing: Standing, cancelled_by: str | None) -> "SessionDetail":
         snapshot = session.chain_snapshot
         return cls.shown(
             session,
             standing,
+            cancelled_by=cancelled_by,
             title=alert_title(session.alert_data, session.alert_type),
             verdict=VerdictView.of(session.verdict),
             citations=CitationSums.of(session.citations),
@@ -196,6 +215,7 @@ class SessionDetail(View):
             scoring_enabled=snapshot.get("scoring") is not None,
             recorded=session.is_recorded,
             planned_stages=[_planned(stage) for stage in snapshot.get("stages", ())],
+            summary_planned=snapshot.get("executive_summary") is not None,
             stages=[StageView.of(stage, run) for stage in run.stages],
             usage=Usage.of(run.total_usage),
             cost=Cost.of(run.total_spending),
@@ -207,13 +227,30 @@ def _planned(stage: dict[str, Any]) -> PlannedStage:
     return PlannedStage(
         name=stage["name"],
         agents=[agent["agent_name"] for agent in stage["agents"]],
-        synthesis=stage.get("synthesis") is not None,
+        # Of a single agent there is nothing to bring together.
+        synthesis=stage.get("synthesis") is not None and len(stage["agents"]) > 1,
     )
 
 
 class CancelResult(View):
     # `cancelled`: it had not begun. `cancelling`: its worker has been told. `already_ended`: nothing was left to stop.
     result: CancelAnswer
+
+
+class SessionCounts(View):
+    # All that fit.
+    total: int
+    # Of each status that any of them has.
+    by_status: dict[SessionStatus, int]
+
+    @classmethod
+    def of(cls, counts: Mapping[SessionStatus, int]) -> "SessionCounts":
+        return cls(total=sum(counts.values()), by_status=dict(counts))
+
+
+class DeletedSessions(View):
+    # How many were hidden; those that have not ended, or were hidden before, are not among them.
+    deleted: int
 
 
 class CancelledSessions(View):

@@ -39,6 +39,8 @@ class AlertTypeItem(View):
     chain_id: str
     description: str
     is_sample: bool
+    # Whether there is a model to investigate it with; without one, an alert of this type is refused.
+    has_model: bool
 
 
 class AlertTypes(View):

@@ -51,10 +51,16 @@ class QueueState:
     next_sessions: tuple[NextSession, ...]
 
 
+# Three heartbeats of the shortest interval that is usual: a process that is silent for longer has most probably stopped, though it is
+# not yet known for certain (`queue.orphan_threshold`).
+_SILENCE_SECONDS = 30.0
+LEFT = "Waiting to be taken over: the process that worked on it has stopped."
 # One walk over the ready sessions, if any of these is among them, answers for the whole page.
 _STANDINGS = Statement(
     f"""
     SELECT w.subject_id::text AS id, place.number, w.recoveries, w.wake_at, w.parked_reason, w.state,
+        coalesce(w.handed_back_at, CASE WHEN w.state = {sql_list([WorkState.CLAIMED])} AND w.heartbeat_at < now() - :silence * interval '1 second'
+            THEN w.heartbeat_at END) AS left_at,
         pause.chain_id AS pause, pause.since, pause.actor, pause.reason, pause.parks_running
     FROM work w
     LEFT JOIN (
@@ -98,13 +104,13 @@ async def standings(connection: RawConnection, session_ids: Sequence[str]) -> di
     """Where each of these sessions stands, as far as there is work for it."""
     if not session_ids:
         return {}
-    rows = await _STANDINGS.rows(connection, {"ids": session_ids, "kind": INVESTIGATION})
+    rows = await _STANDINGS.rows(connection, {"ids": session_ids, "kind": INVESTIGATION, "silence": _SILENCE_SECONDS})
     return {row["id"]: Standing(row["number"], row["recoveries"], _reason(row), row["wake_at"]) for row in rows}
 
 
 def _reason(row: Row) -> str | None:
     if row["state"] != WorkState.READY or row["pause"] is None:
-        return row["parked_reason"]
+        return row["parked_reason"] or (LEFT if row["left_at"] else None)
     return Pause(row["pause"] or None, row["since"], row["actor"], row["reason"], row["parks_running"]).told
 
 
