@@ -42,7 +42,14 @@ function isProblem(value: unknown): value is Problem {
   return typeof value === "object" && value !== null && "detail" in value && typeof value.detail === "string";
 }
 
-/** Whether asking again may help: it does not where the server has understood and refused. */
+/** Whether the server says that there is no such thing, or that the id cannot be one of any. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 404 || error.status === 400);
+}
+
+/** Whether asking again may help: it does not where the server has understood and refused. Where nothing answers, the page says so soon:
+ * everything is asked for again when the live connection is back. */
 export function worthRetrying(failures: number, error: unknown): boolean {
-  return failures < 3 && !(error instanceof ApiError && error.status < 500);
+  if (!(error instanceof ApiError)) return failures < 1;
+  return failures < 3 && error.status >= 500;
 }

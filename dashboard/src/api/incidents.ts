@@ -40,6 +40,17 @@ export const anyIncident = queryOptions({
   },
 });
 
+// Enough to recognise the one that is meant.
+const FOUND = 4;
+
+/** The newest incidents with these words, or at all. */
+export function foundIncidents(text: string) {
+  return queryOptions({
+    queryKey: ["found", "incidents", text],
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/incidents", { params: { query: { limit: FOUND, ...(text ? { text } : {}) } }, signal })),
+  });
+}
+
 /** Open incidents, to merge one of them. */
 export function openIncidents(text: string) {
   return queryOptions({

@@ -11,5 +11,5 @@ export function readHomeSearch(raw: Record<string, unknown>): HomeSearch {
 }
 
 export function isAboutSessions(search: HomeSearch): boolean {
-  return search.status !== undefined || search.type !== undefined || search.chain !== undefined;
+  return [search.status, search.type, search.chain, search.sort, search.page, search.rows, search.columns].some((value) => value !== undefined);
 }

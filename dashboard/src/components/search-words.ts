@@ -22,6 +22,13 @@ export function periodOf(value: unknown): Period | undefined {
   return name !== undefined && Object.hasOwn(PERIODS, name) ? (name as Period) : undefined;
 }
 
+/** A moment as the API takes it; undefined for what is none. */
+export function momentOf(value: unknown): string | undefined {
+  const text = word(value);
+  const at = text !== undefined && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) ? new Date(text) : undefined;
+  return at && !Number.isNaN(at.getTime()) ? at.toISOString() : undefined;
+}
+
 export function word(value: unknown): string | undefined {
   if (typeof value !== "string" && typeof value !== "number") return undefined;
   const text = String(value).trim();

@@ -1,7 +1,7 @@
 /** Every status has a face, or this does not compile. Colour is never alone: there is an icon and a word. */
 import { Ban, CircleCheck, CirclePause, CircleX, Clock, LoaderCircle, TimerOff, Unplug } from "lucide-react";
 import type { Face } from "@/components/badge";
-import type { RunStatus, SessionStatus, TimelineStatus } from "@/wire/types";
+import type { RunStatus, SessionDetail, SessionStatus, TimelineStatus } from "@/wire/types";
 
 const COMPLETED: Face = { label: "Completed", tone: "good", icon: CircleCheck };
 const FAILED: Face = { label: "Failed", tone: "bad", icon: CircleX };
@@ -41,6 +41,13 @@ export const TIMELINE_FACES = {
 /** What an error message adds to a status; nothing if it only repeats it. */
 export function reasonBeside(face: Face, message: string | null): string | null {
   return message !== null && message.toLowerCase() !== face.label.toLowerCase() ? message : null;
+}
+
+/** Why a session is where it is, beyond its status: what went wrong, or who stopped it. */
+export function reasonOf({ status, error_message, cancelled_by }: Pick<SessionDetail, "status" | "error_message" | "cancelled_by">): string | null {
+  const reason = reasonBeside(SESSION_FACES[status], error_message);
+  if (reason !== null || cancelled_by === null) return reason;
+  return status === "cancelling" ? `${cancelled_by} asked it to stop.` : `Cancelled by ${cancelled_by}.`;
 }
 
 const ENDED = {

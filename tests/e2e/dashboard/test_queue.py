@@ -50,8 +50,18 @@ def test_what_is_being_worked_on_stands_above_a_queue_of_any_length(browser: Bro
         page.goto("/")
         active = page.get_by_role("region", name="Active sessions")
         expect(active.get_by_role("listitem").first).to_contain_text("The one that runs.")
-        expect(active.get_by_text("the newest 100 are shown")).to_be_visible()
+        expect(active.get_by_role("listitem").nth(1)).to_contain_text("In line 0.")
+        expect(active.get_by_role("heading", name="Active 106")).to_be_visible()
+        expect(active.get_by_text("Of the 105 sessions that wait, the 100 that run next are shown.")).to_be_visible()
         expect(page.get_by_text("1 running, 105 in the queue. Next: In line 0., In line 1., In line 2.")).to_be_visible()
+        for number in (1, 2):
+            active.get_by_label(f"Select In line {number}.").check()
+        page.get_by_role("region", name="Selected sessions").get_by_role("button", name="Cancel 2").click()
+        page.get_by_role("button", name="Cancel them").click()
+        expect(active.get_by_role("heading", name="Active 104")).to_be_visible()
+        expect(page.get_by_text("103 in the queue. Next: In line 0., In line 3., In line 4.")).to_be_visible()
+        ended = page.get_by_role("region", name="Ended sessions").get_by_role("listitem").filter(has_text="In line 1.")
+        expect(ended.first).to_contain_text("Cancelled by api-client.")
 
 
 def test_a_storm_is_ended_by_a_filter(browser: Browser, configured: Served, silent: Silent) -> None:
@@ -88,20 +98,25 @@ def test_a_session_that_ended_while_the_connection_was_lost_is_not_shown_as_runn
         expect(page.get_by_text("Running")).to_have_count(0)
 
 
-def test_older_sessions_are_a_page_further(browser: Browser, configured: Served, silent: Silent) -> None:
+def test_older_sessions_are_on_further_pages_with_the_true_total(browser: Browser, configured: Served, silent: Silent) -> None:
     # The first one keeps the others waiting; what waits is cancelled at once.
     silent("The one that runs.")
     with open_page(browser, configured.url) as page, configured.client() as http:
         for number in range(55):
             http.post(f"/api/v1/sessions/{silent(f'Number {number}.')}/cancel").raise_for_status()
-        page.goto("/?status=cancelled")
+        page.goto("/?status=cancelled&text=number")
         rows = page.get_by_role("region", name="Ended sessions").get_by_role("listitem")
         expect(rows).to_have_count(50)
         expect(rows.first).to_contain_text("Number 54.")
-        page.get_by_role("button", name="Show older sessions").click()
-        expect(rows.filter(has_text="Number 0.")).to_have_count(1)
-        titles = rows.locator("[data-row-link]").all_inner_texts()
-        assert [title for title in titles if title.startswith("Number")] == [f"Number {number}." for number in reversed(range(55))]
+        expect(page.get_by_role("heading", name="Ended 55")).to_be_visible()
+        expect(page.get_by_text("1 to 50 of 55, page 1 of 2")).to_be_visible()
+        page.get_by_role("button", name="Next page").click()
+        expect(rows).to_have_count(5)
+        assert rows.locator("[data-row-link]").all_inner_texts() == [f"Number {number}." for number in reversed(range(5))]
+        page.reload()
+        expect(page.get_by_text("51 to 55 of 55, page 2 of 2")).to_be_visible()
+        page.get_by_role("button", name="Previous page").click()
+        expect(rows).to_have_count(50)
 
 
 def test_only_the_visible_lines_of_a_large_text_are_in_the_page(browser: Browser, configured: Served, silent: Silent) -> None:

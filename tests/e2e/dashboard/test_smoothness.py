@@ -1,4 +1,4 @@
-"""A session of 5,000 events that streams 200 words a second, watched from its beginning: nothing of it is made up.
+"""A session of 5,000 events that streams 200 words a second, watched from its beginning; a list of 10,000 sessions, paged and scrolled through.
 
 What is asserted does not depend on what else the machine does: how much stands in the page, and how often it is drawn. How long frames
 took, and how much time of a processor, is printed.
@@ -13,6 +13,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support.browser import open_page
+from support.dashboard_sessions import wait_for_end
+from support.many_sessions import copy_session
 from support.recorded_server import AGENT, call, recorded_server, says
 from support.tarsy_process import Served
 
@@ -32,7 +34,7 @@ WATCH = """() => {
   let last = performance.now();
   const tick = (now) => { seen.frames.push(now - last); last = now; requestAnimationFrame(tick); };
   requestAnimationFrame(tick);
-  new MutationObserver(() => { seen.drawn += 1; }).observe(document.querySelector("[role=feed]"), { childList: true, characterData: true, subtree: true });
+  new MutationObserver(() => { seen.drawn += 1; }).observe(document.querySelector("[role=feed], main"), { childList: true, characterData: true, subtree: true });
   new PerformanceObserver((list) => {
     for (const task of list.getEntries()) seen.longest = Math.max(seen.longest, task.duration);
   }).observe({ entryTypes: ["longtask"] });
@@ -141,3 +143,50 @@ def test_thousands_of_events_and_two_hundred_words_a_second_stay_smooth(browser:
     assert max(in_page, after_reload) < 60
     # Once per frame, and now and then for the clock and the session's own figures.
     assert seen["drawn"] <= len(frames) * 1.25
+
+
+SESSIONS = 10_000
+# From the first row to the last in steps of half a screen, one a frame.
+SCROLL = """() => new Promise(done => {
+    const step = () => {
+        window.scrollBy(0, window.innerHeight / 2)
+        if (window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - 1) done()
+        else requestAnimationFrame(step)
+    }
+    step()
+})"""
+
+
+PAGES = 5
+
+
+def test_ten_thousand_sessions_in_the_list_stay_smooth(browser: Browser, talkative: Served) -> None:
+    with talkative.client() as http:
+        alert = {"data": "One of many.", "alert_type": "silence"}
+        session = http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"]
+        http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
+        wait_for_end(http, session)
+    copy_session(talkative, session, SESSIONS)
+    with open_page(browser, talkative.url) as page:
+        thread = MainThread.of(page)
+        page.goto("/sessions?status=cancelled&rows=200")
+        rows = page.get_by_role("region", name="Ended sessions").get_by_role("listitem")
+        expect(page.get_by_role("heading", name="Ended 10,001")).to_be_visible()
+        expect(rows).to_have_count(200)
+        before = thread.seconds()
+        page.evaluate(WATCH)
+        page.evaluate(SCROLL)
+        for number in range(2, PAGES + 1):
+            page.get_by_role("button", name="Next page").click()
+            expect(page.get_by_text(f"page {number} of 51")).to_be_visible()
+            expect(rows.first).to_contain_text(f"Row {(number - 1) * 200} of many")
+            page.evaluate(SCROLL)
+        seen: dict[str, Any] = page.evaluate("window.seen")
+        used, in_page, elements = thread.seconds() - before, rows.count(), page.locator("main *").count()
+    frames: list[float] = seen["frames"]
+    print(  # noqa: T201 - the figures are worth a line
+        f"\n{PAGES} pages of 200 rows: {used / PAGES * 1_000:.0f} ms of processor time each, {elements} elements;"
+        f" median {statistics.median(frames):.0f} ms, p95 {statistics.quantiles(frames, n=20)[-1]:.0f} ms, longest task {seen['longest']:.0f} ms"
+    )
+    assert in_page == 200
+    assert elements < 200 * 30

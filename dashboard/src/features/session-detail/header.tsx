@@ -18,6 +18,7 @@ import { Fact } from "@/components/section";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { RecordedMark } from "@/presentation/recorded";
 import { hasEnded, SESSION_FACES } from "@/presentation/statuses";
+import { WatchButton } from "@/presentation/watch-button";
 import type { SessionDetail } from "@/wire/types";
 import { ReportMenu } from "./report-menu";
 
@@ -101,6 +102,7 @@ function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () =
   };
   return (
     <Box sx={{ display: "flex", gap: 0.5 }}>
+      {!ended && <WatchButton sessionId={session.id} />}
       <LinkButton size="small" color="inherit" startIcon={<ListTree size={15} />} to="/sessions/$sessionId/trace" params={{ sessionId: session.id }}>
         Trace
       </LinkButton>

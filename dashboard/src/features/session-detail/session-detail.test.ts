@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ExecutionView, PlannedStage, SessionDetail, StageType, StageView } from "@/wire/types";
+import type { ExecutionView, PlannedStage, SessionDetail, StageType, StageView, Verdict } from "@/wire/types";
 import { reportOf } from "./report";
 import { changesSession, withMessage } from "./session-patch";
 import { stageGraph } from "./stage-graph";
@@ -13,14 +13,14 @@ const stage = (stage_name: string, stage_type: StageType, agents = ["A"]): Stage
     status: "completed",
     executions: agents.map((agent_name, index) => ({ id: `${stage_name}-${index}`, agent_name, status: "completed" }) as ExecutionView),
   }) as StageView;
-const drawn = (planned_stages: PlannedStage[], stages: StageView[]) =>
-  stageGraph({ planned_stages, stages }).map((node) => `${node.stage ? "" : "?"}${node.name}${node.branches.length > 0 ? `(${node.branches.map(({ name }) => name).join("|")})` : ""}`);
+const drawn = (planned_stages: PlannedStage[], stages: StageView[], summary_planned = false) =>
+  stageGraph({ planned_stages, stages, summary_planned }).map((node) => `${node.stage ? "" : "?"}${node.name}${node.branches.length > 0 ? `(${node.branches.map(({ name }) => name).join("|")})` : ""}`);
 
 describe("the graph of stages", () => {
   const chain = [planned("look", ["A", "B"], true), planned("decide", ["C"])];
 
   test("shows the whole plan before anything has begun", () => {
-    expect(drawn(chain, [])).toEqual(["?look(A|B)", "?synthesis", "?decide"]);
+    expect(drawn(chain, [], true)).toEqual(["?look(A|B)", "?look synthesis", "?decide", "?executive summary"]);
   });
 
   test("shows agents that were sent below the one that sent them", () => {
@@ -28,7 +28,7 @@ describe("the graph of stages", () => {
       { id: "x", agent_name: "Lead", status: "active", parent_execution_id: null },
       { id: "y", agent_name: "LogAgent", status: "completed", parent_execution_id: "x" },
     ];
-    const [node] = stageGraph({ planned_stages: [], stages: [{ id: "s", stage_name: "look", stage_type: "investigation", executions } as unknown as StageView] });
+    const [node] = stageGraph({ planned_stages: [], summary_planned: false, stages: [{ id: "s", stage_name: "look", stage_type: "investigation", executions } as unknown as StageView] });
     expect(node?.branches.map(({ name, sent }) => [name, sent])).toEqual([
       ["Lead", false],
       ["LogAgent", true],
@@ -36,7 +36,7 @@ describe("the graph of stages", () => {
   });
 
   test("shows what has begun, then what is still planned", () => {
-    expect(drawn(chain, [stage("look", "investigation", ["A", "B"])])).toEqual(["look(A|B)", "?synthesis", "?decide"]);
+    expect(drawn(chain, [stage("look", "investigation", ["A", "B"])])).toEqual(["look(A|B)", "?look synthesis", "?decide"]);
     expect(drawn(chain, [stage("look", "investigation", ["A", "B"]), stage("synthesis", "synthesis")])).toEqual(["look(A|B)", "synthesis", "?decide"]);
   });
 
@@ -47,7 +47,7 @@ describe("the graph of stages", () => {
 
   test("leaves out chat and scoring, and keeps the executive summary", () => {
     const all = [stage("look", "investigation"), stage("summary", "exec_summary"), stage("chat", "chat"), stage("score", "scoring")];
-    expect(drawn([planned("look", ["A"])], all)).toEqual(["look", "summary"]);
+    expect(drawn([planned("look", ["A"])], all, true)).toEqual(["look", "summary"]);
   });
 });
 
@@ -65,7 +65,9 @@ describe("a session that is shown", () => {
       error_message: "no model",
       analysis_is_partial: true,
       final_analysis: "partial",
+      verdict: { outcome: "fault" } as Verdict,
     });
+    expect(after.verdict).toEqual({ outcome: "fault" });
     expect(after).toMatchObject({ status: "failed", final_analysis: "partial", error_message: "no model", completed_at: "2026-01-01T00:00:00Z" });
   });
 

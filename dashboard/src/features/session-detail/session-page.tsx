@@ -7,16 +7,18 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useCallback, useMemo, useState } from "react";
 import { chatMessages } from "@/api/chat";
+import { isMissing } from "@/api/client";
 import { cancelExecution, cancelSession, refreshSession } from "@/api/sessions";
 import { copyText } from "@/components/clipboard";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { RelativeTime } from "@/components/times";
 import { useTitle } from "@/components/title";
+import { NotThere } from "@/components/way-on";
 import type { EvidenceAddress } from "@/presentation/evidence-door";
 import { EvidenceDoorContext } from "@/presentation/evidence-door";
 import { RecordedBanner } from "@/presentation/recorded";
-import { hasEnded, reasonBeside, SESSION_FACES } from "@/presentation/statuses";
+import { hasEnded, reasonOf, SESSION_FACES } from "@/presentation/statuses";
 import { eventById } from "@/live/timeline-buffer";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";
@@ -55,6 +57,7 @@ export function SessionPage({ sessionId, ...rest }: SessionPageProps) {
   const { session, feed } = useLiveSession(sessionId);
   useTitle(session.data ? `${SESSION_FACES[session.data.status].label}: ${session.data.title}` : "Session");
   if (session.isPending) return <Loading what="the session" />;
+  if (!session.data && isMissing(session.error)) return <NotThere what="session" />;
   if (!session.data) return <Failure what="The session could not be loaded." error={session.error} onRetry={() => void session.refetch()} />;
   return <Loaded session={session.data} feed={feed} {...rest} />;
 }
@@ -71,7 +74,7 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
   const cancelAgent = useMutation({ mutationFn: (executionId: string) => cancelExecution(session.id, executionId), onSettled: refresh });
   const [stageTarget, setStageTarget] = useState<StageTarget | null>(null);
   const ended = hasEnded(session.status);
-  const reason = reasonBeside(SESSION_FACES[session.status], session.error_message);
+  const reason = reasonOf(session);
   const arrival = useArrival(ended && session.final_analysis !== null);
 
   const { buffer } = feed;
@@ -115,7 +118,7 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
       )}
       {session.waiting_reason && (
         <Alert severity="info" variant="outlined" role="status" sx={{ overflowWrap: "anywhere" }}>
-          Waiting: {session.waiting_reason}
+          {waitingLine(session.waiting_reason)}
           {session.waiting_until && (
             <>
               {" It is looked at again "}
@@ -159,6 +162,11 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
       </EvidenceDoorContext>
     </Stack>
   );
+}
+
+/** A reason may be a sentence of its own. */
+function waitingLine(reason: string): string {
+  return reason.startsWith("Waiting ") ? reason : `Waiting: ${reason}`;
 }
 
 // A result is read, an alert is looked up: the one gets as much room as the text, the other a column.

@@ -16,6 +16,7 @@ export function withMessage(session: SessionDetail, message: LiveMessage): Sessi
         analysis_partial_reason: message.analysis_partial_reason ?? null,
         final_analysis: message.final_analysis ?? session.final_analysis,
         executive_summary: message.executive_summary ?? session.executive_summary,
+        verdict: message.verdict ?? session.verdict,
       };
     case "stage.completed":
       return {

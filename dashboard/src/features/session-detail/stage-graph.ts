@@ -21,11 +21,15 @@ export interface Branch {
   execution: string | null;
 }
 
-export function stageGraph(session: Pick<SessionDetail, "planned_stages" | "stages">): GraphNode[] {
+// Its name when it has begun.
+const SUMMARY = "executive summary";
+
+export function stageGraph(session: Pick<SessionDetail, "planned_stages" | "summary_planned" | "stages">): GraphNode[] {
   const walked = session.stages.filter((stage) => stage.stage_type !== "chat" && stage.stage_type !== "scoring");
   const count = (type: "main" | "synthesis") =>
     walked.filter((stage) => (type === "synthesis") === (stage.stage_type === "synthesis") && stage.stage_type !== "exec_summary").length;
-  return [...walked.map(begun), ...stillToWalk(session.planned_stages, count("main"), count("synthesis"))];
+  const summary = session.summary_planned && !walked.some((stage) => stage.stage_type === "exec_summary") ? [waiting("planned-summary", SUMMARY, [])] : [];
+  return [...walked.map(begun), ...stillToWalk(session.planned_stages, count("main"), count("synthesis")), ...summary];
 }
 
 function begun(stage: StageView): GraphNode {
@@ -47,7 +51,7 @@ function stillToWalk(planned: readonly PlannedStage[], mainsBegun: number, synth
     if (index >= mainsBegun) nodes.push(waiting(`planned-${index}`, stage.name, stage.agents));
     if (!stage.synthesis) return;
     syntheses += 1;
-    if (syntheses > synthesesBegun) nodes.push(waiting(`planned-${index}-synthesis`, "synthesis", []));
+    if (syntheses > synthesesBegun) nodes.push(waiting(`planned-${index}-synthesis`, `${stage.name} synthesis`, []));
   });
   return nodes;
 }

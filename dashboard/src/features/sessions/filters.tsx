@@ -3,26 +3,40 @@ import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
-import type { RefObject } from "react";
+import type { ReactNode, RefObject } from "react";
+import { useState } from "react";
 import { alertTypes } from "@/api/alerts";
 import { Choice, SearchBox } from "@/components/filter-fields";
-import { isFiltered, PERIODS } from "@/components/search-words";
+import { PERIODS } from "@/components/search-words";
 import { SESSION_FACES } from "@/presentation/statuses";
+import { RangeFields } from "./range-fields";
 import type { SessionSearch } from "./search";
-import { readSearch } from "./search";
+import { leavesOut, readSearch, withoutFilters } from "./search";
+
+// Beside the periods, which end now.
+const CUSTOM = "custom";
 
 interface FiltersProps {
   search: SessionSearch;
   onChange: (search: SessionSearch) => void;
   searchBox: RefObject<HTMLInputElement | null>;
+  /** What else stands in the bar. */
+  children?: ReactNode;
 }
 
-export function Filters({ search, onChange, searchBox }: FiltersProps) {
+export function Filters({ search, onChange, searchBox, children }: FiltersProps) {
   const types = useQuery(alertTypes).data?.alert_types ?? [];
   const chains = [...new Set(types.map((type) => type.chain_id))].sort();
   const set = (change: { [Key in keyof SessionSearch]?: SessionSearch[Key] | undefined }) => {
-    const merged = { ...search, ...change };
+    // Other sessions: their first page.
+    const merged = { ...search, page: undefined, ...change };
     onChange(readSearch(merged));
+  };
+  const [ownRange, setOwnRange] = useState(false);
+  const hasRange = search.since === undefined && (ownRange || search.from !== undefined || search.to !== undefined);
+  const setPeriod = (chosen: string | undefined) => {
+    setOwnRange(chosen === CUSTOM);
+    set(chosen === CUSTOM ? { since: undefined } : { since: chosen as keyof typeof PERIODS, from: undefined, to: undefined });
   };
   return (
     <Stack component="search" direction="row" sx={{ flexWrap: "wrap", gap: 1, alignItems: "center" }}>
@@ -36,14 +50,23 @@ export function Filters({ search, onChange, searchBox }: FiltersProps) {
       <Choice label="Chain" value={search.chain ?? ""} onValue={(chain) => set({ chain })} all="Any chain">
         {withCurrent(chains, search.chain)}
       </Choice>
-      <Choice label="Submitted" value={search.since ?? ""} onValue={(since) => set({ since: since as keyof typeof PERIODS })} all="Any time">
-        {Object.entries(PERIODS).map(([period, { label }]) => [period, label])}
+      <Choice label="Submitted" value={hasRange ? CUSTOM : (search.since ?? "")} onValue={setPeriod} all="Any time">
+        {[...Object.entries(PERIODS).map(([period, { label }]) => [period, label] as const), [CUSTOM, "From … until …"] as const]}
       </Choice>
-      {isFiltered(search) && (
-        <Button size="small" startIcon={<X size={15} />} onClick={() => onChange({})}>
+      {hasRange && <RangeFields from={search.from} to={search.to} onRange={set} />}
+      {leavesOut(search) && (
+        <Button
+          size="small"
+          startIcon={<X size={15} />}
+          onClick={() => {
+            setOwnRange(false);
+            onChange(withoutFilters(search));
+          }}
+        >
           Clear
         </Button>
       )}
+      {children}
     </Stack>
   );
 }

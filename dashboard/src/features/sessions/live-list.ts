@@ -33,7 +33,7 @@ function changeOf(message: LiveMessage): (Partial<SessionListItem> & { id: strin
     case "session.status":
       return { id: message.session_id, status: message.status, waiting_reason: message.waiting_reason ?? null, ...(message.status === "pending" ? {} : { queue_position: null }) };
     case "session.completed":
-      return { id: message.session_id, status: message.status, error_message: message.error_message, completed_at: message.at };
+      return { id: message.session_id, status: message.status, error_message: message.error_message, completed_at: message.at, verdict: message.verdict ?? null };
     case "stage.started":
       return { id: message.session_id, current_stage_name: message.stage_name, current_stage_index: message.stage_index };
     case "session.progress":

@@ -3,7 +3,9 @@ import { describe, expect, test } from "vitest";
 import type { SessionList, SessionListItem } from "@/wire/types";
 import { changesList, inOrderOfWork, withMessage } from "./live-list";
 import { isFiltered } from "@/components/search-words";
-import { filterOf, readSearch } from "./search";
+import { chosenColumns, joinedColumns, nextSorting } from "./columns";
+import { readViews, withView } from "./saved-views";
+import { filterOf, leavesOut, placeOf, readSearch, withoutFilters } from "./search";
 
 describe("the address", () => {
   test("keeps what it knows and forgets the rest", () => {
@@ -76,5 +78,53 @@ describe("a list that is shown", () => {
     expect(changesList({ ...about, type: "session.status", status: "pending", alert_type: "t", at: "" })).toBe(true);
     expect(changesList({ type: "subscription.confirmed", channel: "sessions", last_event_id: 1 })).toBe(true);
     expect(changesList({ channel: "sessions", session_id: "s", type: "session.progress", stage_name: "", stage_index: 0, stage_count: 1 })).toBe(false);
+  });
+});
+
+describe("a view", () => {
+  test("is the whole address: range, order, page and columns", () => {
+    const address = { from: "2026-03-10T08:00Z", to: "2026-03-11T08:00:00.000Z", sort: "cost", order: "asc", page: "3", rows: "200", columns: "cost,nonsense,severity" };
+    const view = readSearch(address);
+    expect(view).toEqual({ from: "2026-03-10T08:00:00.000Z", to: "2026-03-11T08:00:00.000Z", sort: "cost", order: "asc", page: 3, rows: 200, columns: "severity,cost" });
+    expect(readSearch({ ...view })).toEqual(view);
+    expect(filterOf(view, 0)).toEqual({ from: view.from, to: view.to });
+    expect(placeOf(view)).toEqual({ sort: "cost", order: "asc", offset: 400, limit: 200 });
+  });
+
+  test("has nothing in its address that is usual, or that does not exist", () => {
+    expect(readSearch({ sort: "created", order: "desc", page: "1", rows: "50", columns: "verdict,tokens,duration,submitted", from: "yesterday" })).toEqual({});
+    expect(readSearch({ sort: "rank; drop", page: "1e9", rows: "10000", since: "1h", from: "2026-03-10T08:00Z" })).toEqual({ since: "1h" });
+    expect(placeOf({})).toEqual({ offset: 0, limit: 50 });
+  });
+
+  test("keeps its looks when its filters are cleared", () => {
+    const view = readSearch({ text: "dns", sort: "cost", page: "2", columns: "cost" });
+    expect(leavesOut(view)).toBe(true);
+    expect(withoutFilters(view)).toEqual({ sort: "cost", columns: "cost" });
+    expect(leavesOut(withoutFilters(view))).toBe(false);
+  });
+
+  test("is saved under a name, without the page", () => {
+    const saved = withView(withView([], "mine", { text: "old" }), "mine", { text: "dns", page: 4 });
+    expect(readViews(JSON.stringify(saved))).toEqual([{ name: "mine", search: { text: "dns" } }]);
+    expect(readViews('{"not": "views"}')).toEqual([]);
+    expect(readViews("{")).toEqual([]);
+  });
+});
+
+describe("columns", () => {
+  test("stand in their own order, and are never none", () => {
+    expect(joinedColumns(["submitted", "severity"])).toBe("severity,submitted");
+    expect(chosenColumns("nonsense")).toEqual(["verdict", "tokens", "duration", "submitted"]);
+    expect(joinedColumns([])).toBeUndefined();
+  });
+
+  test("are sorted their usual way, the other way, and no longer", () => {
+    const once = nextSorting({}, "cost");
+    expect(once).toEqual({ sort: "cost" });
+    expect(nextSorting(once, "cost")).toEqual({ sort: "cost", order: "asc" });
+    expect(nextSorting({ sort: "cost", order: "asc" }, "cost")).toEqual({});
+    expect(nextSorting({}, "created")).toEqual({ sort: "created", order: "asc" });
+    expect(nextSorting({ sort: "cost" }, "outcome")).toEqual({ sort: "outcome" });
   });
 });

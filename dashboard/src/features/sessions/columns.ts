@@ -1,0 +1,68 @@
+/** Pure module: the columns that a list of sessions can have, and those that a reader has chosen. */
+import type { SessionSort, SortOrder } from "@/wire/types";
+
+export interface Column {
+  id: string;
+  label: string;
+  width: string;
+  /** What the server sorts by. */
+  sort?: SessionSort;
+  figure?: true;
+}
+
+/** In the order in which they stand. */
+export const COLUMNS = [
+  { id: "severity", label: "Severity", width: "92px" },
+  { id: "verdict", label: "Verdict, author", width: "170px", sort: "outcome" },
+  { id: "confidence", label: "Confidence", width: "104px", sort: "confidence" },
+  { id: "citations", label: "Citations", width: "76px", figure: true },
+  { id: "agents", label: "Agents", width: "64px", figure: true },
+  { id: "fallback", label: "Fallbacks", width: "78px", figure: true },
+  { id: "chat", label: "Questions", width: "82px", figure: true },
+  { id: "score", label: "Score", width: "56px", figure: true },
+  { id: "tokens", label: "Tokens", width: "72px", sort: "tokens", figure: true },
+  { id: "cost", label: "Cost", width: "72px", sort: "cost", figure: true },
+  { id: "duration", label: "Duration", width: "84px", sort: "duration", figure: true },
+  { id: "submitted", label: "Submitted", width: "96px", sort: "created", figure: true },
+] as const satisfies readonly Column[];
+export type ColumnId = (typeof COLUMNS)[number]["id"];
+
+const USUAL: readonly ColumnId[] = ["verdict", "tokens", "duration", "submitted"];
+
+/** The columns that an address names, the usual ones where it names none. */
+export function chosenColumns(joined: string | undefined): readonly ColumnId[] {
+  const named = new Set(joined?.split(","));
+  const known = COLUMNS.map(({ id }) => id).filter((id) => named.has(id));
+  return known.length > 0 ? known : USUAL;
+}
+
+/** As the address says it; undefined for the usual ones. */
+export function joinedColumns(chosen: Iterable<ColumnId>): string | undefined {
+  const wanted = new Set(chosen);
+  const ids = COLUMNS.map(({ id }) => id).filter((id) => wanted.has(id));
+  return ids.length === 0 || ids.join() === USUAL.join() ? undefined : ids.join();
+}
+
+export function gridOf(chosen: readonly ColumnId[]): string {
+  const widths = COLUMNS.filter(({ id }) => chosen.includes(id)).map(({ width }) => width);
+  return `20px 124px minmax(180px, 1fr) ${widths.join(" ")}`;
+}
+
+export interface Sorting {
+  sort?: SessionSort | undefined;
+  order?: SortOrder | undefined;
+}
+
+/** Names from the first, figures from the largest: as the server does where it is not told. */
+export function usualOrder(sort: SessionSort): SortOrder {
+  return sort === "outcome" || sort === "alert_type" || sort === "queue" ? "asc" : "desc";
+}
+
+/** What a press on a column's name makes of the order: its usual way, the other way, and back to the newest first. */
+export function nextSorting({ sort, order }: Sorting, pressed: SessionSort): Sorting {
+  const current = sort ?? "created";
+  const way = order ?? usualOrder(current);
+  if (current !== pressed) return { sort: pressed };
+  if (way === usualOrder(pressed)) return { sort: pressed, order: way === "asc" ? "desc" : "asc" };
+  return {};
+}
