@@ -1,7 +1,7 @@
 /** Says so when what the page shows may be out of date. */
 import Alert from "@mui/material/Alert";
-import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
 import { me } from "@/api/account";
 import { useConnectionState } from "@/live/connection";
 
@@ -20,10 +20,23 @@ export function ConnectionBanner() {
     const timer = setTimeout(() => setShown(true), PATIENCE_MS);
     return () => clearTimeout(timer);
   }, [state]);
+  useComeBack(state === "lost", state === "open");
   if (!shown || state !== "lost") return null;
   return (
     <Alert severity="warning" square role="status" sx={{ justifyContent: "center", py: 0, position: "sticky", top: 0, zIndex: 6 }}>
       Connection lost. Reconnecting… What you see may be out of date.
     </Alert>
   );
+}
+
+/** When the server is back, everything on the page is asked for again: what could not be loaded meanwhile, and what may have changed. */
+function useComeBack(lost: boolean, open: boolean): void {
+  const client = useQueryClient();
+  const wasLost = useRef(false);
+  useEffect(() => {
+    if (lost) wasLost.current = true;
+    if (!open || !wasLost.current) return;
+    wasLost.current = false;
+    void client.invalidateQueries();
+  }, [client, lost, open]);
 }

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import { anyIncident } from "@/api/incidents";
+import { loadedLater } from "@/components/loaded-later";
 import { Loading } from "@/components/states";
 import { readIncidentSearch } from "@/features/incidents/search";
 import { readSearch } from "@/features/sessions/search";
@@ -10,7 +11,7 @@ import { SessionsPage } from "@/features/sessions/sessions-page";
 import type { HomeSearch } from "./home-search";
 import { isAboutSessions } from "./home-search";
 
-const IncidentsPage = lazy(async () => ({ default: (await import("@/features/incidents/incidents-page")).IncidentsPage }));
+const IncidentsPage = lazy(loadedLater(async () => ({ default: (await import("@/features/incidents/incidents-page")).IncidentsPage })));
 const route = getRouteApi("/");
 
 export function HomeRoute() {

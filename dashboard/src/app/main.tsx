@@ -9,11 +9,12 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { me } from "@/api/account";
 import { ApiError, worthRetrying } from "@/api/client";
+import { PartAwayError } from "@/components/loaded-later";
 import { ProseStyles } from "@/components/prose";
 import { LiveProvider, liveAddress } from "@/live/connection";
 import { LiveSocket } from "@/live/socket";
 import { Gate } from "./gate";
-import { router } from "./router";
+import { loadPages, router } from "./router";
 import { theme } from "./theme";
 
 // The server accepts style elements with the nonce of this page only.
@@ -33,7 +34,12 @@ const socket = new LiveSocket(liveAddress(window.location));
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root.");
 
-createRoot(root).render(
+// A part that cannot be loaded is told to the reader; what breaks otherwise, to the developer as well.
+const onCaughtError = (error: unknown): void => {
+  if (!(error instanceof PartAwayError)) console.error(error);
+};
+
+createRoot(root, { onCaughtError }).render(
   <StrictMode>
     <CacheProvider value={styles}>
       <ThemeProvider theme={theme} defaultMode="system" noSsr>
@@ -50,3 +56,7 @@ createRoot(root).render(
     </CacheProvider>
   </StrictMode>,
 );
+
+// When the first page has come to rest: whatever it needs itself comes first.
+const LOAD_PAGES_AFTER_MS = 2_500;
+window.addEventListener("load", () => setTimeout(loadPages, LOAD_PAGES_AFTER_MS));

@@ -1,6 +1,8 @@
-/** Addresses and the pages behind them. All but the first are loaded when they are first visited. */
+/** Addresses and the pages behind them. All but the first are loaded when they are first visited, or when there is time. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
-import { Failure, Loading, Nothing } from "@/components/states";
+import { loadedLater } from "@/components/loaded-later";
+import { Loading } from "@/components/states";
+import { NotThere } from "@/components/way-on";
 import type { IncidentSearch } from "@/features/incidents/search";
 import { readIncidentSearch } from "@/features/incidents/search";
 import type { SessionSearch } from "@/features/sessions/search";
@@ -8,13 +10,14 @@ import { readSearch } from "@/features/sessions/search";
 import type { HomeSearch } from "./home-search";
 import { readHomeSearch } from "./home-search";
 import { HomeRoute } from "./home-route";
+import { PageError } from "./page-away";
 import type { SessionPageSearch } from "./session-search";
 import { readSessionPageSearch } from "./session-search";
 import { Shell } from "./shell";
 
 const root = createRootRoute({
   component: Shell,
-  notFoundComponent: () => <Nothing title="There is no such page" />,
+  notFoundComponent: () => <NotThere what="page" />,
 });
 
 function optional(value: unknown): string | undefined {
@@ -32,27 +35,27 @@ const incidents = createRoute({
   getParentRoute: () => root,
   path: "/incidents",
   validateSearch: (raw: Record<string, unknown>): IncidentSearch => readIncidentSearch(raw),
-  component: lazyRouteComponent(() => import("./incidents-route"), "IncidentsRoute"),
+  component: lazyRouteComponent(loadedLater(() => import("./incidents-route")), "IncidentsRoute"),
 });
 
 const incident = createRoute({
   getParentRoute: () => root,
   path: "/incidents/$incidentId",
-  component: lazyRouteComponent(() => import("./incident-route"), "IncidentRoute"),
+  component: lazyRouteComponent(loadedLater(() => import("./incident-route")), "IncidentRoute"),
 });
 
 const sessions = createRoute({
   getParentRoute: () => root,
   path: "/sessions",
   validateSearch: (raw: Record<string, unknown>): SessionSearch => readSearch(raw),
-  component: lazyRouteComponent(() => import("./sessions-route"), "SessionsRoute"),
+  component: lazyRouteComponent(loadedLater(() => import("./sessions-route")), "SessionsRoute"),
 });
 
 const session = createRoute({
   getParentRoute: () => root,
   path: "/sessions/$sessionId",
   validateSearch: (raw: Record<string, unknown>): SessionPageSearch => readSessionPageSearch(raw),
-  component: lazyRouteComponent(() => import("./session-route"), "SessionRoute"),
+  component: lazyRouteComponent(loadedLater(() => import("./session-route")), "SessionRoute"),
 });
 
 const trace = createRoute({
@@ -62,7 +65,7 @@ const trace = createRoute({
     const call = optional(raw["call"]);
     return call ? { call } : {};
   },
-  component: lazyRouteComponent(() => import("./trace-route"), "TraceRoute"),
+  component: lazyRouteComponent(loadedLater(() => import("./trace-route")), "TraceRoute"),
 });
 
 const newAlert = createRoute({
@@ -72,28 +75,37 @@ const newAlert = createRoute({
     const from = optional(raw["from"]);
     return from ? { from } : {};
   },
-  component: lazyRouteComponent(() => import("./new-alert-route"), "NewAlertRoute"),
+  component: lazyRouteComponent(loadedLater(() => import("./new-alert-route")), "NewAlertRoute"),
 });
 
 const system = createRoute({
   getParentRoute: () => root,
   path: "/system",
-  component: lazyRouteComponent(() => import("./system-route"), "SystemRoute"),
+  component: lazyRouteComponent(loadedLater(() => import("./system-route")), "SystemRoute"),
 });
 
 const usage = createRoute({
   getParentRoute: () => root,
   path: "/usage",
-  component: lazyRouteComponent(() => import("./usage-route"), "UsageRoute"),
+  component: lazyRouteComponent(loadedLater(() => import("./usage-route")), "UsageRoute"),
 });
 
 export const router = createRouter({
   routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, newAlert, usage, system]),
   defaultPreload: "intent",
-  defaultErrorComponent: ({ error }) => <Failure what="The page could not be shown." error={error} onRetry={() => window.location.reload()} />,
+  defaultErrorComponent: ({ error }) => <PageError error={error} />,
   defaultPendingComponent: () => <Loading what="the page" />,
   scrollRestoration: true,
 });
+
+/** Loads the pages that are not there yet, so that a server that goes away takes none of them along. What fails is tried again the next time. */
+export function loadPages(): void {
+  for (const route of Object.values(router.routesById)) {
+    const component = route.options.component as { preload?: () => Promise<unknown> } | undefined;
+    void component?.preload?.();
+  }
+  for (const load of [() => import("@/components/rich-text"), () => import("./palette"), () => import("./shortcut-help")]) load().catch(() => undefined);
+}
 
 declare module "@tanstack/react-router" {
   interface Register {

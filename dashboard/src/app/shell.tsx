@@ -6,12 +6,17 @@ import { useColorScheme } from "@mui/material/styles";
 import Tooltip from "@mui/material/Tooltip";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
-import { Activity, BookOpen, LogOut, Moon, Plus, Sun } from "lucide-react";
+import { Activity, BookOpen, LogOut, Moon, Plus, Search, Sun } from "lucide-react";
 import { logout, me } from "@/api/account";
 import { BareLink, LinkButton } from "@/components/links";
+import { forgetDrafts } from "@/components/use-draft";
 import { ConnectionBanner } from "./connection-banner";
 import { PauseBanner } from "./pause-banner";
+import { PALETTE_KEYS } from "./shortcut-list";
+import { Shortcuts, useOpenDialog } from "./shortcuts";
+import { VersionBanner } from "./version-banner";
 import { WarningBanner } from "./warning-banner";
+import { WatchedNews } from "./watched-news";
 
 const NAV = {
   color: "text.secondary",
@@ -32,6 +37,7 @@ function skip(event: React.MouseEvent): void {
 }
 
 export function Shell() {
+  const [open, setOpen] = useOpenDialog();
   return (
     <>
       <Box component="a" href="#content" onClick={skip} sx={{ position: "absolute", left: -9999, "&:focus": { left: 8, top: 8, zIndex: 10, bgcolor: "background.paper", p: 1 } }}>
@@ -69,18 +75,32 @@ export function Shell() {
               New alert
             </Box>
           </LinkButton>
+          <Find onFind={() => setOpen("palette")} />
           <Manual />
           <ThemeToggle />
           <Account />
         </Box>
       </Box>
+      <Shortcuts open={open} onOpen={setOpen} />
+      <WatchedNews />
       <ConnectionBanner />
+      <VersionBanner />
       <PauseBanner />
       <WarningBanner />
       <Box component="main" id="content" tabIndex={-1} sx={{ maxWidth: 1680, mx: "auto", px: { xs: 1.5, sm: 3 }, py: 2, outline: "none" }}>
         <Outlet />
       </Box>
     </>
+  );
+}
+
+function Find({ onFind }: { onFind: () => void }) {
+  return (
+    <Tooltip title={`Go to anything (${PALETTE_KEYS.join(" ")})`}>
+      <IconButton size="small" aria-label="Go to anything" aria-keyshortcuts="Control+K Meta+K" onClick={onFind}>
+        <Search size={18} />
+      </IconButton>
+    </Tooltip>
   );
 }
 
@@ -111,7 +131,13 @@ function ThemeToggle() {
 function Account() {
   const { data } = useQuery(me);
   // Nothing of what was shown stays behind, nor the live connection, which was let in under the old name.
-  const leave = useMutation({ mutationFn: logout, onSuccess: () => window.location.reload() });
+  const leave = useMutation({
+    mutationFn: logout,
+    onSuccess: () => {
+      forgetDrafts();
+      window.location.reload();
+    },
+  });
   if (data?.identified_by !== "cookie") return null;
   return (
     <Button size="small" color="inherit" startIcon={<LogOut size={15} />} onClick={() => leave.mutate()}>

@@ -47,8 +47,10 @@ describe("what looks like a tag is read, not lost", () => {
   });
 });
 
-test("the renderer is loaded when there is something to render", async () => {
-  render(<Markdown text="**strong**" />);
+test("the renderer is loaded when there is something to render, and the marks are not seen before", async () => {
+  const { container } = render(<Markdown text="**strong**" />);
+  const before = container.querySelector(".prose > *");
+  if (before?.textContent.includes("**")) expect(getComputedStyle(before).visibility).toBe("hidden");
   expect((await screen.findByText("strong")).tagName).toBe("STRONG");
 });
 

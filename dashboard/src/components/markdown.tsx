@@ -12,7 +12,8 @@ const Block = memo(function Block({ text, marks }: { text: string; marks: Marks 
   const plain = <Box sx={{ whiteSpace: "pre-wrap" }}>{text}</Box>;
   return (
     <Otherwise show={plain}>
-      <Suspense fallback={plain}>
+      {/* Its room, and nothing to read: text with its marks would flash for a moment, and be another one a moment later. */}
+      <Suspense fallback={<Box sx={{ whiteSpace: "pre-wrap", visibility: "hidden" }}>{text}</Box>}>
         <Rendered text={text} marks={marks} />
       </Suspense>
     </Otherwise>

@@ -34,10 +34,17 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
             expect(page.get_by_role("region", name="Active sessions").get_by_role("listitem")).to_have_count(1)
             page.goto(f"/sessions/{session}")
             expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
+            page.wait_for_function("() => performance.getEntriesByType('resource').some(one => one.name.includes('system-route'))")
         expect(page.get_by_text(lost)).to_be_visible()
         picture(page, "connection-lost-light")
+        # The pages are there without their server, and say what they lack.
+        page.get_by_role("link", name="System").click()
+        expect(page.get_by_text("The server's health is unknown.")).to_be_visible()
+        expect(page.get_by_text(lost)).to_be_visible()
         with served(tmp_path, "--port", port, env=env | {"TARSY_REPLAY_SPEED": "0"}):
             expect(page.get_by_text(lost)).to_have_count(0, timeout=PATIENCE_MS)
+            expect(page.get_by_text("Healthy").first).to_be_visible(timeout=PATIENCE_MS)
+            page.go_back()
             expect(page.get_by_role("heading", name="Do now").first).to_be_visible(timeout=PATIENCE_MS)
             expect_status(page, "Completed")
 

@@ -3,13 +3,15 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from support.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
+# More than any page has places to go to.
+MOST_TABS = 250
 # The entry that an address points at is not hidden by the header that stays on top.
 BELOW_HEADER = """() => {
     const entry = document.querySelector("[role=feed] [role=region][aria-label=Arguments]")?.closest("[role=article]")
@@ -165,3 +167,40 @@ def test_the_trace_shows_where_the_time_went_and_what_was_said(browser: Browser,
         page.keyboard.press("j")
         expect(page.get_by_role("region", name="Arguments")).to_be_visible()
         assert_accessible(page)
+
+
+def tab_to(page: Page, wanted: Locator) -> None:
+    """Go on by the Tab key until it is reached."""
+    for _ in range(MOST_TABS):
+        if wanted.evaluate_all("found => found.includes(document.activeElement)"):
+            return
+        page.keyboard.press("Tab")
+    pytest.fail(f"{wanted} is not reached by the Tab key")
+
+
+def test_the_keyboard_is_enough_to_submit_watch_ask_and_report(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto("/")
+        expect(page.get_by_role("link", name="New alert")).to_be_visible()
+        page.keyboard.press("g")
+        page.keyboard.press("n")
+        sample = page.get_by_role("button", name="Investigate: A pod crash-loops")
+        expect(sample).to_be_visible()
+        tab_to(page, sample)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/sessions/*")
+        expect_status(page, "Completed")
+
+        report = page.get_by_role("button", name="Report")
+        tab_to(page, report)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("menuitem", name="HTML")).to_be_visible()
+        with page.expect_download() as download:
+            page.keyboard.press("Enter")
+        assert download.value.suggested_filename.startswith("tarsy-")
+
+        tab_to(page, page.get_by_label("Ask a question"))
+        page.keyboard.type("Are customers affected right now?")
+        page.keyboard.press("Enter")
+        exchange = page.get_by_role("article", name="Question: Are customers affected right now?")
+        expect(exchange.get_by_text("Hardly, but the margin is thin.")).to_be_visible(timeout=PATIENCE_MS)

@@ -65,20 +65,51 @@ def test_the_manual_is_a_click_away(browser: Browser, server: Served) -> None:
         expect(page.get_by_role("link", name="New alert")).to_be_visible()
 
 
-def test_an_unknown_address_and_an_unknown_session_say_so(browser: Browser, server: Served) -> None:
+def test_an_unknown_address_and_an_unknown_session_say_so_and_lead_on(browser: Browser, server: Served) -> None:
     with open_page(browser, server.url) as page:
         page.goto("/nowhere")
         expect(page.get_by_text("There is no such page")).to_be_visible()
-        page.goto("/sessions/00000000-0000-4000-8000-000000000000")
-        expect(page.get_by_text("The session could not be loaded.")).to_be_visible()
+        for address, what in (
+            ("sessions/00000000-0000-4000-8000-000000000000", "session"),
+            ("sessions/x/trace", "session"),
+            ("incidents/x", "incident"),
+        ):
+            page.goto(f"/{address}")
+            expect(page.get_by_text(f"There is no such {what}")).to_be_visible()
+        assert_accessible(page)
+        page.get_by_role("link", name="All sessions").click()
+        page.wait_for_url("**/sessions")
 
 
 def test_the_list_loads_less_than_250_kb_of_javascript(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     scripts: list[Response] = []
     with open_page(browser, server.url) as page:
         page.on("response", lambda response: scripts.append(response) if response.url.endswith(".js") else None)
-        visit(page, "sessions", finished)
+        page.goto("/")
+        expect(page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first).to_be_visible()
+        # The other pages are loaded when this one has come to rest.
+        scripts = [*scripts]
         loaded = sum(script.request.sizes()["responseBodySize"] for script in scripts)
         assert any(script.header_value("content-encoding") == "gzip" for script in scripts)
     print(f"{len(scripts)} scripts, {loaded / 1000:.0f} kB")  # noqa: T201 - the figure is worth a line
     assert 100_000 < loaded < FIRST_LOAD_LIMIT
+
+
+def test_a_page_that_cannot_be_loaded_says_so_in_the_shell_and_comes_by_itself(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page:
+        page.route("**/assets/usage-route*", lambda route: route.abort())
+        page.goto("/system")
+        expect(page.get_by_text("Effective configuration")).to_be_visible()
+        page.route("**/api/v1/me", lambda route: route.abort())
+        page.get_by_role("link", name="Usage").click()
+        expect(page.get_by_text("This page has not been loaded yet")).to_be_visible()
+        expect(page.get_by_role("link", name="System")).to_be_visible()
+        page.unroute_all()
+        expect(page.get_by_role("heading", name="Usage").or_(page.get_by_text("This month")).first).to_be_visible()
+
+
+def test_the_reference_of_the_api_fits_a_phone(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url, size=PHONE) as page:
+        for address in ("/docs", "/help/"):
+            page.goto(address)
+            assert_fits(page)

@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import open_page
+from support.browser import assert_accessible, open_page, picture, use_theme
+from support.dashboard_sessions import submit, wait_for_end
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -91,3 +92,107 @@ def test_the_keyboard_is_enough(browser: Browser, server: Served, finished: dict
         expect(links.first).to_be_focused()
         page.keyboard.press("Enter")
         page.wait_for_url("**/sessions/*")
+
+
+def test_the_list_looks_as_its_address_says(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with open_page(browser, server.url) as page, server.client() as http:
+        page.goto("/sessions")
+        ended = page.get_by_role("region", name="Ended sessions")
+        rows = ended.get_by_role("listitem")
+        expect(rows.first).to_be_visible()
+        page.get_by_role("button", name="Columns").click()
+        for name in ("Confidence", "Citations", "Agents", "Cost"):
+            page.get_by_role("menuitemcheckbox", name=name).click()
+        page.keyboard.press("Escape")
+        expect(rows.filter(has_text="KubePodCrashLooping").first).to_contain_text("high")
+
+        # By the server: what is on other pages is sorted too.
+        for name, sort in (("Tokens", "tokens"), ("Duration", "duration")):
+            ended.get_by_role("button", name=f"Sort by {name}").click()
+            page.wait_for_url(re.compile(f"sort={sort}"))
+            query = {"sort": sort, "status": ["completed", "failed", "timed_out", "cancelled"]}
+            wanted = [one["id"] for one in http.get("/api/v1/sessions", params=query).json()["sessions"]]
+            page.wait_for_function(
+                "wanted => [...document.querySelectorAll('[data-session]')].map(row => row.dataset.session).join() === wanted.join()",
+                arg=wanted,
+            )
+        for dark in (False, True):
+            use_theme(page, dark=dark)
+            assert_accessible(page)
+            picture(page, f"sessions-columns-{'dark' if dark else 'light'}")
+
+        page.get_by_role("button", name="Views").click()
+        page.get_by_label("Name this view").fill("What takes long")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("menuitem", name="What takes long")).to_be_visible()
+        page.keyboard.press("Escape")
+        view = page.url
+
+        page.get_by_label("Submitted").click()
+        page.get_by_role("option", name="From … until …").click()
+        page.get_by_label("Until").fill("2020-01-01T00:00")
+        expect(page.get_by_text("No session matches")).to_be_visible()
+        page.wait_for_url(re.compile("[?&]to=20"))
+        page.get_by_role("button", name="Clear").click()
+        expect(rows.first).to_be_visible()
+        page.goto("/sessions")
+        page.get_by_role("button", name="Views").click()
+        page.get_by_role("menuitem", name="What takes long").click()
+        page.wait_for_url(view)
+
+
+def test_marked_sessions_are_exported_and_deleted_and_rows_are_links(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with server.client() as http, open_page(browser, server.url) as page:
+        unwanted = submit(http, "crashloop")
+        wait_for_end(http, unwanted)
+        page.goto("/sessions")
+        row = page.locator(f"[data-session='{unwanted}']")
+        with page.context.expect_page() as opened:
+            row.locator("a").click(modifiers=["ControlOrMeta"])
+        expect(opened.value.get_by_role("heading", level=1)).to_be_visible()
+        opened.value.close()
+
+        row.locator("a").focus()
+        page.keyboard.press("x")
+        marked = page.get_by_role("region", name="Selected sessions")
+        expect(marked).to_contain_text("1 session selected")
+        with page.expect_download() as download:
+            marked.get_by_role("link", name="Export").click()
+        assert unwanted in download.value.path().read_text()
+        assert_accessible(page)
+        marked.get_by_role("button", name="Delete 1").click()
+        page.get_by_role("button", name="Delete them").click()
+        expect(row).to_have_count(0)
+        assert http.get(f"/api/v1/sessions/{unwanted}").status_code == 404
+        expect(marked).to_have_count(0)
+
+
+def test_any_place_is_a_few_keys_away(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto("/system")
+        expect(page.get_by_text("Effective configuration")).to_be_visible()
+        page.keyboard.press("?")
+        shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
+        expect(shortcuts).to_contain_text("Go to incidents")
+        assert_accessible(page)
+        page.keyboard.press("Escape")
+        expect(shortcuts).to_have_count(0)
+        page.keyboard.press("g")
+        page.keyboard.press("i")
+        page.wait_for_url("**/incidents")
+
+        page.keyboard.press("Control+k")
+        field = page.get_by_role("combobox", name="Go to")
+        field.fill("payments fail")
+        found = page.get_by_role("option", name=re.compile("payments fail since"))
+        expect(found.first).to_be_visible()
+        for dark in (False, True):
+            use_theme(page, dark=dark)
+            assert_accessible(page)
+            picture(page, f"palette-{'dark' if dark else 'light'}")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/sessions/{finished['dns-outage']}")
+        page.keyboard.press("Control+k")
+        field.fill("usage")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/usage")

@@ -3,6 +3,7 @@ import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { isMissing } from "@/api/client";
 import { incidentDetail, incidentKeys } from "@/api/incidents";
 import { refetchChanged } from "@/api/refetch";
 import { Badge } from "@/components/badge";
@@ -13,6 +14,7 @@ import { clamped } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { useTitle } from "@/components/title";
 import { useThrottled } from "@/components/use-throttled";
+import { NotThere } from "@/components/way-on";
 import { useChannel } from "@/live/connection";
 import { MUTED, SEVERITY_FACES, STATE_FACES } from "@/presentation/incidents";
 import type { IncidentView } from "@/wire/types";
@@ -29,6 +31,7 @@ export function IncidentPage({ incidentId, onIncident }: { incidentId: string; o
   const { data: incident, error, refetch } = useQuery(incidentDetail(incidentId));
   const refresh = useRefresh(incidentId);
   useTitle(incident?.title ?? "Incident");
+  if (!incident && isMissing(error)) return <NotThere what="incident" />;
   if (error && !incident) return <Failure what="The incident could not be loaded." error={error} onRetry={() => void refetch()} />;
   if (!incident) return <Loading what="the incident" />;
   return (

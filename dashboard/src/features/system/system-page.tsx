@@ -8,6 +8,7 @@ import { lazy, Suspense } from "react";
 import { config, health, version, warnings } from "@/api/system";
 import type { Face } from "@/components/badge";
 import { Badge } from "@/components/badge";
+import { loadedLater } from "@/components/loaded-later";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { RelativeTime } from "@/components/times";
@@ -16,7 +17,7 @@ import type { HealthReport, SystemWarningItem, WarningSource } from "@/wire/type
 import { Queue } from "./queue";
 import { Servers } from "./servers";
 
-const YamlView = lazy(() => import("./yaml-view"));
+const YamlView = lazy(loadedLater(() => import("./yaml-view")));
 
 export function SystemPage() {
   useTitle("System");

@@ -5,6 +5,7 @@ import Typography from "@mui/material/Typography";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ArrowLeft } from "lucide-react";
 import { useEffect, useMemo, useRef } from "react";
+import { isMissing } from "@/api/client";
 import { refetchChanged } from "@/api/refetch";
 import { refreshSession, sessionDetail } from "@/api/sessions";
 import { traceKey, traceList } from "@/api/trace";
@@ -16,6 +17,7 @@ import { Fact, Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { useTitle } from "@/components/title";
 import { useThrottled } from "@/components/use-throttled";
+import { NotThere } from "@/components/way-on";
 import { useChannel } from "@/live/connection";
 import { CallDetail } from "./call-detail";
 import type { Call, Waterfall } from "./waterfall";
@@ -34,6 +36,7 @@ export function TracePage({ sessionId, selected, onSelect }: TracePageProps) {
   useLiveTrace(sessionId);
   useTitle(session.data ? `Trace: ${session.data.title}` : "Trace");
   const flow = useMemo(() => trace.data && waterfall(trace.data, session.data), [trace.data, session.data]);
+  if (isMissing(trace.error)) return <NotThere what="session" />;
   return (
     <Stack spacing={2}>
       <Box sx={{ display: "flex", alignItems: "center", gap: 1.5, flexWrap: "wrap" }}>

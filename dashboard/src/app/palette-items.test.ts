@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { paletteItems } from "./palette-items";
+
+const labels = (typed: string) => paletteItems(typed, [], []).map(({ label }) => label);
+
+test("pages and actions are found by any of their words", () => {
+  expect(labels("cost")).toEqual(["Usage", "Search all sessions for “cost”"]);
+  expect(labels("THEME")[0]).toBe("Switch between light and dark");
+  expect(labels("")).toContain("New alert");
+});
+
+test("an id leads straight to its session", () => {
+  const id = "01234567-89ab-cdef-0123-456789abcdef";
+  expect(paletteItems(` ${id} `, [], [])[0]?.target).toEqual({ kind: "session", id });
+});
+
+test("what the server found is offered with its kind", () => {
+  const found = paletteItems("dns", [{ id: "s", title: "DNS fails", alert_type: "net", status: "completed" }], [{ id: "i", title: "DNS", source: "alertmanager" }]);
+  expect(found.map(({ group, label }) => `${group}: ${label}`)).toEqual(["Sessions: DNS fails", "Incidents: DNS", "Sessions: Search all sessions for “dns”"]);
+});

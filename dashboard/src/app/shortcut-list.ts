@@ -1,0 +1,35 @@
+/** Pure module: every shortcut, for the page that shows them all. */
+
+export interface Shortcut {
+  keys: readonly string[];
+  does: string;
+}
+
+const isMac = typeof navigator !== "undefined" && /Mac|iP(hone|ad|od)/.test(navigator.userAgent);
+export const PALETTE_KEYS = isMac ? ["⌘", "K"] : ["Ctrl", "K"];
+
+export const SHORTCUTS: readonly { where: string; keys: readonly Shortcut[] }[] = [
+  {
+    where: "Everywhere",
+    keys: [
+      { keys: PALETTE_KEYS, does: "Find a session, an incident, a page or an action" },
+      { keys: ["?"], does: "Show these shortcuts" },
+      { keys: ["g", "i"], does: "Go to incidents" },
+      { keys: ["g", "s"], does: "Go to sessions" },
+      { keys: ["g", "n"], does: "Write a new alert" },
+      { keys: ["g", "u"], does: "Go to usage" },
+      { keys: ["g", "y"], does: "Go to the system" },
+    ],
+  },
+  {
+    where: "In a list",
+    keys: [
+      { keys: ["j"], does: "Next row" },
+      { keys: ["k"], does: "Row before" },
+      { keys: ["Enter"], does: "Open the row; with Ctrl or ⌘ in a new tab" },
+      { keys: ["x"], does: "Select the row, or no longer" },
+      { keys: ["/"], does: "Search" },
+    ],
+  },
+  { where: "In a trace", keys: [{ keys: ["j"], does: "Next call" }, { keys: ["k"], does: "Call before" }] },
+];
