@@ -59,4 +59,9 @@ createRoot(root, { onCaughtError }).render(
 
 // When the first page has come to rest: whatever it needs itself comes first.
 const LOAD_PAGES_AFTER_MS = 2_500;
-window.addEventListener("load", () => setTimeout(loadPages, LOAD_PAGES_AFTER_MS));
+const AGAIN_AFTER_MS = 500;
+function loadPagesInTime(): void {
+  if (queries.isFetching() > 0) setTimeout(loadPagesInTime, AGAIN_AFTER_MS);
+  else loadPages();
+}
+window.addEventListener("load", () => setTimeout(loadPagesInTime, LOAD_PAGES_AFTER_MS));
