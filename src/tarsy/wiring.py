@@ -35,6 +35,7 @@ from tarsy.db.citations import CitationRepository
 from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, create_engine, pool_use
 from tarsy.db.embedded.server import open_database
 from tarsy.db.evidence import EvidenceRepository
+from tarsy.db.forks import ForkRepository
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
@@ -46,6 +47,7 @@ from tarsy.db.notes import NoteRepository
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.processes import ProcessRepository
+from tarsy.db.recordings import RecordingSource
 from tarsy.db.reloads import ReloadNotices
 from tarsy.db.retention import OldIncidents, OldSessions
 from tarsy.db.retry import is_transient
@@ -68,7 +70,16 @@ from tarsy.domain.run_input import AnyInput
 from tarsy.domain.session import AlertSession
 from tarsy.domain.work import ChatWork, ScoreWork
 from tarsy.events.live_updates import LiveUpdates
-from tarsy.installation import Installation, PoolView, SampleChains, probes, recorded_alert, sample_incidents, watched_servers
+from tarsy.installation import (
+    Installation,
+    PoolView,
+    SampleChains,
+    askable_models,
+    probes,
+    recorded_alert,
+    sample_incidents,
+    watched_servers,
+)
 from tarsy.intake.desk import Desk
 from tarsy.intake.policy import policy_of
 from tarsy.intake.upkeep import look_after_incidents
@@ -517,6 +528,8 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         citations=CitationRepository(engine),
         chats=ChatRepository(engine),
         notes=NoteRepository(engine),
+        forks=ForkRepository(engine),
+        recordings=RecordingSource(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),
         system=Installation(parts.loaded, parts.monitor, parts.reload),
@@ -532,6 +545,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         probes=probes(parts.engine, parts.llm, pool),
         mask=parts.mask,
         samples=partial(sample_incidents, config),
+        models=partial(askable_models, parts.loaded),
         hub=parts.live.hub,
         metrics=Exposition(parts.metrics.registry, parts.gauges.refresh),
     )

@@ -105,7 +105,9 @@ async def test_a_hint_is_given_from_a_terminal(database_url: str, tarsy: Tarsy, 
         assert [note["text"] for note in notes] == ["look at web-3"], json.dumps(notes)
         await _end(database_url, session_id)
         code, told = await _hint(api, tarsy, tmp_path, session_id, "too late")
+        wrong, said = await _hint(api, tarsy, tmp_path, "nonsense", "hello")
     assert (code, "came too late" in told) == (1, True)
+    assert (wrong, '"nonsense" is not an id. An id has 32 hexadecimal digits' in said, "path" in said) == (1, True, False)
 
 
 async def test_a_model_that_plays_a_recording_takes_no_hints(database_url: str) -> None:

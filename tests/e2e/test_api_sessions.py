@@ -137,7 +137,7 @@ async def test_a_trace_shows_the_conversation_as_it_was_sent(database_url: str) 
         own = (await api.client.get(f"{path}/llm/{run.own_llm_id}")).json()
         tool = (await api.client.get(f"{path}/mcp/{run.mcp_id}")).json()
     assert [entry["id"] for entry in trace["llm"]] == [run.llm_id, run.own_llm_id]
-    assert [entry["tool"] for entry in trace["mcp"]] == ["pods_list"]
+    assert [(entry["tool"], entry["arguments_start"]) for entry in trace["mcp"]] == [("pods_list", "{}")]
     assert [(message["role"], message["content"], message["compacted_later"]) for message in call["conversation"]] == [
         ("system", "You are an SRE.", False),
         ("user", "pod is down", False),
@@ -148,6 +148,24 @@ async def test_a_trace_shows_the_conversation_as_it_was_sent(database_url: str) 
     assert [message["content"] for message in own["conversation"]] == ["Summarise this."]
     assert "messages" not in own["request"]
     assert tool["result"] == {"text": "no pods"}
+
+
+async def test_what_a_model_was_asked_is_told_as_a_command_unless_it_was_a_recording(database_url: str) -> None:
+    async with world(database_url) as api:
+        session_id, run = await _finished(api, database_url)
+        path = f"/api/v1/sessions/{session_id}/trace/llm/{run.llm_id}/curl"
+        recorded = await api.client.get(path)
+        engine = create_engine(database_url)
+        async with engine.begin() as connection:
+            asked = "UPDATE alert_sessions SET chain_snapshot = CAST(replace(CAST(chain_snapshot AS text), '\"replay\"', '\"openai\"') AS jsonb)"
+            await connection.execute(sa.text(asked))
+        await engine.dispose()
+        command = await api.client.get(path)
+    assert (recorded.status_code, "comes from a recording" in recorded.json()["detail"]) == (409, True)
+    assert command.headers["content-type"] == "text/plain; charset=utf-8"
+    assert command.text.startswith("curl -sS https://api.openai.com/v1/chat/completions")
+    assert "Bearer $OPENAI_API_KEY" in command.text
+    assert "a very long result" in command.text
 
 
 async def test_an_interaction_of_another_session_is_not_found(database_url: str) -> None:

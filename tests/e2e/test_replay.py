@@ -14,7 +14,7 @@ import pytest
 from support.tarsy_process import COMMAND_SECONDS, Served, Tarsy, plain_environment, served
 from support.vendor_server import VendorServer, vendor_server
 from support.vendors import ChatCompletions, Said
-from tarsy.cli.recordings import as_text
+from tarsy.domain.recording import recording_text
 from tarsy.replay.export import read_session
 from tarsy.settings import Settings, settings_from
 
@@ -48,7 +48,7 @@ async def _export(settings: Settings, directory: Path, sessions: Mapping[str, st
     for name, session in sessions.items():
         recording = await read_session(settings, session)
         assert recording
-        (directory / f"{name}.json").write_text(as_text(recording))
+        (directory / f"{name}.json").write_text(recording_text(recording))
 
 
 def _submitted(http: httpx.Client, sample: dict[str, Any]) -> str:

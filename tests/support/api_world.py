@@ -35,12 +35,14 @@ from tarsy.db.chats import ChatRepository
 from tarsy.db.citations import CitationRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.evidence import EvidenceRepository
+from tarsy.db.forks import ForkRepository
 from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.mutes import MuteRepository
 from tarsy.db.notes import NoteRepository
 from tarsy.db.outbox import Outbox
 from tarsy.db.pauses import PauseRepository
+from tarsy.db.recordings import RecordingSource
 from tarsy.db.reloads import ReloadNotices
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
@@ -157,6 +159,8 @@ def services_on(
         citations=CitationRepository(engine),
         chats=ChatRepository(engine),
         notes=NoteRepository(engine),
+        forks=ForkRepository(engine),
+        recordings=RecordingSource(engine),
         scores=ScoreRepository(engine),
         audit=AuditLog(engine),
         hub=ConnectionManager(Outbox(engine), sessions.exists, LiveState()),

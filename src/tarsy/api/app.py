@@ -31,6 +31,7 @@ with absent(PYDANTIC_1):
         evidence,
         exports,
         followups,
+        forks,
         health,
         incidents,
         login,
@@ -70,7 +71,7 @@ def describe_app() -> FastAPI:
     )
     problems.install(app)
     beside = (health, websocket, sse, manual)
-    of_sessions = (sessions, session_counts, notes, evidence, reports, cancellations, deletions, exports, followups, trace)
+    of_sessions = (sessions, session_counts, notes, evidence, reports, cancellations, deletions, exports, followups, forks, trace)
     for module in (*beside, alerts, webhook, incidents, *of_sessions, system, usage, login):
         app.router.routes.extend(module.router.routes)
     _serve_reference(app)

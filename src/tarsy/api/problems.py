@@ -22,6 +22,7 @@ from tarsy.config.schema.selection import SelectionError
 from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueFullError
 from tarsy.db.retry import is_disk_full, is_transient
+from tarsy.domain.fork import ForkRefusedError
 from tarsy.intake.reception import SenderRefusedError
 from tarsy.kit.model import Model
 from tarsy.kit.text import clip
@@ -36,6 +37,9 @@ METHODS = ("DELETE", "GET", "POST")
 # A program mends all of them or none; a list as long as the request would only be another load.
 MAX_FIELD_PROBLEMS = 20
 MAX_LOCATION = 200
+# Enough to recognise what was meant.
+MAX_QUOTED = 60
+ID_FORM = "An id has 32 hexadecimal digits, with hyphens or without, such as 4f0c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21."
 
 
 class ProblemKind(StrEnum):
@@ -98,6 +102,7 @@ class RequestRefusedError(Exception):
 TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
     (NotFoundError, ProblemKind.NOT_FOUND),
     (ConflictError, ProblemKind.CONFLICT),
+    (ForkRefusedError, ProblemKind.CONFLICT),
     (ConfigError, ProblemKind.CONFIG_REFUSED),
     (QueueFullError, ProblemKind.QUEUE_FULL),
     (BadCursorError, ProblemKind.BAD_REQUEST),
@@ -162,11 +167,20 @@ def _known_answer(error: Exception) -> Answer:
 
 def _validation_problem(error: RequestValidationError) -> Problem:
     errors = [
-        FieldProblem(location=clip(".".join(map(str, entry["loc"])), MAX_LOCATION), message=str(entry["msg"]))
+        FieldProblem(location=clip(".".join(map(str, entry["loc"])), MAX_LOCATION), message=_told(entry))
         for entry in error.errors()[:MAX_FIELD_PROBLEMS]
     ]
-    detail = "; ".join(f"{entry.location}: {entry.message}" for entry in errors[:5])
+    detail = "; ".join(
+        entry.message if entry.location.startswith("path.") else f"{entry.location}: {entry.message}" for entry in errors[:5]
+    )
     return problem_of(ProblemKind.BAD_REQUEST, detail or "The request is not valid.", errors=errors)
+
+
+def _told(entry: Mapping[str, Any]) -> str:
+    """What is wrong, in words for people."""
+    if entry["type"] in {"uuid_parsing", "uuid_type", "uuid_version"}:
+        return f'"{clip(str(entry["input"]), MAX_QUOTED)}" is not an id. {ID_FORM}'
+    return str(entry["msg"])
 
 
 def _http_problem(error: HTTPException) -> Problem:

@@ -18,11 +18,13 @@ from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository
 from tarsy.db.citations import CitationRepository
 from tarsy.db.evidence import EvidenceRepository
+from tarsy.db.forks import ForkRepository
 from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.db.interactions import InteractionRepository
 from tarsy.db.mutes import MuteRepository
 from tarsy.db.notes import NoteRepository
 from tarsy.db.pauses import PauseRepository
+from tarsy.db.recordings import RecordingSource
 from tarsy.db.reloads import ReloadNotices
 from tarsy.db.scores import ScoreRepository
 from tarsy.db.sessions import SessionRepository
@@ -31,6 +33,7 @@ from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.vital_signs import VitalSignsReader
 from tarsy.domain.period_budget import PeriodBudget
+from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.server_health import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.intake.desk import Desk
@@ -91,6 +94,8 @@ class Services:
     citations: CitationRepository
     chats: ChatRepository
     notes: NoteRepository
+    forks: ForkRepository
+    recordings: RecordingSource
     scores: ScoreRepository
     audit: AuditLog
     hub: ConnectionManager
@@ -110,6 +115,8 @@ class Services:
     # Hides secrets in what people write; the same as for alerts.
     mask: Callable[[str], str]
     samples: Callable[[], Sequence[Sample]] = tuple
+    # Those that can be asked now, by the names under which they are configured.
+    models: Callable[[], Mapping[str, ResolvedProvider]] = dict
     # Figures for Prometheus, in its text format.
     metrics: Callable[[], bytes] = generate_latest
     streams: Streams = field(default_factory=Streams)

@@ -164,7 +164,7 @@ def add(
     """Make a case of a finished session: its tool results are the world. What --expect leaves out is taken from its verdict; read the file and correct it."""
     import anyio
 
-    from tarsy.cli.recordings import as_text
+    from tarsy.domain.recording import recording_text
     from tarsy.evals.new_case import Description, case_of_session
     from tarsy.replay.export import read_session
 
@@ -173,7 +173,9 @@ def add(
         typer.echo(f"There is no session {session_id} in this database.", err=True)
         raise typer.Exit(1)
     description = Description(title=title, family=family, reference=reference, expect=tuple(expect))
-    _write(to / (name or session_id), case_of_session(recording, description, "recording.json"), "recording.json", as_text(recording))
+    _write(
+        to / (name or session_id), case_of_session(recording, description, "recording.json"), "recording.json", recording_text(recording)
+    )
 
 
 @importing.command("snapshot")

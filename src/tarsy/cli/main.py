@@ -9,6 +9,7 @@ import typer
 from tarsy import __version__
 from tarsy.cli import config, db, evals, incidents, routes, samples, sessions, skills, tools
 from tarsy.cli.doctor import doctor
+from tarsy.cli.fork import fork
 from tarsy.cli.hint import hint
 from tarsy.cli.init import init
 from tarsy.cli.investigate import investigate, watch
@@ -39,6 +40,7 @@ app.command()(serve)
 app.command()(investigate)
 app.command()(watch)
 app.command()(hint)
+app.command()(fork)
 app.command()(samples.demo)
 app.command()(init)
 app.command()(doctor)

@@ -10,7 +10,6 @@ from tarsy.cli.environment import process_settings
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
-    from tarsy.domain.recording import Recording
     from tarsy.replay.rerun import NotReplayed, ReplayOutcome
 
 
@@ -21,6 +20,7 @@ def export(
     """Write a session as a self-contained recording: everything said and done, masked, ready to be replayed."""
     import anyio
 
+    from tarsy.domain.recording import recording_text
     from tarsy.replay.export import read_session
 
     recording = anyio.run(read_session, process_settings(), session_id)
@@ -28,14 +28,9 @@ def export(
         typer.echo(f"There is no session {session_id} in this database.", err=True)
         raise typer.Exit(1)
     if output:
-        output.write_text(as_text(recording), encoding="utf-8")
+        output.write_text(recording_text(recording), encoding="utf-8")
         return
-    sys.stdout.write(as_text(recording))
-
-
-def as_text(recording: "Recording") -> str:
-    """A recording as it is written to a file."""
-    return recording.model_dump_json(indent=1, exclude_defaults=True) + "\n"
+    sys.stdout.write(recording_text(recording))
 
 
 def replay(

@@ -23,6 +23,11 @@ def variables(value: str) -> frozenset[str]:
     return frozenset(_TEMPLATE.findall(value)) - {SESSION_ID}
 
 
+def text_and_names(value: str) -> list[str]:
+    """`value` in pieces: text and the names that it refers to in turn, text first and last."""
+    return _TEMPLATE.split(value)
+
+
 def names_session(value: str) -> bool:
     """Whether `value` refers to the session id."""
     return SESSION_ID in _TEMPLATE.findall(value)

@@ -44,7 +44,7 @@ STORE_SECONDS = 30.0
 # others of its batch are stored without it.
 STATEMENT_SECONDS = 5
 _TIME_LIMIT = Statement(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
-_JSON = ("chain_snapshot", "mcp_selection")
+_JSON = ("chain_snapshot", "mcp_selection", "fork")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,11 @@ def _insert_statement(names: tuple[str, ...]) -> Statement:
 async def _insert(connection: Connection, sessions: Sequence[NewSession]) -> None:
     await insert_sessions(connection, sessions)
     await note_each(connection, AuditAction.ALERT_SUBMITTED, [(session.author, session.id) for session in sessions])
+    await make_ready(connection, sessions)
+
+
+async def make_ready(connection: Connection, sessions: Sequence[NewSession]) -> None:
+    """Put stored sessions into the queue, and tell of them."""
     await enqueue(connection, *(_investigation(session) for session in sessions))
     # Last: the shared channel is every session's, and kept until the commit.
     pending = SessionStatus.PENDING

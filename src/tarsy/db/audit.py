@@ -15,6 +15,7 @@ from tarsy.db.tables import audit_log
 
 class AuditAction(StrEnum):
     ALERT_SUBMITTED = "alert.submitted"
+    SESSION_FORKED = "session.forked"
     SESSION_CANCELLED = "session.cancelled"
     SESSION_DELETED = "session.deleted"
     SESSION_PURGED = "session.purged"

@@ -1,6 +1,6 @@
 """Reads what a run left behind: its stages and executions, what went over the wire, what it cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -19,6 +19,7 @@ from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
 from tarsy.domain.price import Spending
 from tarsy.domain.stage import Stage
+from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 
 
@@ -73,6 +74,8 @@ class ToolCallSummary:
     server: str
     tool: str | None
     evidence_id: str | None
+    # The beginning of what it was called with.
+    arguments_start: str | None
     is_error: bool
     error_message: str | None
     started_at: datetime
@@ -104,6 +107,8 @@ class LLMCall:
 _USAGE_NAMES = ("input_tokens", "output_tokens", "total_tokens", "thinking_tokens", "cached_tokens")
 # The bodies are large, and a list shows none of them.
 _BODIES = frozenset({"request", "response", "price", "arguments", "result"})
+# What fits on a line; of thousands of calls the whole would be megabytes.
+_ARGUMENTS_START = 200
 
 
 _OF_SESSION = {
@@ -145,7 +150,8 @@ class InteractionRepository:
         """Every call of a session, oldest first, without what was said in it."""
         async with self._engine.connect() as connection:
             llm = await _summaries(connection, llm_interactions, session_id)
-            mcp = await _summaries(connection, mcp_interactions, session_id)
+            start = sa.func.left(mcp_interactions.c.arguments, _ARGUMENTS_START).label("arguments_start")
+            mcp = await _summaries(connection, mcp_interactions, session_id, start)
             executions = await execution_tree(connection, session_id)
         return Trace(
             tuple(rows.read(LLMCallSummary, row, usage=rows.usage_of(row)) for row in llm),
@@ -166,6 +172,19 @@ class InteractionRepository:
             conversation = await _stored(connection, interaction) if own is None else _given(own)
         return LLMCall(interaction, conversation)
 
+    async def tools_of(self, execution_id: str) -> Mapping[str, ToolDefinition]:
+        """The tools that servers told an execution of, by their names; those that are built in were told by no server."""
+        table = mcp_interactions.c
+        query = (
+            sa.select(table.result)
+            .where(table.execution_id == execution_id, table.kind == MCPInteractionKind.TOOL_LIST.value)
+            .order_by(table.started_at, table.id)
+        )
+        async with self._engine.connect() as connection:
+            listed: Sequence[Mapping[str, Any] | None] = (await connection.execute(query)).scalars().all()
+        told: Iterator[Mapping[str, Any]] = (tool for result in listed if result for tool in result.get("tools", ()))
+        return {tool["name"]: ToolDefinition(tool["name"], tool["description"], tool["parameters_schema"]) for tool in told}
+
     async def mcp_call(self, session_id: str, interaction_id: str) -> MCPInteraction:
         """One exchange with a tool server.
 
@@ -177,9 +196,9 @@ class InteractionRepository:
         return rows.mcp_interaction_of(row)
 
 
-async def _summaries(connection: AsyncConnection, table: sa.Table, session_id: str) -> list[sa.RowMapping]:
+async def _summaries(connection: AsyncConnection, table: sa.Table, session_id: str, *more: sa.ColumnElement[Any]) -> list[sa.RowMapping]:
     columns = [column for column in table.c if column.name not in _BODIES]
-    query = sa.select(*columns).where(table.c.session_id == session_id).order_by(table.c.started_at, table.c.id)
+    query = sa.select(*columns, *more).where(table.c.session_id == session_id).order_by(table.c.started_at, table.c.id)
     return list((await connection.execute(query)).mappings())
 
 

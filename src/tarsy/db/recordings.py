@@ -124,7 +124,7 @@ def _alert(session: AlertSession) -> RecordedAlert:
         runbook=session.runbook,
         author=session.author,
         nonce=session.nonce,
-        created_at=session.created_at.isoformat(),
+        created_at=session.received_at.isoformat(),
     )
 
 

@@ -196,6 +196,8 @@ alert_sessions = sa.Table(
     sa.Column("chain_id", sa.Text, nullable=False),
     sa.Column("chain_snapshot", JSONB, nullable=False),
     sa.Column("mcp_selection", JSONB),
+    # Where it was forked from another session; null for all others.
+    sa.Column("fork", JSONB),
     sa.Column("author", sa.Text, nullable=False),
     sa.Column("nonce", sa.Text, nullable=False),
     sa.Column("runbook_url", sa.Text),

@@ -3,7 +3,8 @@
 Values that come from the environment stay `{{.VAR}}` templates here: a snapshot never holds a secret.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from pydantic import ConfigDict
 
@@ -34,3 +35,21 @@ class ResolvedProvider(Model):
     recording: str | None = None
     # Replay only: how fast it is played; None leaves it to the process that plays.
     replay_speed: float | None = None
+
+
+def provider_named(snapshot: Mapping[str, Any], name: str) -> ResolvedProvider | None:
+    """The provider of that name in a stored chain, wherever in it an agent may ask it."""
+    found = next((fields for fields in _providers(snapshot) if fields.get("name") == name), None)
+    return ResolvedProvider.model_validate(found) if found else None
+
+
+def _providers(value: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from _providers(item)
+    elif isinstance(value, Mapping):
+        for key, item in cast("Mapping[str, Any]", value).items():
+            if key == "provider" and isinstance(item, Mapping):
+                yield cast("Mapping[str, Any]", item)
+            else:
+                yield from _providers(item)

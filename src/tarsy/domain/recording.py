@@ -202,3 +202,8 @@ def reaches(given: RecordedInput, played: Sequence[RecordedCall]) -> bool:
     tracks, sender = [call.track for call in played], sender_of(given.track)
     last = max((place for place, track in enumerate(tracks) if track == given.track), default=0)
     return sender in tracks[last + 1 :]
+
+
+def recording_text(recording: Recording) -> str:
+    """A recording as it is written to a file."""
+    return recording.model_dump_json(indent=1, exclude_defaults=True) + "\n"

@@ -31,7 +31,14 @@ class NewSession:
     mcp_selection: Mapping[str, Any] | None = None
     # What it investigates; None for an explicit request, which is an incident of its own.
     incident_id: str | None = None
+    # Where it was forked from another session: `session_id`, `stage`, `agent`, `turn`, `model` if another one goes on, and `received_at`.
+    fork: Mapping[str, Any] | None = None
     created_at: datetime
+
+    @property
+    def received_at(self) -> datetime:
+        """When its alert came, as agents are told: a fork is about the alert of the session that it comes from."""
+        return datetime.fromisoformat(self.fork["received_at"]) if self.fork else self.created_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -398,7 +398,7 @@ def _prompt_context(job: StageJob, config: ResolvedAgentConfig) -> PromptContext
         alert_type=session.alert_type,
         alert_data=shown_document(ALERT, session.alert_data, context_limit(config.provider), read_back=read_back),
         nonce=session.nonce,
-        received_at=session.created_at.isoformat(timespec="seconds"),
+        received_at=session.received_at.isoformat(timespec="seconds"),
         runbook=shown_document(RUNBOOK, job.runbook, side_limit(config.provider), read_back=read_back),
         custom_instructions=config.custom_instructions,
         server_instructions=tuple((name, job.chain.mcp_servers[name].instructions) for name in config.mcp_servers),

@@ -9,6 +9,8 @@ from fastapi import Query, Response
 from tarsy.api.router import api_router
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import ServicesOf
+from tarsy.db.errors import NotFoundError
+from tarsy.domain.recording import recording_text
 from tarsy.report.reading import read_report
 from tarsy.report.report import Report
 
@@ -41,6 +43,24 @@ async def get_report(
     # A file, never a page of this site: it holds words that no one has checked.
     name = f'attachment; filename="tarsy-{session_id}.{form}"'
     return Response(text.encode("utf-8", "replace"), media_type=_MEDIA[form], headers={"Content-Disposition": name})
+
+
+@router.get(
+    "/recording",
+    operation_id="getRecording",
+    response_class=Response,
+    responses={200: {"content": {"application/json": {}}, "description": "The recording, as a file."}},
+)
+async def get_recording(session_id: SessionId, services: ServicesOf) -> Response:
+    """The session as a recording: everything said and done, masked, for `tarsy replay`."""
+    await services.sessions.require(str(session_id))
+    recording = await services.recordings.read(str(session_id))
+    if recording is None:
+        raise NotFoundError("session", str(session_id))
+    # Megabytes at the worst, in which other requests are answered.
+    text = await to_thread.run_sync(recording_text, recording)
+    name = f'attachment; filename="tarsy-{session_id}.json"'
+    return Response(text.encode(), media_type="application/json", headers={"Content-Disposition": name})
 
 
 def _written(report: Report, form: ReportFormat) -> str:

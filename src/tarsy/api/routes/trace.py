@@ -2,10 +2,17 @@
 
 from uuid import UUID
 
+from fastapi import Response
+
 from tarsy.api.router import api_router
 from tarsy.api.schemas.trace import LLMCallDetail, MCPCallDetail, TraceList
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import ServicesOf
+from tarsy.db.errors import ConflictError
+from tarsy.domain.agent import ProviderType
+from tarsy.domain.provider import provider_named
+from tarsy.domain.tool import ToolDefinition
+from tarsy.llm.curl import Asked, as_curl
 
 router = api_router("/sessions/{session_id}/trace", tag="trace")
 
@@ -22,6 +29,28 @@ async def get_llm_call(session_id: SessionId, interaction_id: UUID, services: Se
     """One model call with the exact conversation it was made with."""
     await services.sessions.require(str(session_id))
     return LLMCallDetail.of(await services.interactions.llm_call(str(session_id), str(interaction_id)))
+
+
+@router.get(
+    "/llm/{interaction_id}/curl",
+    operation_id="getLLMCallAsCurl",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}, "description": "A command for a shell."}},
+)
+async def get_llm_call_as_curl(session_id: SessionId, interaction_id: UUID, services: ServicesOf) -> Response:
+    """The same question as a command that asks the vendor directly. Keys are named by their variables, never written out. 409 if the model was a recording."""
+    session = await services.sessions.get(str(session_id))
+    call = await services.interactions.llm_call(session.id, str(interaction_id))
+    provider = provider_named(session.chain_snapshot, call.interaction.provider)
+    if provider is None or provider.type is ProviderType.REPLAY:
+        raise ConflictError("No model was asked: what was said comes from a recording.")
+    known = await services.interactions.tools_of(call.interaction.execution_id)
+    offered: list[str] = call.interaction.request.get("tools", [])
+    asked = Asked(
+        messages=tuple(sent.body for sent in call.conversation),
+        tools=tuple(known.get(name) or ToolDefinition(name, "") for name in offered),
+    )
+    return Response(as_curl(provider, asked), media_type="text/plain; charset=utf-8")
 
 
 @router.get("/mcp/{interaction_id}", operation_id="getMCPCall")

@@ -151,6 +151,18 @@ class PlannedStage(View):
     synthesis: bool
 
 
+class ForkOrigin(View):
+    """The step of another session from which this one goes on by itself."""
+
+    session_id: UUID
+    stage: str
+    agent: str
+    # Of the first call that was made anew, counted from 0.
+    turn: int
+    # The provider that goes on, where it is another one.
+    model: str | None
+
+
 class SessionDetail(View):
     id: UUID
     title: str
@@ -164,6 +176,8 @@ class SessionDetail(View):
     runbook_url: str | None
     # What it investigates; absent for an explicit request.
     incident_id: UUID | None
+    # Where it was forked from another session; absent for all others.
+    fork: ForkOrigin | None
     mcp_selection: McpSelection | None
     final_analysis: str | None
     analysis_is_partial: bool
@@ -208,6 +222,7 @@ class SessionDetail(View):
             standing,
             cancelled_by=cancelled_by,
             title=alert_title(session.alert_data, session.alert_type),
+            fork=ForkOrigin.model_validate(session.fork) if session.fork else None,
             verdict=VerdictView.of(session.verdict),
             citations=CitationSums.of(session.citations),
             duration_ms=milliseconds_between(session.started_at, session.completed_at),

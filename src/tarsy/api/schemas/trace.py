@@ -30,7 +30,7 @@ class LLMCallItem(View):
     cost_usd: float | None
 
 
-class MCPCallItem(View):
+class MCPCall(View):
     id: UUID
     stage_id: UUID | None
     execution_id: UUID
@@ -43,6 +43,11 @@ class MCPCallItem(View):
     error_message: str | None
     started_at: datetime
     duration_ms: int
+
+
+class MCPCallItem(MCPCall):
+    # The beginning of its arguments, masked as they were stored; absent for lists of tools.
+    arguments_start: str | None
 
 
 class TraceList(View):
@@ -89,7 +94,7 @@ class LLMCallDetail(LLMCallItem):
         )
 
 
-class MCPCallDetail(MCPCallItem):
+class MCPCallDetail(MCPCall):
     call_id: str | None
     arguments: str | None
     result: dict[str, Any] | None

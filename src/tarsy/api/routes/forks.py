@@ -1,0 +1,98 @@
+"""Forks: an investigation taken up again from one of its steps, with another model or a hint, as a session of its own."""
+
+from uuid import UUID, uuid4
+
+import structlog
+
+from tarsy.api.problems import ProblemKind, RequestRefusedError
+from tarsy.api.router import api_router
+from tarsy.api.schemas.forks import ForkRequest, ModelItem, ModelList
+from tarsy.api.schemas.sessions import AlertAccepted
+from tarsy.api.schemas.view import SessionId
+from tarsy.api.services import AuthorOf, Services, ServicesOf
+from tarsy.config.problems import did_you_mean
+from tarsy.config.resolve.resolved_entries import reaches
+from tarsy.db.errors import ConflictError, NotFoundError
+from tarsy.domain.agent import LLMBackend
+from tarsy.domain.fork import ForkPlace, ForkPlan, ModelUse, fork_plan, with_model
+from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.session import AlertSession, NewSession
+from tarsy.domain.status import SessionStatus
+from tarsy.kit.clock import SystemClock
+
+router = api_router(tag="sessions")
+log = structlog.get_logger(__name__)
+
+
+@router.post("/sessions/{session_id}/fork", status_code=202, operation_id="forkSession")
+async def fork_session(session_id: SessionId, wanted: ForkRequest, services: ServicesOf, author: AuthorOf) -> AlertAccepted:
+    """Go on from a step of an investigation that has ended, in a new session. The steps before are copied as they were; what follows asks models and tools anew.
+
+    409 while the session runs, for a step that is not the beginning of one, and for a recorded session without a `model` to go on with.
+    """
+    session = await services.sessions.get(str(session_id))
+    if not session.status.is_final:
+        raise ConflictError("The investigation still runs: wait for its end or cancel it, then fork it. A hint reaches it while it runs.")
+    if session.is_recorded and wanted.model is None:
+        raise ConflictError("The model of this session is recorded and can only repeat itself: name a model to go on with.")
+    plan = await _plan(services, session, wanted)
+    use = _use(services, wanted.model, plan) if wanted.model else None
+    forked = _forked(session, plan, use, author=author)
+    hint = services.mask(wanted.hint) if wanted.hint else None
+    await services.forks.store(forked, plan, use=use, hint=hint, max_queue_size=services.queue.max_queue_size)
+    log.info("session.forked", session_id=forked.id, forked_from=session.id, author=author)
+    return AlertAccepted(session_id=UUID(forked.id), status=SessionStatus.PENDING)
+
+
+@router.get("/models", operation_id="listModels")
+async def list_models(services: ServicesOf) -> ModelList:
+    """The configured models that can be asked now: those whose keys are set."""
+    return ModelList(models=[ModelItem.model_validate(one) for one in services.models().values()])
+
+
+async def _plan(services: Services, session: AlertSession, wanted: ForkRequest) -> ForkPlan:
+    run, trace = await services.interactions.run(session.id), await services.interactions.trace(session.id)
+    execution_id = str(wanted.execution_id)
+    if all(one.id != execution_id for one in run.executions):
+        raise NotFoundError("execution", execution_id)
+    # Summaries of results are numbered by themselves.
+    own = [call for call in trace.llm if call.execution_id == execution_id and call.kind is not LLMInteractionKind.SUMMARIZATION]
+    call = next((one for one in own if one.turn == wanted.turn), None)
+    if call is None:
+        raise ConflictError(f"That agent made {len(own)} calls to its model, numbered from 0; it has no call {wanted.turn}.")
+    place = ForkPlace(execution_id=execution_id, turn=call.turn, kind=call.kind, at=call.started_at)
+    return fork_plan(run.stages, run.executions, place)
+
+
+def _use(services: Services, model: str, plan: ForkPlan) -> ModelUse:
+    models = services.models()
+    if model not in models:
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f'There is no model "{model}" that can be asked: {did_you_mean(model, models)}')
+    provider, backend = models[model], LLMBackend(plan.execution.llm_backend)
+    return ModelUse(provider, backend if reaches(backend, provider.type, provider.model) else LLMBackend.LANGCHAIN)
+
+
+def _forked(session: AlertSession, plan: ForkPlan, use: ModelUse | None, *, author: str) -> NewSession:
+    """A session that asks what the other one asked, with the same fences: the copied steps hold them."""
+    origin = {
+        "session_id": session.id,
+        "stage": plan.stage.stage_name,
+        "agent": plan.execution.agent_name,
+        "turn": plan.place.turn,
+        "model": use.provider.name if use else None,
+        "received_at": session.received_at.isoformat(),
+    }
+    return NewSession(
+        id=str(uuid4()),
+        alert_data=session.alert_data,
+        alert_type=session.alert_type,
+        chain_id=session.chain_id,
+        chain_snapshot=with_model(session.chain_snapshot, use) if use else session.chain_snapshot,
+        author=author,
+        nonce=session.nonce,
+        runbook_url=session.runbook_url,
+        runbook=session.runbook,
+        mcp_selection=session.mcp_selection,
+        fork=origin,
+        created_at=SystemClock().now(),
+    )
