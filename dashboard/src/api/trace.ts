@@ -29,6 +29,22 @@ export function llmCall(sessionId: string, id: string) {
   });
 }
 
+/** What a model was asked, as a command for a shell. */
+export function llmCallAsCurl(sessionId: string, id: string) {
+  return queryOptions({
+    queryKey: ["trace-curl", sessionId, id],
+    queryFn: ({ signal }) =>
+      expectData(
+        api.GET("/api/v1/sessions/{session_id}/trace/llm/{interaction_id}/curl", {
+          params: { path: { session_id: sessionId, interaction_id: id } },
+          parseAs: "text",
+          signal,
+        }),
+      ),
+    ...FIXED,
+  });
+}
+
 export function mcpCall(sessionId: string, id: string) {
   return queryOptions({
     queryKey: ["trace-mcp", sessionId, id],

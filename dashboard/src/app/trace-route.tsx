@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useCallback } from "react";
+import { ForkButton } from "@/features/fork/fork-button";
 import { TracePage } from "@/features/trace/trace-page";
 
 const route = getRouteApi("/sessions/$sessionId/trace");
@@ -9,5 +10,6 @@ export function TraceRoute() {
   const { call } = route.useSearch();
   const navigate = route.useNavigate();
   const onSelect = useCallback((next: string | undefined) => void navigate({ search: next === undefined ? {} : { call: next }, replace: true, resetScroll: false }), [navigate]);
-  return <TracePage sessionId={sessionId} selected={call} onSelect={onSelect} />;
+  const onForked = (id: string) => void navigate({ to: "/sessions/$sessionId", params: { sessionId: id }, search: {} });
+  return <TracePage key={sessionId} sessionId={sessionId} selected={call} onSelect={onSelect} fork={({ lane, turn }) => turn !== null && <ForkButton sessionId={sessionId} executionId={lane} turn={turn} onForked={onForked} />} />;
 }

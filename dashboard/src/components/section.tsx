@@ -18,7 +18,7 @@ interface SectionProps {
 export function Section({ title, actions, children, flush = false, folded = false }: SectionProps) {
   const id = useId();
   return (
-    <Paper component="section" aria-labelledby={id} variant="outlined" sx={{ overflow: "hidden", flexShrink: 0 }}>
+    <Paper component="section" aria-labelledby={id} variant="outlined" sx={{ overflow: "clip", flexShrink: 0 }}>
       <Stack direction="row" sx={{ alignItems: "center", flexWrap: "wrap", gap: 1, px: 2, py: 1, borderBottom: folded ? 0 : 1, borderColor: "divider", minHeight: 45 }}>
         <Typography id={id} variant="h2" sx={{ flex: 1 }}>
           {title}

@@ -53,6 +53,8 @@ export type MCPCallItem = Schemas["MCPCallItem"];
 export type LLMCallDetail = Schemas["LLMCallDetail"];
 export type MCPCallDetail = Schemas["MCPCallDetail"];
 export type SentMessage = Schemas["SentMessageView"];
+export type ForkRequest = Schemas["ForkRequest"];
+export type ModelItem = Schemas["ModelItem"];
 /** The calls alone: which agent sent which, the page knows from the session. */
 export type TraceList = Pick<Schemas["TraceList"], "llm" | "mcp">;
 export type HealthReport = Schemas["HealthReport"];

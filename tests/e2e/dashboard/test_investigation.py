@@ -160,13 +160,49 @@ def test_the_trace_shows_where_the_time_went_and_what_was_said(browser: Browser,
         calls = page.get_by_role("list", name="Calls").get_by_role("button")
         expect(calls.filter(has_text="Turn 1")).to_be_visible()
         expect(page.get_by_role("list", name="Calls").get_by_role("button", name=re.compile("Failed cluster.pods_get"))).to_have_count(1)
+        # What was called with what, and what it used.
+        expect(calls.filter(has_text="cluster.events_list").first).to_contain_text("namespace=")
+        expect(calls.filter(has_text="Turn 1")).to_contain_text("tokens")
+        expect(page.get_by_role("list", name="Legend")).to_contain_text("Until the model's first word")
+
         calls.filter(has_text="Turn 2").click()
         expect(page.get_by_text("Conversation as sent")).to_be_visible()
         expect(page.get_by_text("cluster.events_list").first).to_be_visible()
         assert "call=llm" in page.url
-        page.keyboard.press("j")
+        page.get_by_role("button", name="Copy all").click()
+        page.wait_for_function("navigator.clipboard.readText().then(text => text.startsWith('## System') && text.includes('## Answer'))")
+        page.get_by_role("button", name="Copy as curl").click()
+        expect(page.get_by_role("alert").filter(has_text="comes from a recording")).to_be_visible()
+        page.get_by_role("button", name="Next call").click()
         expect(page.get_by_role("region", name="Arguments")).to_be_visible()
+        page.keyboard.press("k")
+        expect(page.get_by_text("Conversation as sent")).to_be_visible()
         assert_accessible(page)
+        page.keyboard.press("Escape")
+
+        # A lane for each agent; folded, it is a line with all its calls.
+        lanes = page.get_by_role("list", name="Calls").get_by_role("button", expanded=True)
+        expect(lanes).to_have_count(2)
+        lanes.first.click()
+        expect(calls.filter(has_text="Turn 1")).to_have_count(0)
+        page.get_by_label("Search calls").fill("pods_get")
+        expect(page.get_by_role("status").filter(has_text=re.compile(r"^\d of \d+ calls$"))).to_be_visible()
+        expect(calls.filter(has_text="cluster.pods_get").first).to_be_visible()
+        page.get_by_label("Search calls").fill("")
+        page.get_by_role("button", name="Fold all lanes").click()
+        expect(page.get_by_role("list", name="Calls").get_by_role("listitem")).to_have_count(2)
+        page.get_by_role("button", name="Unfold all lanes").click()
+
+        # A part of the axis that is drawn over has the calls that were under way in it.
+        ruler = page.get_by_test_id("ruler").bounding_box()
+        assert ruler
+        page.mouse.move(ruler["x"] + ruler["width"] * 0.6, ruler["y"] + 8)
+        page.mouse.down()
+        page.mouse.move(ruler["x"] + ruler["width"] * 0.95, ruler["y"] + 8, steps=4)
+        page.mouse.up()
+        expect(page.get_by_role("status").filter(has_text=re.compile(r"^\d+ of \d+ calls$"))).to_be_visible()
+        page.get_by_role("button", name="Show all of the time").click()
+        expect(calls.filter(has_text="Turn 1")).to_be_visible()
 
 
 def tab_to(page: Page, wanted: Locator) -> None:

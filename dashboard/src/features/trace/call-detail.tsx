@@ -1,11 +1,17 @@
 /** One call, whole. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
 import IconButton from "@mui/material/IconButton";
 import Stack from "@mui/material/Stack";
-import { useQuery } from "@tanstack/react-query";
-import { X } from "lucide-react";
-import { llmCall, mcpCall } from "@/api/trace";
+import Tooltip from "@mui/material/Tooltip";
+import Typography from "@mui/material/Typography";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { ChevronDown, ChevronUp, Terminal, X } from "lucide-react";
+import type { ReactNode } from "react";
+import { llmCall, llmCallAsCurl, mcpCall } from "@/api/trace";
+import { copyText } from "@/components/clipboard";
+import { CopyButton } from "@/components/copy-button";
 import { DataView } from "@/components/data-view";
 import { MONO } from "@/components/text-styles";
 import { formatDollars, formatDuration } from "@/components/format";
@@ -14,17 +20,46 @@ import { Failure, Loading } from "@/components/states";
 import { RelativeTime } from "@/components/times";
 import type { LLMCallDetail, MCPCallDetail } from "@/wire/types";
 import { Conversation } from "./conversation";
+import { conversationText } from "./conversation-text";
 import type { Call } from "./waterfall";
 
-export function CallDetail({ sessionId, call, onClose }: { sessionId: string; call: Call; onClose: () => void }) {
-  const close = (
-    <IconButton size="small" aria-label="Close" onClick={onClose}>
-      <X size={16} />
-    </IconButton>
+/** What stands beside a model's call from where the investigation may be taken up anew. */
+export type ForkSlot = (call: Call) => ReactNode;
+
+interface CallDetailProps {
+  sessionId: string;
+  call: Call;
+  /** Which of the calls that are shown it is; null if it is none of them. */
+  place: { number: number; of: number } | null;
+  onPrevious: (() => void) | undefined;
+  onNext: (() => void) | undefined;
+  onClose: () => void;
+  fork: ForkSlot;
+}
+
+export function CallDetail({ sessionId, call, place, onPrevious, onNext, onClose, fork }: CallDetailProps) {
+  const actions = (
+    <Stack direction="row" sx={{ alignItems: "center" }}>
+      {call.turn !== null && fork(call)}
+      {place && (
+        <Typography variant="caption" color="textSecondary" sx={{ mx: 1, fontVariantNumeric: "tabular-nums" }}>
+          {place.number} of {place.of}
+        </Typography>
+      )}
+      <IconButton size="small" aria-label="Previous call" aria-keyshortcuts="k" disabled={!onPrevious} onClick={onPrevious}>
+        <ChevronUp size={16} />
+      </IconButton>
+      <IconButton size="small" aria-label="Next call" aria-keyshortcuts="j" disabled={!onNext} onClick={onNext}>
+        <ChevronDown size={16} />
+      </IconButton>
+      <IconButton size="small" aria-label="Close" onClick={onClose}>
+        <X size={16} />
+      </IconButton>
+    </Stack>
   );
   return (
-    <Section title={call.label} actions={close}>
-      {call.kind === "llm" ? <ModelCall key={call.id} sessionId={sessionId} id={call.id} /> : <ToolCall sessionId={sessionId} id={call.id} />}
+    <Section title={call.label} actions={actions}>
+      {call.kind === "llm" ? <ModelCall key={call.id} sessionId={sessionId} id={call.id} /> : <ToolCall key={call.id} sessionId={sessionId} id={call.id} />}
     </Section>
   );
 }
@@ -42,10 +77,30 @@ function ModelCall({ sessionId, id }: { sessionId: string; id: string }) {
           {data.error_message}
         </Alert>
       )}
-      <Conversation messages={data.conversation} />
+      <Conversation messages={data.conversation} actions={<ConversationActions sessionId={sessionId} call={data} />} />
       {data.response && <DataView text={JSON.stringify(data.response)} label="Answer as received" maxHeight={360} />}
       <DataView text={JSON.stringify(data.request)} label="Request settings" maxHeight={240} />
     </Stack>
+  );
+}
+
+function ConversationActions({ sessionId, call }: { sessionId: string; call: LLMCallDetail }) {
+  const client = useQueryClient();
+  const curl = useMutation({ mutationFn: () => client.query(llmCallAsCurl(sessionId, call.id)).then(copyText) });
+  return (
+    <>
+      <CopyButton text={() => conversationText(call)} label="Copy all" />
+      <Tooltip describeChild title="Copy a command that asks the vendor the same; the key is named by its variable">
+        <Button size="small" startIcon={<Terminal size={15} />} onClick={() => curl.mutate()}>
+          {curl.isSuccess ? "Copied" : "Copy as curl"}
+        </Button>
+      </Tooltip>
+      {curl.error && (
+        <Typography variant="caption" color="error" role="alert" sx={{ width: "100%" }}>
+          {curl.error.message}
+        </Typography>
+      )}
+    </>
   );
 }
 
@@ -66,7 +121,10 @@ function ModelFacts({ call }: { call: LLMCallDetail }) {
       <Fact name="Tokens in">{usage.input_tokens.toLocaleString()}</Fact>
       <Fact name="out">{usage.output_tokens.toLocaleString()}</Fact>
       <Fact name="thinking">{usage.thinking_tokens.toLocaleString()}</Fact>
-      <Fact name="cached">{usage.cached_tokens.toLocaleString()}</Fact>
+      <Fact name="cached">
+        {usage.cached_tokens.toLocaleString()}
+        {usage.input_tokens > 0 && ` (${Math.round((100 * usage.cached_tokens) / usage.input_tokens)} %)`}
+      </Fact>
       <Fact name="Cost">{call.cost_usd === null ? "price not known" : formatDollars(call.cost_usd)}</Fact>
     </Box>
   );

@@ -3,6 +3,7 @@ import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { Bot, ScrollText, User, Wrench } from "lucide-react";
+import type { ReactNode } from "react";
 import { useState } from "react";
 import type { Face } from "@/components/badge";
 import { Badge } from "@/components/badge";
@@ -17,15 +18,18 @@ const ROLES = {
   tool: { label: "Tool", tone: "good", icon: Wrench },
 } satisfies Record<Role, Face>;
 
-export function Conversation({ messages }: { messages: readonly SentMessage[] }) {
+export function Conversation({ messages, actions }: { messages: readonly SentMessage[]; actions?: ReactNode }) {
   return (
     <Box>
-      <Typography variant="h3" sx={{ mb: 1 }}>
-        Conversation as sent
-        <Typography component="span" variant="caption" color="textSecondary" sx={{ ml: 1 }}>
-          {plural(messages.length, "message")}
+      <Stack direction="row" sx={{ alignItems: "center", flexWrap: "wrap", columnGap: 1, mb: 1 }}>
+        <Typography variant="h3" sx={{ flex: 1 }}>
+          Conversation as sent
+          <Typography component="span" variant="caption" color="textSecondary" sx={{ ml: 1 }}>
+            {plural(messages.length, "message")}
+          </Typography>
         </Typography>
-      </Typography>
+        {actions}
+      </Stack>
       <Stack spacing={0.75}>
         {messages.map((message, index) => (
           <Message key={index} message={message} last={index === messages.length - 1} />

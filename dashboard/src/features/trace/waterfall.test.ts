@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { LLMCallItem, MCPCallItem } from "@/wire/types";
-import { covered, shownCalls, waterfall } from "./waterfall";
+import { covered, waterfall } from "./waterfall";
 
 const llm = (id: string, started_at: string, duration_ms: number) =>
-  ({ id, kind: "iteration", turn: 0, started_at, duration_ms, first_chunk_ms: 10, error_message: null, execution_id: "x", usage: { total_tokens: 7 } }) as LLMCallItem;
+  ({ id, kind: "iteration", turn: 0, started_at, duration_ms, first_chunk_ms: 10, error_message: null, execution_id: "x", usage: { total_tokens: 7, input_tokens: 0 } }) as LLMCallItem;
 const mcp = (id: string, started_at: string, duration_ms: number, is_error = false) =>
   ({ id, kind: "tool_call", server: "k8s", tool: "get", started_at, duration_ms, is_error, execution_id: "x" }) as MCPCallItem;
 
@@ -27,19 +27,4 @@ test("time in which several calls were under way counts once", () => {
 
 test("a session without calls has an axis all the same", () => {
   expect(waterfall({ llm: [], mcp: [] }, undefined)).toMatchObject({ calls: [], span: 1 });
-});
-
-test("the calls of an agent that was sent stand behind the call that sent it, and can be folded away", () => {
-  const executions = [
-    { id: "x", agent_name: "Lead", parent_execution_id: null },
-    { id: "y", agent_name: "LogAgent", parent_execution_id: "x", dispatched_by: "A1", task: "Look." },
-  ];
-  const session = { stages: [{ executions }] } as unknown as Parameters<typeof waterfall>[1];
-  const sending = { ...mcp("1", "2026-01-01T00:00:01Z", 900), server: "tarsy", tool: "run_agent", evidence_id: "A1" } as MCPCallItem;
-  const trace = { llm: [llm("0", "2026-01-01T00:00:00Z", 10), { ...llm("3", "2026-01-01T00:00:01.500Z", 10), execution_id: "y" }], mcp: [sending, mcp("2", "2026-01-01T00:00:01.200Z", 10)] };
-  const { calls } = waterfall(trace, session);
-  expect(shownCalls(calls, new Set()).map((call) => call.key)).toEqual(["llm:0", "mcp:1", "llm:3", "mcp:2"]);
-  expect(shownCalls(calls, new Set(["mcp:1"])).map((call) => call.key)).toEqual(["llm:0", "mcp:1", "mcp:2"]);
-  expect(calls.find((call) => call.key === "llm:3")).toMatchObject({ agent: "LogAgent", within: "mcp:1" });
-  expect(calls.find((call) => call.key === "mcp:1")?.sent?.task).toBe("Look.");
 });

@@ -1,5 +1,7 @@
 /** Pure module: the calls of a session on one time axis. */
 import { sentBy } from "@/presentation/agent-tree";
+import { beginsStep } from "@/presentation/fork-place";
+import { argumentsLine } from "@/presentation/tool-lines";
 import type { ExecutionView, LLMInteractionKind, MCPCallItem, SessionDetail, TraceList } from "@/wire/types";
 
 export interface Call {
@@ -8,8 +10,11 @@ export interface Call {
   kind: "llm" | "mcp";
   id: string;
   label: string;
-  /** The agent that made it. */
+  /** What it was called with, on one line; the model of a model's call. */
+  detail: string;
+  /** The agent that made it, and its execution. */
   agent: string;
+  lane: string;
   /** The call that sent that agent, if another one did. */
   within: string | null;
   /** The agent that this call sent. */
@@ -20,7 +25,15 @@ export interface Call {
   /** Until the first word of the answer; models only. */
   firstChunk: number | null;
   failed: boolean;
+  /** Why it failed. */
+  error: string;
   tokens: number | null;
+  /** How much of what a model was sent its vendor had kept, from 0 to 1; null where that is not told. */
+  cached: number | null;
+  /** In US dollars; null where no price is known, and for tools. */
+  cost: number | null;
+  /** Which call of its conversation it was, if it began a step: there an investigation may be forked. */
+  turn: number | null;
 }
 
 export interface Waterfall {
@@ -52,28 +65,40 @@ export function waterfall(trace: TraceList, session: Pick<SessionDetail, "stages
       kind: "llm",
       id: call.id,
       label: call.kind === "iteration" ? `${KINDS.iteration} ${call.turn + 1}` : KINDS[call.kind],
+      detail: call.model,
       agent: agents.get(call.execution_id) ?? "",
+      lane: call.execution_id,
       within: senders.get(call.execution_id) ?? null,
       sent: null,
       start: Date.parse(call.started_at) - begin,
       duration: call.duration_ms,
       firstChunk: call.first_chunk_ms,
       failed: call.error_message !== null,
+      error: call.error_message ?? "",
       tokens: call.usage.total_tokens,
+      cached: call.usage.input_tokens > 0 ? call.usage.cached_tokens / call.usage.input_tokens : null,
+      cost: call.cost_usd,
+      turn: beginsStep(call.kind) ? call.turn : null,
     })),
     ...trace.mcp.map((call): Call => ({
       key: `mcp:${call.id}`,
       kind: "mcp",
       id: call.id,
       label: call.kind === "tool_list" ? `${call.server}: list of tools` : `${call.server}.${call.tool ?? ""}`,
+      detail: argumentsLine(call.arguments_start ?? ""),
       agent: agents.get(call.execution_id) ?? "",
+      lane: call.execution_id,
       within: senders.get(call.execution_id) ?? null,
       sent: sentOf(executions, call)[0] ?? null,
       start: Date.parse(call.started_at) - begin,
       duration: call.duration_ms,
       firstChunk: null,
       failed: call.is_error,
+      error: call.error_message ?? "",
       tokens: null,
+      cached: null,
+      cost: null,
+      turn: null,
     })),
   ].sort((a, b) => a.start - b.start);
   return {
@@ -88,13 +113,6 @@ export function waterfall(trace: TraceList, session: Pick<SessionDetail, "stages
 function sentOf(executions: readonly ExecutionView[], call: MCPCallItem): ExecutionView[] {
   const execution = sentBy(executions, call.execution_id, { tool_name: call.tool, evidence_id: call.evidence_id });
   return execution ? [execution] : [];
-}
-
-/** The calls that are shown: those of an agent that was sent stand behind the call that sent it, unless it is folded. */
-export function shownCalls(calls: readonly Call[], folded: ReadonlySet<string>): Call[] {
-  const within = (key: string | null): Call[] =>
-    calls.filter((call) => call.within === key).flatMap((call) => [call, ...(call.sent && !folded.has(call.key) ? within(call.key) : [])]);
-  return within(null);
 }
 
 /** How much time lies inside at least one of the calls, which are in the order of their starts. */

@@ -1,14 +1,14 @@
 """Sessions that were forked from others say from where.
 
-Revision ID: 0017
+Revision ID: 0020
 """
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
-revision = "0017"
-down_revision = "0016"
+revision = "0020"
+down_revision = "0019"
 
 
 def upgrade() -> None:

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import type { LLMCallItem, SessionDetail } from "@/wire/types";
+import { callBefore, forkable } from "./fork-place";
+
+const call = (turn: number, second: number, more = {}) => ({ turn, kind: "iteration", execution_id: "x", started_at: `2026-01-01T00:00:0${second}.5Z`, ...more }) as LLMCallItem;
+
+test("an entry leads to the call of its agent that it came of", () => {
+  const calls = [call(0, 1), call(1, 4), call(7, 2, { kind: "summarization" }), call(3, 2, { execution_id: "y" })];
+  expect(callBefore(calls, "x", "2026-01-01T00:00:03Z")?.turn).toBe(0);
+  expect(callBefore(calls, "x", "2026-01-01T00:00:05Z")?.turn).toBe(1);
+  expect(callBefore(calls, "x", "2026-01-01T00:00:01Z")).toBeUndefined();
+});
+
+test("agents of the plan can be forked once the session has ended, those that others sent and answers to questions cannot", () => {
+  const stages = [
+    { stage_type: "investigation", executions: [{ id: "lead", parent_execution_id: null }, { id: "sent", parent_execution_id: "lead" }] },
+    { stage_type: "chat", executions: [{ id: "answer", parent_execution_id: null }] },
+  ] as unknown as SessionDetail["stages"];
+  expect([...forkable({ status: "completed", stages })]).toEqual(["lead"]);
+  expect([...forkable({ status: "in_progress", stages })]).toEqual([]);
+});
