@@ -68,6 +68,16 @@ const trace = createRoute({
   component: lazyRouteComponent(loadedLater(() => import("./trace-route")), "TraceRoute"),
 });
 
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: "/sessions/$sessionId/compare",
+  validateSearch: (raw: Record<string, unknown>): { with?: string } => {
+    const other = optional(raw["with"]);
+    return other ? { with: other } : {};
+  },
+  component: lazyRouteComponent(() => import("./compare-route"), "CompareRoute"),
+});
+
 const newAlert = createRoute({
   getParentRoute: () => root,
   path: "/alerts/new",
@@ -91,7 +101,7 @@ const usage = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, newAlert, usage, system]),
+  routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, compare, newAlert, usage, system]),
   defaultPreload: "intent",
   defaultErrorComponent: ({ error }) => <PageError error={error} />,
   defaultPendingComponent: () => <Loading what="the page" />,

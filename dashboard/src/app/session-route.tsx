@@ -1,10 +1,12 @@
 import { getRouteApi, useRouter } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { copyText } from "@/components/clipboard";
 import { ChatPanel } from "@/features/chat/chat-panel";
+import { ForkDialog } from "@/features/fork/fork-dialog";
 import { HintPanel } from "@/features/hints/hint-panel";
 import { SessionPage } from "@/features/session-detail/session-page";
 import type { EvidenceAddress } from "@/presentation/evidence-door";
+import type { ForkAsk } from "@/presentation/fork-door";
 
 const route = getRouteApi("/sessions/$sessionId");
 
@@ -27,6 +29,11 @@ export function SessionRoute() {
   // Opening is a step that the browser's back button takes back; going from one result to the next is not another one.
   const onEvidence = useCallback((address: EvidenceAddress | null) => void navigate({ search: address ?? {}, replace: isOpen || address === null, resetScroll: false }), [navigate, isOpen]);
   const evidenceHref = useCallback((address: EvidenceAddress) => router.buildLocation({ to: "/sessions/$sessionId", params: { sessionId }, search: { ...address } }).href, [router, sessionId]);
+  const [ask, setAsk] = useState<ForkAsk | null>(null);
+  const onForked = (id: string) => {
+    setAsk(null);
+    void navigate({ to: "/sessions/$sessionId", params: { sessionId: id }, search: {} });
+  };
   return (
     <SessionPage
       key={sessionId}
@@ -36,6 +43,8 @@ export function SessionRoute() {
       {...{ onLink, onEvent, onEvidence, evidenceHref }}
       chat={(session, events) => <ChatPanel session={session} events={events} />}
       hint={(session) => <HintPanel session={session} />}
+      onFork={setAsk}
+      fork={(session) => ask && <ForkDialog session={session} ask={ask} onClose={() => setAsk(null)} onForked={onForked} />}
     />
   );
 }

@@ -3,6 +3,8 @@ import { memo, useEffect, useState } from "react";
 import type { Token } from "./data-highlighter";
 import type { TextPlace } from "./laid-out-place";
 import type { DataFormat } from "./structured-text";
+import type { LinkPart } from "./web-links";
+import { linkParts } from "./web-links";
 
 type TokensOf = (line: string, format: DataFormat) => Token[];
 
@@ -29,17 +31,30 @@ interface DataLineProps {
   tokensOf: TokensOf | null;
   /** What of the line is marked. */
   mark?: TextPlace | undefined;
+  /** Make addresses of the web links. */
+  links?: boolean;
 }
 
-export const DataLine = memo(function DataLine({ text, format, tokensOf, mark }: DataLineProps) {
+export const DataLine = memo(function DataLine({ text, format, tokensOf, mark, links = false }: DataLineProps) {
   const shown = text === "" ? " " : text;
   const tokens = format === "text" || tokensOf === null ? [{ kind: "", text: shown }] : tokensOf(shown, format);
-  if (mark) return cutAtMark(tokens, mark).map((token, index) => (token.marked ? <mark key={index}>{token.text}</mark> : <Piece key={index} token={token} />));
-  return tokens.map((token, index) => <Piece key={index} token={token} />);
+  if (mark) return cutAtMark(tokens, mark).map((token, index) => (token.marked ? <mark key={index}>{token.text}</mark> : <Piece key={index} token={token} links={links} />));
+  return tokens.map((token, index) => <Piece key={index} token={token} links={links} />);
 });
 
-function Piece({ token }: { token: Token }) {
-  return token.kind === "" ? token.text : <span className={token.kind}>{token.text}</span>;
+function Piece({ token, links }: { token: Token; links: boolean }) {
+  const text = links ? linkParts(token.text).map((part, index) => <LinkOrText key={index} part={part} />) : token.text;
+  return token.kind === "" ? text : <span className={token.kind}>{text}</span>;
+}
+
+/** A link in words that came from outside: what it says is where it leads, and that page learns nothing of this one. */
+function LinkOrText({ part: { text, href, host } }: { part: LinkPart }) {
+  if (href === null) return text;
+  return (
+    <a href={href} title={`Opens ${host}`} target="_blank" rel="noopener noreferrer nofollow">
+      {text}
+    </a>
+  );
 }
 
 interface CutToken extends Token {

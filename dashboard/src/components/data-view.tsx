@@ -31,12 +31,14 @@ interface DataViewProps {
   mark?: TextPlace | null;
   /** Take the height that the surroundings have left, instead of `maxHeight`. */
   fill?: boolean;
+  /** Make addresses of the web links. */
+  links?: boolean;
 }
 
 const FILL = { flex: 1, minHeight: 0, display: "flex", flexDirection: "column" } as const;
 const NO_MARKS: ReadonlyMap<number, TextPlace> = new Map();
 
-export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = true, mark = null, fill = false }: DataViewProps) {
+export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = true, mark = null, fill = false, links = false }: DataViewProps) {
   // Words that are pointed at must be seen whole.
   const [wrap, setWrap] = useState(mark !== null);
   const data = useMemo(() => (raw ? { format: "text" as const, text } : readable(text)), [text, raw]);
@@ -59,7 +61,7 @@ export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = 
           <CopyIcon text={() => data.text} label={`Copy ${label.toLowerCase()}`} />
         </Stack>
       )}
-      {large ? <ManyLines {...{ lines, label, marks }} height={fill ? FILLED : { height: maxHeight }} format={data.format} /> : <FewLines {...{ lines, label, height, wrap, marks }} format={data.format} />}
+      {large ? <ManyLines {...{ lines, label, marks, links }} height={fill ? FILLED : { height: maxHeight }} format={data.format} /> : <FewLines {...{ lines, label, height, wrap, marks, links }} format={data.format} />}
     </Box>
   );
 }
@@ -71,13 +73,14 @@ interface LinesProps {
   format: DataFormat;
   /** By the number of the line. */
   marks: ReadonlyMap<number, TextPlace>;
+  links: boolean;
 }
 
 const FILLED = { flex: 1, minHeight: 0 };
-const BODY = { fontFamily: MONO, fontSize: "0.78rem", lineHeight: `${LINE_PX}px`, overflow: "auto", m: 0, py: 1, ...CODE_COLORS };
+const BODY = { fontFamily: MONO, fontSize: "0.78rem", lineHeight: `${LINE_PX}px`, overflow: "auto", m: 0, py: 1, ...CODE_COLORS, "& a": { color: "primary.main" } };
 const MARKED_LINE = { bgcolor: "mark.line", mx: -1.25, px: 1.25, boxShadow: "inset 3px 0 0 var(--mui-palette-mark-edge)" };
 
-function FewLines({ lines, label, height, format, wrap, marks }: LinesProps & { wrap: boolean }) {
+function FewLines({ lines, label, height, format, wrap, marks, links }: LinesProps & { wrap: boolean }) {
   const container = useRef<HTMLPreElement>(null);
   const tokensOf = useHighlighter(format);
   useEffect(() => bringIntoView(container), [marks, lines]);
@@ -87,7 +90,7 @@ function FewLines({ lines, label, height, format, wrap, marks }: LinesProps & { 
         const mark = marks.get(index);
         return (
           <Box key={index} sx={mark ? MARKED_LINE : {}}>
-            <DataLine text={line} format={format} tokensOf={tokensOf} mark={mark} />
+            <DataLine text={line} format={format} tokensOf={tokensOf} mark={mark} links={links} />
           </Box>
         );
       })}
@@ -95,7 +98,7 @@ function FewLines({ lines, label, height, format, wrap, marks }: LinesProps & { 
   );
 }
 
-function ManyLines({ lines, label, height, format, marks }: LinesProps) {
+function ManyLines({ lines, label, height, format, marks, links }: LinesProps) {
   const container = useRef<HTMLDivElement>(null);
   const tokensOf = useHighlighter(format);
   const virtual = useVirtualizer({ count: lines.length, getScrollElement: () => container.current, estimateSize: () => LINE_PX, overscan: 20 });
@@ -114,7 +117,7 @@ function ManyLines({ lines, label, height, format, marks }: LinesProps) {
           const mark = marks.get(item.index);
           return (
             <Box key={item.key} sx={{ position: "absolute", left: 0, minWidth: "100%", px: 1.25, whiteSpace: "pre", ...(mark ? { bgcolor: "mark.line" } : {}) }} style={{ transform: `translateY(${item.start}px)` }}>
-              <DataLine text={lines[item.index] ?? ""} format={format} tokensOf={tokensOf} mark={mark} />
+              <DataLine text={lines[item.index] ?? ""} format={format} tokensOf={tokensOf} mark={mark} links={links} />
             </Box>
           );
         })}

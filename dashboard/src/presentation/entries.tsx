@@ -12,6 +12,7 @@ import type { TimelineEvent, TimelineEventType } from "@/wire/types";
 import { AgentText } from "./cited-text";
 import { EntryFrame, useFolding } from "./entry-frame";
 import { EVENT_FACES } from "./events";
+import { EntryEventContext } from "./fork-door";
 import { isSkillRow, SkillEntry } from "./skill-entry";
 import { noteFace } from "./notes";
 import { TIMELINE_FACES } from "./statuses";
@@ -30,14 +31,23 @@ export interface EntryProps {
 }
 
 export const Entry = memo(
-  function Entry({ row, highlighted = false, repeated = false, title, onLink }: EntryProps) {
-    if (row.kind === "tool" && isSkillRow(row)) return <SkillEntry row={row} highlighted={highlighted} onLink={onLink} />;
-    if (row.kind === "tool") return <ToolEntry row={row} highlighted={highlighted} onLink={onLink} />;
-    const Look = LOOKS[row.event.event_type];
-    return <Look event={row.event} highlighted={highlighted} repeated={repeated} title={title ?? EVENT_FACES[row.event.event_type].label} onLink={onLink && (() => onLink(row.event.id))} />;
+  function Entry(props: EntryProps) {
+    const { row } = props;
+    return (
+      <EntryEventContext value={row.kind === "tool" ? (row.call ?? row.result) : row.event}>
+        <Shown {...props} />
+      </EntryEventContext>
+    );
   },
   (before, after) => before.highlighted === after.highlighted && before.repeated === after.repeated && before.title === after.title && before.onLink === after.onLink && sameRow(before.row, after.row),
 );
+
+function Shown({ row, highlighted = false, repeated = false, title, onLink }: EntryProps) {
+  if (row.kind === "tool" && isSkillRow(row)) return <SkillEntry row={row} highlighted={highlighted} onLink={onLink} />;
+  if (row.kind === "tool") return <ToolEntry row={row} highlighted={highlighted} onLink={onLink} />;
+  const Look = LOOKS[row.event.event_type];
+  return <Look event={row.event} highlighted={highlighted} repeated={repeated} title={title ?? EVENT_FACES[row.event.event_type].label} onLink={onLink && (() => onLink(row.event.id))} />;
+}
 
 /** Rows are made anew with every frame; their events are not. */
 function sameRow(a: EntryRow, b: EntryRow): boolean {
@@ -88,18 +98,26 @@ function thinkingNote(event: TimelineEvent): string {
   return event.completed_at ? `${formatDuration(Date.parse(event.completed_at) - Date.parse(event.created_at))} · ${words}` : words;
 }
 
-function Prose({ event, highlighted, repeated, title, onLink }: LookProps) {
-  const folding = useFolding(!repeated || highlighted);
+function Prose({ event, highlighted, repeated, title: usual, onLink }: LookProps) {
+  const setAside = setAsideTitle(event);
+  const folding = useFolding((!repeated && setAside === null) || highlighted);
+  const title = setAside ?? usual;
   const strong = event.event_type === "final_analysis" || event.event_type === "executive_summary";
   const forced = event.metadata["forced_conclusion"] === true;
   const note = forced ? "concluded at the iteration limit" : stateNote(event);
   return (
-    <EntryFrame face={faceOf(event)} title={title} note={note} at={event.created_at} onLink={onLink} highlighted={highlighted} {...(strong ? { folding } : {})}>
+    <EntryFrame face={faceOf(event)} title={title} note={note} at={event.created_at} onLink={onLink} highlighted={highlighted} {...(strong || setAside !== null ? { folding } : {})}>
       <Box sx={strong ? { borderLeft: 2, borderColor: "success.main", pl: 1.5, mt: 0.5 } : { mt: 0.25 }}>
         <AgentText event={event} />
       </Box>
     </EntryFrame>
   );
+}
+
+/** What an answer is that another one took the place of; null for one that counts. */
+function setAsideTitle({ metadata }: TimelineEvent): string | null {
+  if (metadata["draft"] === true) return "Draft that was corrected";
+  return metadata["rejected_correction"] === true ? "Correction that was no better" : null;
 }
 
 function Notice({ event, highlighted, onLink }: LookProps) {

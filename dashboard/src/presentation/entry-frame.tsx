@@ -4,13 +4,14 @@ import ButtonBase from "@mui/material/ButtonBase";
 import IconButton from "@mui/material/IconButton";
 import Tooltip from "@mui/material/Tooltip";
 import Typography from "@mui/material/Typography";
-import { ChevronRight, Link2 } from "lucide-react";
+import { ChevronRight, GitFork, Link2 } from "lucide-react";
 import type { ReactNode } from "react";
-import { useId, useState } from "react";
+import { use, useId, useState } from "react";
 import type { Face } from "@/components/badge";
 import { FaceIcon } from "@/components/badge";
 import { ONE_LINE } from "@/components/text-styles";
 import { formatClock, formatExact } from "@/components/format";
+import { EntryEventContext, ForkDoorContext } from "./fork-door";
 
 interface EntryFrameProps {
   face: Face;
@@ -35,6 +36,9 @@ const FRAME = {
   "&:hover .entry-link, &:focus-within .entry-link": { opacity: 1 },
 } as const;
 
+/** A button that is seen where the pointer or the focus is. */
+const QUIET = { opacity: 0, width: 24, height: 24, p: 0, my: "-2px", alignSelf: "center", "@media (hover: none)": { opacity: 1 } } as const;
+
 export function EntryFrame({ face, title, note, at, onLink, highlighted = false, folding, children }: EntryFrameProps) {
   const body = useId();
   const moment = new Date(at);
@@ -51,7 +55,7 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
     </Box>
   );
   return (
-    <Box sx={{ ...FRAME, ...(highlighted ? { bgcolor: "action.selected", boxShadow: "inset 3px 0 0 var(--mui-palette-primary-main)" } : {}) }}>
+    <Box sx={{ ...FRAME, ...(highlighted ? { bgcolor: "code.inline", boxShadow: "inset 3px 0 0 var(--mui-palette-primary-main)" } : {}) }}>
       <Box sx={{ pt: "3px" }}>
         <FaceIcon face={face} />
       </Box>
@@ -74,11 +78,12 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
           )}
           {onLink && (
             <Tooltip title="Copy a link to this entry">
-              <IconButton className="entry-link" size="small" aria-label="Copy a link to this entry" onClick={onLink} sx={{ opacity: 0, width: 24, height: 24, p: 0, my: "-2px", alignSelf: "center", "@media (hover: none)": { opacity: 1 } }}>
+              <IconButton className="entry-link" size="small" aria-label="Copy a link to this entry" onClick={onLink} sx={QUIET}>
                 <Link2 size={14} />
               </IconButton>
             </Tooltip>
           )}
+          <ForkFromHere />
           <Typography component="time" dateTime={at} title={formatExact(moment)} variant="caption" color="textSecondary" sx={{ fontVariantNumeric: "tabular-nums", display: { xs: "none", sm: "inline" } }}>
             {formatClock(moment)}
           </Typography>
@@ -86,6 +91,20 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
         <Box id={body}>{(!folding || folding.open) && children}</Box>
       </Box>
     </Box>
+  );
+}
+
+function ForkFromHere() {
+  const event = use(EntryEventContext);
+  const door = use(ForkDoorContext);
+  const executionId = event?.execution_id;
+  if (!door || !event || !executionId || !door.executions.has(executionId)) return null;
+  return (
+    <Tooltip title="Fork from here">
+      <IconButton className="entry-link" size="small" aria-label="Fork from here" onClick={() => door.open({ executionId, at: event.created_at })} sx={QUIET}>
+        <GitFork size={14} />
+      </IconButton>
+    </Tooltip>
   );
 }
 

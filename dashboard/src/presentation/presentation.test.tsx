@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { TimelineEvent, TimelineEventType } from "@/wire/types";
 import { Entry } from "./entries";
 import { EVENT_FACES } from "./events";
+import { ForkDoorContext } from "./fork-door";
 import { argumentsLine, selectionLine } from "./tool-lines";
 import { entryRows } from "./timeline-rows";
 
@@ -42,6 +43,27 @@ describe("thinking", () => {
     show(event({ content: "deep thou", status: "streaming", completed_at: null }));
     expect(screen.getByText("deep thou")).toBeTruthy();
   });
+});
+
+test("a draft that was corrected is folded, and called one", () => {
+  show(event({ event_type: "llm_response", content: "It was the moon.", metadata: { draft: true } }));
+  expect(screen.getByRole("button", { name: "Draft that was corrected", expanded: false })).toBeTruthy();
+  expect(screen.queryByText("It was the moon.")).toBeNull();
+});
+
+test("an entry leads to the fork of its agent's step, where there is one", async () => {
+  const open = vi.fn();
+  const [row] = entryRows([event({ execution_id: "x", content: "hm" })]);
+  const [other] = entryRows([event({ id: "o", execution_id: "sent", content: "hm" })]);
+  if (!row || !other) throw new Error("no row");
+  render(
+    <ForkDoorContext value={{ executions: new Set(["x"]), open }}>
+      <Entry row={row} />
+      <Entry row={other} />
+    </ForkDoorContext>,
+  );
+  await userEvent.click(screen.getByRole("button", { name: "Fork from here" }));
+  expect(open).toHaveBeenCalledWith({ executionId: "x", at: "2026-01-01T00:00:00Z" });
 });
 
 test("a failed tool call says so, and shows arguments and result when opened", async () => {

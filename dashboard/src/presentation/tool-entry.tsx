@@ -2,6 +2,7 @@
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
+import { useRef } from "react";
 import type { Face } from "@/components/badge";
 import { DataView } from "@/components/data-view";
 import { MONO } from "@/components/text-styles";
@@ -11,6 +12,7 @@ import { Elapsed } from "@/components/times";
 import type { TimelineEvent } from "@/wire/types";
 import { EntryFrame, useFolding } from "./entry-frame";
 import { EVENT_FACES } from "./events";
+import { useFoundInView, useFoundPlace } from "./found-words";
 import { TIMELINE_FACES } from "./statuses";
 import type { ToolRow } from "./timeline-rows";
 import { evidenceIdOf, text } from "./timeline-rows";
@@ -24,6 +26,10 @@ interface ToolEntryProps {
 
 export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
   const folding = useFolding(highlighted);
+  const inCall = useFoundPlace(row.call?.content, highlighted);
+  const inResult = useFoundPlace(row.result?.content, highlighted);
+  const body = useRef<HTMLDivElement>(null);
+  useFoundInView(body, inCall, inResult);
   const first = row.call ?? row.result ?? row.summary;
   if (!first) return null;
   const server = text(first.metadata["server_name"]);
@@ -58,10 +64,10 @@ export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
       highlighted={highlighted}
       folding={folding}
     >
-      <Stack spacing={1} sx={{ mt: 0.75, mb: 0.5 }}>
-        {row.call && <DataView text={row.call.content} label="Arguments" maxHeight={240} />}
+      <Stack ref={body} spacing={1} sx={{ mt: 0.75, mb: 0.5 }}>
+        {row.call && <DataView text={row.call.content} label="Arguments" maxHeight={240} mark={inCall} />}
         {row.summary && <Summary event={row.summary} />}
-        {row.result && row.result.content !== "" && <DataView text={row.result.content} label={row.summary ? "Full result" : "Result"} />}
+        {row.result && row.result.content !== "" && <DataView text={row.result.content} label={row.summary ? "Full result" : "Result"} mark={inResult} />}
       </Stack>
     </EntryFrame>
   );

@@ -39,7 +39,7 @@ export const AlertPanel = memo(function AlertPanel({ session, brief = false, asi
       }
     >
       <Stack spacing={1.5}>
-        <DataView text={session.alert_data} label="Alert" raw={raw} maxHeight={brief ? HEIGHT_PX.brief : HEIGHT_PX.whole} />
+        <DataView text={session.alert_data} label="Alert" raw={raw} links maxHeight={brief ? HEIGHT_PX.brief : HEIGHT_PX.whole} />
         {session.runbook_url && (
           <Typography variant="body2" sx={{ overflowWrap: "anywhere" }}>
             Runbook:{" "}

@@ -36,7 +36,7 @@ export function useArrival(ready: boolean) {
 
 export function ShowAnalysis({ onShow }: { onShow: () => void }) {
   return (
-    <Button variant="contained" size="small" startIcon={<ArrowUp size={15} />} onClick={onShow} sx={{ position: "fixed", bottom: 20, left: "50%", transform: "translateX(-50%)", zIndex: 5 }}>
+    <Button variant="contained" size="small" startIcon={<ArrowUp size={15} />} onClick={onShow} sx={{ position: "fixed", bottom: { xs: 72, lg: 20 }, left: "50%", transform: "translateX(-50%)", zIndex: 5 }}>
       Show the analysis
     </Button>
   );

@@ -1,4 +1,5 @@
 /** Where questions are asked: beside the analysis where there is room, over it where there is none. */
+import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Drawer from "@mui/material/Drawer";
 import IconButton from "@mui/material/IconButton";
@@ -10,6 +11,8 @@ import type { ReactNode } from "react";
 import { useId, useLayoutEffect, useRef, useState } from "react";
 
 const TITLE = "Follow-up";
+// A button and a little room around it.
+const BAR_PX = 56;
 
 // Below the session's header once that sticks, and above the edge of the window.
 const TOP_PX = 64;
@@ -64,9 +67,13 @@ export function ChatSheet({ aside, children }: { aside: boolean; children: React
   const close = () => setOpen(false);
   return (
     <>
-      <Button variant="contained" startIcon={<MessageCircleQuestionMark size={18} />} onClick={() => setOpen(true)} sx={{ position: "fixed", right: 16, bottom: 16, zIndex: 5, borderRadius: 6, boxShadow: 6 }}>
-        Ask
-      </Button>
+      {/* A bar of its own, with room for it below the page: a button over the text would hide others of the page. */}
+      <Box sx={{ height: BAR_PX - 16 }} />
+      <Box sx={{ position: "fixed", left: 0, right: 0, bottom: 0, height: BAR_PX, zIndex: 5, display: "flex", alignItems: "center", justifyContent: "flex-end", px: 2, bgcolor: "background.paper", borderTop: 1, borderColor: "divider" }}>
+        <Button variant="contained" startIcon={<MessageCircleQuestionMark size={18} />} onClick={() => setOpen(true)} sx={{ borderRadius: 6 }}>
+          Ask
+        </Button>
+      </Box>
       {/* Kept while it is closed: a question half written must not be lost. */}
       <Drawer
         open={open && !aside}

@@ -7,7 +7,7 @@ import DialogContent from "@mui/material/DialogContent";
 import DialogContentText from "@mui/material/DialogContentText";
 import DialogTitle from "@mui/material/DialogTitle";
 import Typography from "@mui/material/Typography";
-import { Ban, ListTree, RotateCcw } from "lucide-react";
+import { Ban, GitCompare, ListTree, RotateCcw } from "lucide-react";
 import { memo, useState } from "react";
 import { Badge } from "@/components/badge";
 import { MONO, clamped } from "@/components/text-styles";
@@ -52,6 +52,14 @@ function Facts({ session }: { session: SessionDetail }) {
         <Fact name="Incident">
           <TextLink to="/incidents/$incidentId" params={{ incidentId: session.incident_id }}>
             back to the incident
+          </TextLink>
+        </Fact>
+      )}
+      {session.fork && (
+        <Fact name="Forked">
+          from turn {session.fork.turn + 1} of {session.fork.agent} in{" "}
+          <TextLink to="/sessions/$sessionId" params={{ sessionId: session.fork.session_id }} search={{}}>
+            another session
           </TextLink>
         </Fact>
       )}
@@ -101,7 +109,7 @@ function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () =
     onCancel();
   };
   return (
-    <Box sx={{ display: "flex", gap: 0.5 }}>
+    <Box sx={{ display: "flex", flexWrap: "wrap", gap: 0.5 }}>
       {!ended && <WatchButton sessionId={session.id} />}
       <LinkButton size="small" color="inherit" startIcon={<ListTree size={15} />} to="/sessions/$sessionId/trace" params={{ sessionId: session.id }}>
         Trace
@@ -109,6 +117,11 @@ function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () =
       <LinkButton size="small" color="inherit" startIcon={<RotateCcw size={15} />} to="/alerts/new" search={{ from: session.id }}>
         Resubmit
       </LinkButton>
+      {ended && (
+        <LinkButton size="small" color="inherit" startIcon={<GitCompare size={15} />} to="/sessions/$sessionId/compare" params={{ sessionId: session.id }} search={session.fork ? { with: session.fork.session_id } : {}}>
+          Compare
+        </LinkButton>
+      )}
       {ended && <ReportMenu sessionId={session.id} />}
       {!ended && (
         <Button size="small" color="error" variant="outlined" startIcon={<Ban size={15} />} disabled={session.status === "cancelling"} onClick={() => setAsking(true)}>

@@ -5,7 +5,11 @@ import MenuItem from "@mui/material/MenuItem";
 import { Download } from "lucide-react";
 import { useId, useState } from "react";
 
-const FORMATS = { html: "HTML, with every cited result", md: "Markdown" } as const;
+const FILES = {
+  "HTML, with every cited result": "report?format=html",
+  Markdown: "report?format=md",
+  "Recording, to be replayed": "recording",
+} as const;
 
 export function ReportMenu({ sessionId }: { sessionId: string }) {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
@@ -17,8 +21,8 @@ export function ReportMenu({ sessionId }: { sessionId: string }) {
         Report
       </Button>
       <Menu id={menu} anchorEl={anchor} open={anchor !== null} onClose={close}>
-        {Object.entries(FORMATS).map(([format, label]) => (
-          <MenuItem key={format} component="a" href={`/api/v1/sessions/${sessionId}/report?format=${format}`} download onClick={close}>
+        {Object.entries(FILES).map(([label, file]) => (
+          <MenuItem key={file} component="a" href={`/api/v1/sessions/${sessionId}/${file}`} download onClick={close}>
             {label}
           </MenuItem>
         ))}

@@ -17,6 +17,9 @@ import { useTitle } from "@/components/title";
 import { NotThere } from "@/components/way-on";
 import type { EvidenceAddress } from "@/presentation/evidence-door";
 import { EvidenceDoorContext } from "@/presentation/evidence-door";
+import type { ForkAsk } from "@/presentation/fork-door";
+import { ForkDoorContext } from "@/presentation/fork-door";
+import { FoundWordsContext } from "@/presentation/found-words";
 import { RecordedBanner } from "@/presentation/recorded";
 import { hasEnded, reasonOf, SESSION_FACES } from "@/presentation/statuses";
 import { eventById } from "@/live/timeline-buffer";
@@ -24,14 +27,19 @@ import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";
 import { Analysis } from "./analysis";
 import { BesideColumn, ChatAside, ChatSheet } from "./chat-place";
+import { contentsOf } from "./contents";
+import { Contents } from "./contents-view";
 import { EvidenceAside, EvidenceSheet } from "./evidence-panel";
+import { FindBar, useFinding } from "./find-bar";
 import { Header } from "./header";
+import { secondLook } from "./second-look";
 import { stageGraph } from "./stage-graph";
 import { StageGraphView } from "./stage-graph-view";
 import type { StageTarget } from "./timeline";
 import { Timeline } from "./timeline";
 import { ShowAnalysis, useArrival } from "./arrival";
 import { useCheckedAnalysis } from "./use-checked-analysis";
+import { useForkDoor } from "./use-fork-door";
 import { resultOf, useEvidenceDoor, useKnownCitations } from "./use-evidence";
 import { useLiveSession } from "./use-live-session";
 import { VerdictCard } from "./verdict-card";
@@ -51,6 +59,9 @@ interface SessionPageProps {
   chat: (session: SessionDetail, events: readonly TimelineEvent[]) => ReactNode;
   /** What its agents were told while they worked, and the place to tell them more. */
   hint: (session: SessionDetail) => ReactNode;
+  /** Begin a fork, and the place where it is asked for. */
+  onFork: (ask: ForkAsk) => void;
+  fork: (session: SessionDetail) => ReactNode;
 }
 
 export function SessionPage({ sessionId, ...rest }: SessionPageProps) {
@@ -67,7 +78,7 @@ interface LoadedProps extends Omit<SessionPageProps, "sessionId"> {
   feed: ReturnType<typeof useLiveSession>["feed"];
 }
 
-function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, evidenceHref, chat, hint }: LoadedProps) {
+function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, evidenceHref, chat, hint, onFork, fork }: LoadedProps) {
   const client = useQueryClient();
   const refresh = () => refreshSession(client, session.id);
   const cancel = useMutation({ mutationFn: () => cancelSession(session.id), onSettled: refresh });
@@ -88,7 +99,11 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
   const { final_analysis: analysis, executive_summary: summary } = session;
   const { list, checked, doNow, text } = useCheckedAnalysis(session, ended);
   const door = useEvidenceDoor(session, shown, evidenceHref, onEvidence);
+  const forkDoor = useForkDoor(session, onFork);
+  const finding = useFinding(stages, shown);
+  const challenged = useMemo(() => secondLook(session, shown), [session, shown]);
   const wide = useMediaQuery((theme) => theme.breakpoints.up("md"));
+  const roomy = useMediaQuery((theme) => theme.breakpoints.up("xl")) && evidence === null;
   const beside = useMediaQuery((theme) => theme.breakpoints.up("lg"));
   const asks = ended && session.chat_enabled;
   const wasAsked = (useQuery({ ...chatMessages(session.id), enabled: asks }).data?.messages.length ?? 0) > 0;
@@ -129,12 +144,17 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
       )}
       <StageGraphView nodes={nodes} ended={ended} onStage={showStage} onAgent={showAgent} />
       <EvidenceDoorContext value={door}>
-        <Box sx={{ display: "grid", gridTemplateColumns: evidence && wide ? BESIDE_EVIDENCE : BESIDE_ALERT, gap: 2, alignItems: "start" }}>
+        <Box sx={{ display: "grid", gridTemplateColumns: evidence && wide ? BESIDE_EVIDENCE : roomy ? BESIDE_CONTENTS : BESIDE_ALERT, gap: 2, alignItems: "start" }}>
+          {roomy && <Contents contents={contentsOf(sectionsOf(session, ended, text), [summary, text].filter(Boolean).join("\n\n"), stages)} onStage={showStage} />}
           <Stack spacing={2} sx={{ minWidth: 0 }}>
-            {ended && <VerdictCard {...{ session, doNow, list, checked }} />}
+            {ended && <VerdictCard {...{ session, doNow, list, checked, challenged }} />}
             {ended && <Analysis {...{ session, text, checked }} />}
-            <Section title="Timeline" flush>
-              <TimelineBody {...{ feed, stages, ended, now, target, stageTarget, repeated, onLink }} events={shown} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
+            <Section title="Timeline" flush actions={<FindBar {...finding} />}>
+              <FoundWordsContext value={finding.event === undefined ? "" : finding.words}>
+                <ForkDoorContext value={forkDoor}>
+                  <TimelineBody {...{ feed, stages, ended, now, stageTarget, repeated, onLink }} target={finding.event ?? target} events={shown} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
+                </ForkDoorContext>
+              </FoundWordsContext>
             </Section>
             {ended && hint(session)}
           </Stack>
@@ -159,6 +179,7 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
         {asks && !beside && <ChatSheet aside={evidence !== null}>{chat(session, buffer.events)}</ChatSheet>}
         {arrival.unseen && <ShowAnalysis onShow={arrival.show} />}
         {evidence && !wide && <EvidenceSheet {...panel(evidence)} />}
+        {fork(session)}
       </EvidenceDoorContext>
     </Stack>
   );
@@ -171,7 +192,18 @@ function waitingLine(reason: string): string {
 
 // A result is read, an alert is looked up: the one gets as much room as the text, the other a column.
 const BESIDE_EVIDENCE = "minmax(0, 1fr) minmax(0, 46%)";
+const BESIDE_CONTENTS = "170px minmax(0, 1fr) 420px";
 const BESIDE_ALERT = { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 420px" };
+
+/** The titled parts of the page that are there. */
+function sectionsOf({ verdict, citations, executive_summary: summary }: SessionDetail, ended: boolean, text: string | null): string[] {
+  const parts: [string, boolean][] = [
+    ["Verdict", ended && (verdict !== null || citations !== null)],
+    ["Analysis", ended && Boolean(summary ?? text)],
+    ["Timeline", true],
+  ];
+  return parts.filter(([, isThere]) => isThere).map(([title]) => title);
+}
 
 interface TimelineBodyProps {
   feed: LoadedProps["feed"];

@@ -122,6 +122,7 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
       return;
     }
     const event = events.find((known) => known.id === id);
+    if (event?.stage_id && sideBySide.has(event.stage_id)) toggleSideBySide(event.stage_id);
     if (event?.stage_id && event.execution_id) select(event.stage_id, sent.show(event.execution_id));
   });
   useEffect(() => {

@@ -4,6 +4,7 @@ import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import type { ReactNode } from "react";
 import { memo } from "react";
+import type { Face } from "@/components/badge";
 import { Badge } from "@/components/badge";
 import { CopyIcon } from "@/components/copy-button";
 import { useMinute } from "@/components/now";
@@ -25,19 +26,21 @@ interface VerdictCardProps {
   doNow: string | null;
   list: CitationList | undefined;
   checked: CheckedCitations | null;
+  /** What came of a challenge; null where there was none. */
+  challenged: Face | null;
 }
 
 // How long ago it was says more than the date for as long as this.
 const RECENT_MS = 30 * 86_400_000;
 const EDGE = { fault: "error.main", no_fault: "success.main", inconclusive: "warning.main" } satisfies Record<Verdict["outcome"], string>;
 
-export const VerdictCard = memo(function VerdictCard({ session, doNow, list, checked }: VerdictCardProps) {
+export const VerdictCard = memo(function VerdictCard({ session, doNow, list, checked, challenged }: VerdictCardProps) {
   const { verdict, citations, final_analysis: analysis } = session;
   const saysRuledOut = analysis !== null && takeSection(analysis, RULED_OUT).section !== null;
   if (verdict === null && citations === null) return null;
   return (
     <Box sx={verdict ? { "& > section": { borderTop: 3, borderTopColor: EDGE[verdict.outcome] } } : {}}>
-      <Section title="Verdict" actions={verdict && <Badges verdict={verdict} />}>
+      <Section title="Verdict" actions={verdict && <Badges verdict={verdict} challenged={challenged} />}>
         <Stack sx={{ gap: 2 }}>
           {verdict ? <Told verdict={verdict} list={list} /> : <Typography color="textSecondary">No verdict: the run was cut short, or several agents concluded without a synthesis.</Typography>}
           {doNow !== null && <DoNow text={doNow} checked={checked} />}
@@ -49,11 +52,12 @@ export const VerdictCard = memo(function VerdictCard({ session, doNow, list, che
   );
 });
 
-function Badges({ verdict }: { verdict: Verdict }) {
+function Badges({ verdict, challenged }: { verdict: Verdict; challenged: Face | null }) {
   return (
     <Stack direction="row" component="span" sx={{ flexWrap: "wrap", columnGap: 2.5, fontSize: "0.875rem" }}>
       <Badge face={OUTCOME_FACES[verdict.outcome]} />
       <Badge face={CONFIDENCE_FACES[verdict.confidence]} />
+      {challenged && <Badge face={challenged} />}
     </Stack>
   );
 }

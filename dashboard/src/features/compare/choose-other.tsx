@@ -1,0 +1,84 @@
+/** The session to compare with: one about the same type of alert, or any whose address is pasted. */
+import Alert from "@mui/material/Alert";
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import ButtonBase from "@mui/material/ButtonBase";
+import Stack from "@mui/material/Stack";
+import TextField from "@mui/material/TextField";
+import Typography from "@mui/material/Typography";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { ENDED, sessionPages } from "@/api/sessions";
+import { Badge } from "@/components/badge";
+import { Section } from "@/components/section";
+import { Failure, Loading, Nothing } from "@/components/states";
+import { ONE_LINE } from "@/components/text-styles";
+import { RelativeTime } from "@/components/times";
+import { SESSION_FACES } from "@/presentation/statuses";
+import type { SessionDetail } from "@/wire/types";
+import { idIn } from "./figures";
+
+interface ChooseOtherProps {
+  session: SessionDetail;
+  onOther: (sessionId: string) => void;
+}
+
+export function ChooseOther({ session, onOther }: ChooseOtherProps) {
+  const { data, error, isPending, refetch } = useInfiniteQuery(sessionPages({ alert_type: session.alert_type, status: ENDED }));
+  const others = data?.pages[0]?.sessions.filter(({ id }) => id !== session.id) ?? [];
+  return (
+    <Section title={`Compare “${session.title}” with`} flush>
+      <Pasted onOther={onOther} />
+      {isPending && <Loading what="other sessions" />}
+      {error && <Failure what="Other sessions could not be loaded." error={error} onRetry={() => void refetch()} />}
+      {data && others.length === 0 && <Nothing title="There is no other session of this alert type">Paste the address of any other session above.</Nothing>}
+      <Box component="ul" aria-label="Other sessions" sx={{ listStyle: "none", m: 0, p: 0 }}>
+        {others.map((other) => (
+          <li key={other.id}>
+            <ButtonBase onClick={() => onOther(other.id)} sx={{ display: "flex", gap: 2, width: "100%", justifyContent: "flex-start", textAlign: "left", px: 2, py: 1, borderTop: 1, borderColor: "divider", fontSize: "0.875rem", "&:hover": { bgcolor: "action.hover" } }}>
+              <Badge face={SESSION_FACES[other.status]} />
+              <Box component="span" sx={{ ...ONE_LINE, flex: 1 }}>
+                {other.title}
+              </Box>
+              <Typography component="span" variant="caption" color="textSecondary" sx={{ whiteSpace: "nowrap" }}>
+                <RelativeTime at={other.created_at} />
+              </Typography>
+            </ButtonBase>
+          </li>
+        ))}
+      </Box>
+    </Section>
+  );
+}
+
+function Pasted({ onOther }: Pick<ChooseOtherProps, "onOther">) {
+  const [text, setText] = useState("");
+  const [wrong, setWrong] = useState(false);
+  const submit = () => {
+    const id = idIn(text);
+    setWrong(id === null);
+    if (id !== null) onOther(id);
+  };
+  return (
+    <Box
+      component="form"
+      sx={{ p: 2 }}
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <Stack direction="row" sx={{ gap: 1 }}>
+        <TextField size="small" fullWidth label="Address or id of a session" value={text} onChange={(event) => setText(event.target.value)} />
+        <Button type="submit" variant="contained" disabled={text.trim() === ""}>
+          Compare
+        </Button>
+      </Stack>
+      {wrong && (
+        <Alert severity="warning" variant="outlined" sx={{ mt: 1 }}>
+          There is no id of a session in that. An id looks like 4f0c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21; the address of a session’s page ends with it.
+        </Alert>
+      )}
+    </Box>
+  );
+}

@@ -1,0 +1,123 @@
+"""What a reader can do with a session that has ended: find words in it, follow its links, keep it, fork it, and hold it against another one."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from support.browser import PATIENCE_MS, PHONE, assert_accessible, assert_fits, expect_status, open_page, picture, use_theme
+from support.dashboard_sessions import wait_for_end
+from support.tarsy_process import Served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+# Wide enough for a table of contents.
+WIDE = (1680, 900)
+ALERT = "Pods of shop restart, see https://grafana.example/d/1?x=2. Not javascript:alert(1), nor https://bank.example@evil.example/"
+
+
+@pytest.fixture(scope="module")
+def session(configured: Served) -> str:
+    with configured.client() as http:
+        submitted = http.post("/api/v1/alerts", json={"data": ALERT}).raise_for_status().json()["session_id"]
+        wait_for_end(http, submitted)
+    return submitted
+
+
+def test_a_session_is_searched_its_links_are_safe_and_it_can_be_kept(browser: Browser, configured: Served, session: str) -> None:
+    with open_page(browser, configured.url, size=WIDE) as page:
+        page.goto(f"/sessions/{session}")
+        expect_status(page, "Completed")
+
+        # Only what is an address of the web leads anywhere, and it leads where it says.
+        links = page.get_by_role("region", name="Alert").get_by_role("link")
+        expect(links).to_have_count(1)
+        expect(links).to_have_attribute("href", "https://grafana.example/d/1?x=2")
+        expect(links).to_have_attribute("rel", "noopener noreferrer nofollow")
+
+        contents = page.get_by_role("navigation", name="On this page")
+        contents.get_by_role("button", name="look").click()
+        expect(page.get_by_role("feed").get_by_role("heading", name="look")).to_be_in_viewport()
+        contents.get_by_role("button", name="Why").click()
+        expect(page.get_by_role("heading", name="Why")).to_be_in_viewport()
+
+        # What was said before it was corrected is folded, under a name that says so.
+        expect(page.get_by_role("feed").get_by_role("button", name="Draft that was corrected")).to_have_attribute("aria-expanded", "false")
+
+        # Found in the result of a tool, which opens at the words; then in the next place.
+        page.keyboard.press("/")
+        page.keyboard.type("crashloopbackoff")
+        found = page.get_by_role("search").get_by_role("status")
+        expect(found).to_have_text(re.compile(r"^\d found$"))
+        page.keyboard.press("Enter")
+        expect(found).to_have_text(re.compile(r"^1 of \d$"))
+        expect(page.get_by_role("region", name="Result").locator("mark")).to_have_text("CrashLoopBackOff")
+        expect(page.get_by_role("region", name="Result").locator("mark")).to_be_in_viewport()
+        page.get_by_role("button", name="Next place").click()
+        expect(found).to_have_text(re.compile(r"^2 of \d$"))
+        for dark in (False, True):
+            use_theme(page, dark=dark)
+            picture(page, f"session-found-{'dark' if dark else 'light'}")
+            assert_accessible(page)
+
+        page.get_by_role("button", name="Report").click()
+        with page.expect_download() as download:
+            page.get_by_role("menuitem", name="Recording").click()
+        assert json.loads(download.value.path().read_text())["tarsy_recording"] == 2
+
+
+def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, configured: Served, session: str) -> None:
+    with open_page(browser, configured.url) as page:
+        page.goto(f"/sessions/{session}")
+        expect_status(page, "Completed")
+        page.get_by_role("feed").get_by_role("article").filter(has_text="cluster.pods_list").get_by_role(
+            "button", name="Fork from here"
+        ).first.click()
+        dialog = page.get_by_role("dialog", name="Fork from turn 1 of PodAgent")
+        dialog.get_by_label("Hint for its agents").fill("Look at the nodes.")
+        assert_accessible(page)
+        dialog.get_by_role("button", name="Fork", exact=True).click()
+        page.wait_for_url(lambda url: session not in url, timeout=PATIENCE_MS)
+        expect_status(page, "Completed")
+        expect(page.get_by_text("from turn 1 of PodAgent")).to_be_visible()
+        expect(page.get_by_role("feed").get_by_text("Look at the nodes.").first).to_be_attached()
+
+        page.get_by_role("link", name="Compare").click()
+        page.wait_for_url(f"**/compare?with={session}")
+        expect(page.get_by_role("row", name=re.compile("^Verdict Fault found Fault found"))).to_be_visible()
+        expect(page.get_by_role("row", name=re.compile("^Turns 4 4"))).to_be_visible()
+        expect(page.get_by_text("Their analyses are the same, word for word")).to_be_visible()
+        for dark in (False, True):
+            use_theme(page, dark=dark)
+            picture(page, f"compare-{'dark' if dark else 'light'}")
+            assert_accessible(page)
+        compared = page.url
+
+        # Without another one, those of the same type are offered, and any that is pasted.
+        page.goto(f"/sessions/{session}/compare")
+        expect(page.get_by_role("list", name="Other sessions").get_by_role("button").first).to_be_visible()
+        page.get_by_label("Address or id of a session").fill("nonsense")
+        page.get_by_role("button", name="Compare").click()
+        expect(page.get_by_role("alert").filter(has_text="An id looks like")).to_be_visible()
+        page.get_by_label("Address or id of a session").fill(compared.split("?")[0])
+        page.get_by_role("button", name="Compare").click()
+        expect(page.get_by_role("row", name=re.compile("^Verdict"))).to_be_visible()
+
+    with open_page(browser, configured.url, size=PHONE) as page:
+        page.goto(compared)
+        expect(page.get_by_role("row", name=re.compile("^Verdict"))).to_be_visible()
+        assert_fits(page)
+        picture(page, "compare-phone")
+        page.goto(f"/sessions/{session}")
+        # The bar with the button to ask covers no other button: it is as wide as the page, and the page ends above it.
+        page.get_by_role("button", name="Copy the name").click()
+        page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+        bar = page.get_by_role("button", name="Ask").locator("..").bounding_box()
+        last = page.get_by_role("region", name="Alert").last.bounding_box()
+        assert bar
+        assert last
+        assert (bar["x"], bar["width"]) == (0, PHONE[0])
+        assert last["y"] + last["height"] <= bar["y"]
+        assert_fits(page)
+        picture(page, "session-phone-end")
