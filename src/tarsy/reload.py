@@ -49,6 +49,11 @@ class Reload:
         self._apply = apply
         self._prepare = prepare or _needs_nothing
 
+    @property
+    def loaded(self) -> LoadedConfig:
+        """The configuration in force."""
+        return self._loaded
+
     def ask(self) -> None:
         """Have it done by `run`, from a place that cannot wait: a signal, a notification."""
         self._asked.set()

@@ -32,6 +32,7 @@ from tarsy.settings import CannotServeError, Role, Settings
 from tarsy.startup import FrontDoor, settle_collector
 
 if TYPE_CHECKING:
+    from tarsy.setup.desk import SetupDesk
     from tarsy.wiring import Application
 
 # What a process without the API still answers: its probes and its numbers.
@@ -82,7 +83,7 @@ async def run_server(settings: Settings) -> None:
                 if settings.lifeline is not None:
                     tasks.start_soon(_end_with_parent, settings.lifeline, http, running, name="lifeline")
                 settle_collector()
-                _announce(listening, settings)
+                _announce(listening, settings, running.services.setup)
                 await http.ended.wait()
                 tasks.cancel_scope.cancel()
 
@@ -218,9 +219,12 @@ def _listen(settings: Settings) -> socket.socket:
     return listening
 
 
-def _announce(listening: socket.socket, settings: Settings) -> None:
+def _announce(listening: socket.socket, settings: Settings, desk: "SetupDesk | None") -> None:
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     what = "TARSy worker, probes at" if settings.role is Role.WORKER else "TARSy is ready:"
     sys.stdout.write(f"{what} http://{shown}:{port}/\n")
+    # For the person at this terminal. What is written elsewhere may be collected and read by others, and holds no code.
+    if settings.role is not Role.WORKER and sys.stdout.isatty() and desk is not None:
+        sys.stdout.write(f"To set it up, open http://{shown}:{port}/setup and enter the code {desk.door.issue()} (works once).\n")
     sys.stdout.flush()

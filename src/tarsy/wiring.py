@@ -4,7 +4,7 @@ import os
 import socket
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -103,6 +103,8 @@ from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
 from tarsy.session.rules import CHAT_ANSWERS, INVESTIGATIONS, SCORINGS
 from tarsy.session.runbook import RunbookSource
 from tarsy.settings import Role, Settings
+from tarsy.setup.desk import SetupDesk
+from tarsy.setup.door import Door
 from tarsy.skills.sync import bring_accepted
 from tarsy.telemetry.counted_intake import CountedIntake
 from tarsy.telemetry.event_lag import EventLag
@@ -124,6 +126,9 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 log = structlog.get_logger(__name__)
+
+# Who reloaded, in the audit log, when the setup page wrote something; the entry beside it has the person.
+SETUP = "setup"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,6 +305,8 @@ class _Parts:
     budget_watch: BudgetWatch
     pod_id: str
     cancellations: Cancellations = field(default_factory=Cancellations)
+    # Of this process and its life, whatever is reloaded.
+    door: Door = field(default_factory=lambda: Door(SystemClock()))
 
     @property
     def config(self) -> Config:
@@ -391,7 +398,8 @@ def _put_in_force(parts: _Parts, running: Application, loaded: LoadedConfig, set
     """Give everything that begins from now on the new configuration; what runs has its snapshot."""
     new = replace(parts, loaded=loaded, settings=settings)
     # All that could go wrong goes wrong here, before anything has changed.
-    services = replace(_services(new, running.pool), streams=running.services.streams, metrics=running.services.metrics)
+    kept = running.services
+    services = replace(_services(new, running.pool), streams=kept.streams, metrics=kept.metrics, setup=kept.setup)
     queue, runner, handlers, servers = new.queue, _runner(new), _handlers(new), watched_servers(loaded)
     if any(parts.env.get(name) != value for name, value in loaded.env.items()):
         # A variable that is gone stays known: a running session may still need it.
@@ -483,6 +491,16 @@ def _late_handlers(dependencies: Dependencies) -> Sequence[Handler[Any]]:
     )
 
 
+def _setup_desk(parts: _Parts) -> SetupDesk:
+    notices = ReloadNotices(parts.engine, pod_id=parts.pod_id)
+
+    async def apply() -> None:
+        found = await parts.reload()
+        await notices.tell(SETUP, asdict(found))
+
+    return SetupDesk(settings=parts.settings, loaded=lambda: parts.reload.loaded, apply=apply, door=parts.door)
+
+
 def _period_budgets(config: Config) -> Sequence[PeriodBudget]:
     return tuple(one.budget for one in config.system.budgets)
 
@@ -541,6 +559,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         vital_signs=VitalSignsReader(engine),
         reload=parts.reload,
         reloads=ReloadNotices(engine, pod_id=parts.pod_id),
+        setup=_setup_desk(parts),
         queue=config.queue,
         probes=probes(parts.engine, parts.llm, pool),
         mask=parts.mask,

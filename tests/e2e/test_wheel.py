@@ -40,7 +40,7 @@ def test_the_wheel_holds_everything_that_is_not_code(wheel: Path) -> None:
         "tarsy/db/migrations/env.py",
         "tarsy/db/migrations/versions/v0001_first_tables.py",
         "tarsy/demo/incidents/crashloop/recording.yaml",
-        "tarsy/cli/templates/kubernetes/tarsy.yaml",
+        "tarsy/setup/templates/kubernetes/tarsy.yaml",
         "tarsy/api/manual/README.md",
         "tarsy/api/manual/images/investigation.svg",
     ):

@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import httpx
+from fastapi import FastAPI
 from sqlalchemy.ext.asyncio import AsyncEngine
 from uvicorn.config import Config
 from uvicorn.server import Server
@@ -205,12 +206,12 @@ class World:
 
 
 @asynccontextmanager
-async def serving(services: Services) -> AsyncGenerator[World]:
-    """Serve on a free port of 127.0.0.1 for as long as the block lasts."""
+async def serving(services: Services, app: FastAPI | None = None) -> AsyncGenerator[World]:
+    """Serve on a free port of 127.0.0.1 for as long as the block lasts; `app` is an application that was put together elsewhere."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-        settings = Config(create_app(services), log_config=None, ws="none", lifespan="off", proxy_headers=False)
+        settings = Config(app or create_app(services), log_config=None, ws="none", lifespan="off", proxy_headers=False)
         server = Server(settings)
         async with anyio.create_task_group() as group:
             group.start_soon(server.serve, [listener])

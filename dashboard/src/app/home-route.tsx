@@ -7,6 +7,7 @@ import { loadedLater } from "@/components/loaded-later";
 import { Loading } from "@/components/states";
 import { readIncidentSearch } from "@/features/incidents/search";
 import { readSearch } from "@/features/sessions/search";
+import { SetupOffer } from "@/features/setup/setup-offer";
 import { SessionsPage } from "@/features/sessions/sessions-page";
 import type { HomeSearch } from "./home-search";
 import { isAboutSessions } from "./home-search";
@@ -21,7 +22,14 @@ export function HomeRoute() {
   const onSearch = (next: HomeSearch) => void navigate({ search: next, replace: true });
   const sessions = isAboutSessions(search);
   if (isPending && !sessions) return <Loading what="the page" />;
-  if (sessions || !any) return <SessionsPage search={readSearch({ ...search })} onSearch={onSearch} />;
+  if (sessions || !any) {
+    return (
+      <>
+        <SetupOffer />
+        <SessionsPage search={readSearch({ ...search })} onSearch={onSearch} />
+      </>
+    );
+  }
   return (
     <Suspense fallback={<Loading what="incidents" />}>
       <IncidentsPage search={readIncidentSearch({ ...search })} onSearch={onSearch} />

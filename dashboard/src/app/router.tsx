@@ -100,8 +100,18 @@ const usage = createRoute({
   component: lazyRouteComponent(loadedLater(() => import("./usage-route")), "UsageRoute"),
 });
 
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: "/setup",
+  validateSearch: (raw: Record<string, unknown>): { step?: string } => {
+    const step = optional(raw["step"]);
+    return step ? { step } : {};
+  },
+  component: lazyRouteComponent(loadedLater(() => import("./setup-route")), "SetupRoute"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, compare, newAlert, usage, system]),
+  routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, compare, newAlert, usage, system, setup]),
   defaultPreload: "intent",
   defaultErrorComponent: ({ error }) => <PageError error={error} />,
   defaultPendingComponent: () => <Loading what="the page" />,

@@ -57,6 +57,10 @@ export type ForkRequest = Schemas["ForkRequest"];
 export type ModelItem = Schemas["ModelItem"];
 /** The calls alone: which agent sent which, the page knows from the session. */
 export type TraceList = Pick<Schemas["TraceList"], "llm" | "mcp">;
+export type SetupState = Schemas["SetupState"];
+export type SetupOutcome = Schemas["SetupOutcome"];
+export type VendorItem = Schemas["VendorItem"];
+export type RecipeItem = Schemas["RecipeItem"];
 export type HealthReport = Schemas["HealthReport"];
 export type Period = Schemas["Period"];
 export type UsageOverview = Schemas["UsageOverview"];

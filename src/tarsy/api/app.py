@@ -39,6 +39,7 @@ with absent(PYDANTIC_1):
         reports,
         session_counts,
         sessions,
+        setup,
         system,
         trace,
         usage,
@@ -72,7 +73,7 @@ def describe_app() -> FastAPI:
     problems.install(app)
     beside = (health, websocket, sse, manual)
     of_sessions = (sessions, session_counts, notes, evidence, reports, cancellations, deletions, exports, followups, forks, trace)
-    for module in (*beside, alerts, webhook, incidents, *of_sessions, system, usage, login):
+    for module in (*beside, alerts, webhook, incidents, *of_sessions, system, setup, usage, login):
         app.router.routes.extend(module.router.routes)
     _serve_reference(app)
     _serve_dashboard(app)

@@ -38,6 +38,7 @@ from tarsy.domain.server_health import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.intake.desk import Desk
 from tarsy.session.intake import Intake
+from tarsy.setup.desk import SetupDesk
 
 DATABASE = "database"
 
@@ -120,6 +121,8 @@ class Services:
     # Figures for Prometheus, in its text format.
     metrics: Callable[[], bytes] = generate_latest
     streams: Streams = field(default_factory=Streams)
+    # Absent where there is nothing to set up: a test, a server for one command.
+    setup: SetupDesk | None = None
 
 
 async def services_of(request: Request) -> Services:

@@ -1,15 +1,12 @@
 """What the configuration needs to work: itself without mistakes, models that answer, tool servers that start."""
 
-import shutil
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator, Mapping
 
 import anyio
 
 from tarsy.agent.ports import LLMClient
 from tarsy.api.auth import check_bind
 from tarsy.api.tokens import TokenSettingError, read_tokens
-from tarsy.cli.finding import Finding, fail, ok, warn
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.problems import ConfigError
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedProvider
@@ -18,18 +15,11 @@ from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.resolve.variants import variants_in_use
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
 from tarsy.config.schema.providers import LLMProviderConfig
-from tarsy.config.templates import variables
 from tarsy.domain.agent import LLMBackend, ProviderType
-from tarsy.domain.conversation import ConversationMessage, Role
-from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
-from tarsy.domain.tool import ToolCatalog
 from tarsy.settings import Settings
-from tarsy.tools.servers import McpToolServers
-
-# A first start of a server by npx downloads it; a person who waits for longer is better told.
-TOOLS_SECONDS = 60.0
-CALL_SECONDS = 60.0
-NODE_CURE = "install Node.js 20 or later: npx comes with it"
+from tarsy.setup.finding import Finding, fail, ok, warn
+from tarsy.setup.model_trial import try_model
+from tarsy.setup.tool_trial import try_server
 
 
 def check_configuration(loaded: LoadedConfig | ConfigError) -> Iterator[Finding]:
@@ -110,34 +100,7 @@ async def check_llm_service(address: str, client: LLMClient) -> Finding:
 async def check_calls(loaded: LoadedConfig, client: LLMClient) -> AsyncGenerator[Finding]:
     """Ask each model in use for one word."""
     for name, (provider, backend) in models_in_use(loaded).items():
-        yield await _call(name, provider, backend, client)
-
-
-async def _call(name: str, provider: ResolvedProvider, backend: LLMBackend, client: LLMClient) -> Finding:
-    messages = (ConversationMessage(Role.USER, "Answer with the single word: ready"),)
-    request = GenerateInput(session_id="doctor", execution_id="doctor", messages=messages, provider=provider, backend=backend)
-    answer = ""
-    with anyio.move_on_after(CALL_SECONDS):
-        async with aclosing(client.generate(request)) as chunks:
-            async for chunk in chunks:
-                if isinstance(chunk, ErrorChunk):
-                    return fail("call", f"{name}: {chunk.message}", _call_cure(chunk.code, provider))
-                if isinstance(chunk, TextChunk | ThinkingChunk):
-                    answer += chunk.content
-        return ok("call", f"{name} answers ({len(answer)} characters)")
-    return fail("call", f"{name} did not answer within {CALL_SECONDS:.0f} s", "try again, or name another provider")
-
-
-def _call_cure(code: ErrorCode, provider: ResolvedProvider) -> str:
-    match code:
-        case ErrorCode.CREDENTIALS:
-            return f"check the key in {provider.api_key_env or 'its variable'}"
-        case ErrorCode.RATE_LIMITED:
-            return "wait, or raise the vendor's limit; fallback_providers keeps investigations going meanwhile"
-        case ErrorCode.PROVIDER_UNAVAILABLE | ErrorCode.TIMEOUT | ErrorCode.STALLED:
-            return f"check that {provider.base_url or 'the vendor'} can be reached from here"
-        case _:
-            return f"check that the vendor has the model {provider.model}"
+        yield await try_model(name, provider, backend, client)
 
 
 async def check_tools(loaded: LoadedConfig) -> list[Finding]:
@@ -147,36 +110,9 @@ async def check_tools(loaded: LoadedConfig) -> list[Finding]:
     findings: dict[str, Finding] = {}
 
     async def look(server: ResolvedMcpServer) -> None:
-        findings[server.name] = _cannot_start(server, loaded.env) or await _list(server, loaded.env)
+        findings[server.name] = (await try_server(server, loaded.env)).finding
 
     async with anyio.create_task_group() as tasks:
         for server in servers.values():
             tasks.start_soon(look, server, name=f"look at {server.name}")
     return [findings[name] for name in servers]
-
-
-def _cannot_start(server: ResolvedMcpServer, env: Mapping[str, str]) -> Finding | None:
-    transport = server.transport
-    command = transport.command
-    if command and not variables(command) and shutil.which(command, path=env.get("PATH")) is None:
-        cure = NODE_CURE if command == "npx" else f"install {command}, or write its full path"
-        return warn("tools", f"{server.name}: the program {command} was not found", cure)
-    texts: Iterable[str] = (*transport.args, *transport.env.values(), transport.url or "", transport.bearer_token or "")
-    missing = sorted({name for text in texts for name in variables(text)} - env.keys() - {"SESSION_ID"})
-    if missing:
-        cure = f"set {' and '.join(missing)} in the environment or in .env"
-        return warn("tools", f"{server.name}: {', '.join(missing)} is not set", cure)
-    return None
-
-
-async def _list(server: ResolvedMcpServer, env: Mapping[str, str]) -> Finding:
-    catalog = ToolCatalog()
-    with anyio.move_on_after(TOOLS_SECONDS) as limit:
-        async with McpToolServers(env=env).open_servers({server.name: server}, call_timeout=TOOLS_SECONDS, execution_id="doctor") as tools:
-            catalog = await tools.list_tools()
-    cure = f"try it by hand: tarsy tools list {server.name}"
-    if limit.cancelled_caught and not catalog.tools:
-        return fail("tools", f"{server.name} did not list its tools within {TOOLS_SECONDS:.0f} s", cure)
-    if catalog.warnings:
-        return fail("tools", "\n".join(catalog.warnings), cure)
-    return ok("tools", f"{server.name}: {len(catalog.tools)} tools")

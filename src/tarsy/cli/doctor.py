@@ -9,8 +9,8 @@ import typer
 from tarsy.cli.environment import process_settings
 
 if TYPE_CHECKING:
-    from tarsy.cli.finding import Finding
     from tarsy.settings import Settings
+    from tarsy.setup.finding import Finding
 
 
 def doctor(
@@ -34,7 +34,7 @@ def doctor(
 
 
 async def _examine(config: Path | None, host: str, port: int, call: bool) -> bool:  # noqa: FBT001 - anyio.run passes by position
-    from tarsy.cli.finding import Verdict
+    from tarsy.setup.finding import Verdict
 
     failed = 0
     async for finding in _findings(config, host, port, call=call):
@@ -46,9 +46,9 @@ async def _examine(config: Path | None, host: str, port: int, call: bool) -> boo
 
 async def _findings(config: Path | None, host: str, port: int, *, call: bool) -> "AsyncGenerator[Finding]":
     from tarsy.cli import machine_checkup as machine
-    from tarsy.cli.finding import fail
     from tarsy.config.problems import ConfigError
     from tarsy.settings import CannotServeError
+    from tarsy.setup.finding import fail
 
     yield machine.check_python()
     try:

@@ -10,7 +10,6 @@ from pathlib import Path
 import httpx
 
 from tarsy.cli.db import opened_engine
-from tarsy.cli.finding import Finding, fail, ok, warn
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.pauses import PauseRepository
@@ -18,6 +17,7 @@ from tarsy.db.vital_signs import VitalSignsReader
 from tarsy.domain.diagnosis import diagnose
 from tarsy.kit.data_directory import default_data_dir
 from tarsy.settings import Settings
+from tarsy.setup.finding import Finding, fail, ok, warn
 
 OLDEST_PYTHON = (3, 11)
 # PostgreSQL begins with 60 MB and keeps some hundred of its log; a session is a megabyte at most.

@@ -26,6 +26,8 @@ class AuditAction(StrEnum):
     SCORE_REQUESTED = "score.requested"
     CONFIG_VIEWED = "config.viewed"
     CONFIG_RELOADED = "config.reloaded"
+    SETUP_OPENED = "setup.opened"
+    SETUP_CHANGED = "setup.changed"
     WORK_PAUSED = "work.paused"
     WORK_RESUMED = "work.resumed"
     ALERTS_MUTED = "alerts.muted"

@@ -39,6 +39,7 @@ _GET = Statement(
 )
 _CANCELLED_BY = Statement(f"SELECT {CANCELLED_BY} AS actor FROM alert_sessions s WHERE s.id = :id")  # noqa: S608 - our own words
 _EXISTS = Statement("SELECT FROM alert_sessions WHERE id = :id AND deleted_at IS NULL")
+_ANY = Statement("SELECT FROM alert_sessions LIMIT 1")
 
 
 class SessionRepository:
@@ -70,6 +71,11 @@ class SessionRepository:
         async with self._engine.connect() as connection:
             row = (await connection.execute(query)).one_or_none()
         return (row.alert_type, row.alert_data) if row else None
+
+    async def any(self) -> bool:
+        """Whether there has been a session, hidden or not."""
+        async with borrowed(self._engine) as connection:
+            return await _ANY.row(connection, {}) is not None
 
     async def get(self, session_id: str) -> AlertSession:
         """Read one session.

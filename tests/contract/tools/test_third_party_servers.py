@@ -124,7 +124,7 @@ async def test_the_built_in_kubernetes_server_is_the_version_that_is_tested_here
     transport = BUILTINS["kubernetes-server"]["transport"]
     (package,) = (argument for argument in transport["args"] if argument.startswith("kubernetes-mcp-server"))
     assert package == f"kubernetes-mcp-server@{tested}"
-    for place in ("src/tarsy/cli/templates/kubernetes/tarsy.yaml", "docs/mcp-servers.md"):
+    for place in ("src/tarsy/setup/templates/kubernetes/tarsy.yaml", "docs/mcp-servers.md"):
         assert set(re.findall(r"kubernetes-mcp-server@?[\w.]*(?=,|\")", (ROOT / place).read_text())) == {package}
     assert f"kubernetes_mcp_server:v{tested}" in (ROOT / "deploy/kubernetes/base/kubernetes-mcp-server.yaml").read_text()
 

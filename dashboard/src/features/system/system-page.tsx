@@ -8,6 +8,7 @@ import { lazy, Suspense } from "react";
 import { config, health, version, warnings } from "@/api/system";
 import type { Face } from "@/components/badge";
 import { Badge } from "@/components/badge";
+import { LinkButton } from "@/components/links";
 import { loadedLater } from "@/components/loaded-later";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
@@ -23,7 +24,12 @@ export function SystemPage() {
   useTitle("System");
   return (
     <Stack spacing={2}>
-      <Typography variant="h1">System</Typography>
+      <Stack direction="row" sx={{ justifyContent: "space-between", alignItems: "center", gap: 2 }}>
+        <Typography variant="h1">System</Typography>
+        <LinkButton to="/setup" search={{}} size="small" variant="outlined">
+          Set up
+        </LinkButton>
+      </Stack>
       <Health />
       <Warnings />
       <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) minmax(0, 1fr)" }, gap: 2, alignItems: "start" }}>

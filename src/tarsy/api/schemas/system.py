@@ -18,7 +18,7 @@ class Check(View):
 
 
 class HealthReport(View):
-    # `unhealthy` only when the database is away; `degraded` when something else is.
+    # `unhealthy` only when the database is unreachable; `degraded` when another part does not work.
     status: Literal["healthy", "degraded", "unhealthy"]
     version: str
     checks: dict[str, Check]

@@ -5,8 +5,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarsy.cli.init import TEMPLATES
-from tarsy.cli.yaml_merge import CannotMergeError, merge, without
+from tarsy.setup.template_files import TEMPLATES
+from tarsy.setup.yaml_merge import CannotMergeError, merge, without
 
 TEMPLATE = """\
 # Written by init.

@@ -1,0 +1,47 @@
+/** How a monitoring system reaches this installation: two snippets with the true address. */
+import Box from "@mui/material/Box";
+import Link from "@mui/material/Link";
+import Stack from "@mui/material/Stack";
+import Typography from "@mui/material/Typography";
+import { useQuery } from "@tanstack/react-query";
+import { me } from "@/api/account";
+import { firstAlert } from "@/api/setup";
+import { CopyButton } from "@/components/copy-button";
+import { MONO } from "@/components/text-styles";
+import type { SetupState } from "@/wire/types";
+import { alertmanagerSnippet, curlSnippet, UNKNOWN_TOKEN } from "./snippets";
+
+export function AlertStep({ state }: { state: SetupState }) {
+  const { data: account } = useQuery(me);
+  const { data: known } = useQuery({ ...firstAlert, enabled: state.open });
+  const needsToken = account?.login_required === true && account.identified_by !== "proxy";
+  const sender = { url: known?.url ?? window.location.origin, token: needsToken ? (known?.token ?? UNKNOWN_TOKEN) : null };
+  return (
+    <Stack spacing={2}>
+      {!state.model && <Typography variant="body2">Without a model, alerts are refused: choose one in the first step.</Typography>}
+      {needsToken && <Typography variant="body2">{known?.token ? "The snippets hold your own token: paste them only where it may be read." : `This server asks senders for a token: put yours where ${UNKNOWN_TOKEN} stands.`}</Typography>}
+      <Snippet title="From a terminal" text={curlSnippet(sender)} label="Copy the curl command" />
+      <Snippet title="From Alertmanager (alertmanager.yml)" text={alertmanagerSnippet(sender)} label="Copy the Alertmanager configuration" />
+      <Typography variant="body2">
+        Grafana, PagerDuty, Datadog and others have recipes of their own: <Link href="/help/sender-recipes.md">sender recipes</Link>.
+      </Typography>
+    </Stack>
+  );
+}
+
+function Snippet({ title, text, label }: { title: string; text: string; label: string }) {
+  return (
+    <Box>
+      <Stack direction="row" sx={{ alignItems: "center", gap: 1 }}>
+        <Typography variant="h3" sx={{ flex: 1 }}>
+          {title}
+        </Typography>
+        <CopyButton text={text} label={label} />
+      </Stack>
+      {/* What scrolls must be reachable by keyboard. */}
+      <Box component="pre" tabIndex={0} aria-label={title} role="region" sx={{ m: 0, p: 1.5, overflowX: "auto", bgcolor: "code.block", border: 1, borderColor: "divider", borderRadius: 1, fontFamily: MONO, fontSize: "0.8rem" }}>
+        {text}
+      </Box>
+    </Box>
+  );
+}

@@ -1,0 +1,47 @@
+/** A first investigation, of an incident that is shipped. */
+import Button from "@mui/material/Button";
+import Stack from "@mui/material/Stack";
+import Typography from "@mui/material/Typography";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Play } from "lucide-react";
+import { samples, submitAlert } from "@/api/alerts";
+import { setup } from "@/api/setup";
+import { LinkButton, TextLink } from "@/components/links";
+import { Failure, Loading } from "@/components/states";
+import type { Sample } from "@/wire/types";
+
+// A first look, not a catalogue: all of them are on the page for new alerts.
+const OFFERED = 3;
+
+export function SampleStep() {
+  const { data, error, refetch } = useQuery(samples);
+  const client = useQueryClient();
+  const run = useMutation({
+    mutationFn: (sample: Sample) => submitAlert({ data: sample.alert_data, alert_type: sample.alert_type, runbook: null, mcp: null, budget: null }),
+    onSuccess: () => client.invalidateQueries({ queryKey: setup.queryKey }),
+  });
+  if (error) return <Failure what="The samples could not be loaded." error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Loading what="sample incidents" />;
+  const recorded = data.samples.some((sample) => sample.recorded);
+  return (
+    <Stack spacing={1.5} sx={{ alignItems: "flex-start" }}>
+      <Typography variant="body2">
+        {recorded ? "The cluster is simulated and the model’s words are recorded: no key, no cluster, no cost." : "The cluster is simulated, the model is yours: each run costs what your model costs."}
+      </Typography>
+      {data.samples.slice(0, OFFERED).map((sample) => (
+        <Button key={sample.name} variant="outlined" startIcon={<Play size={15} />} loading={run.isPending && run.variables.alert_type === sample.alert_type} disabled={run.isPending} onClick={() => run.mutate(sample)}>
+          {sample.title}
+        </Button>
+      ))}
+      {run.error && <Failure what="The sample was not accepted." error={run.error} />}
+      {run.data && (
+        <LinkButton to="/sessions/$sessionId" params={{ sessionId: run.data.session_id }} variant="contained">
+          Watch the investigation
+        </LinkButton>
+      )}
+      <Typography variant="body2">
+        More of them: <TextLink to="/alerts/new">all sample incidents</TextLink>.
+      </Typography>
+    </Stack>
+  );
+}

@@ -1,0 +1,23 @@
+/** The steps of setting up, in their order. */
+export const STEPS = [
+  { name: "model", title: "Choose a model" },
+  { name: "tools", title: "Connect your systems" },
+  { name: "sample", title: "Run a sample" },
+  { name: "alert", title: "Send a first alert" },
+] as const;
+
+export type Step = (typeof STEPS)[number]["name"];
+
+export function readStep(raw: unknown): Step {
+  return STEPS.find((step) => step.name === raw)?.name ?? "model";
+}
+
+/** The step after this one; null: it was the last. */
+export function after(step: Step): Step | null {
+  return STEPS[STEPS.findIndex((one) => one.name === step) + 1]?.name ?? null;
+}
+
+/** What only a person who has the code may do: it writes files on the server. */
+export function needsCode(step: Step): boolean {
+  return step === "model" || step === "tools";
+}

@@ -1,0 +1,106 @@
+"""Setting an installation up from the dashboard."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tarsy.api.schemas.view import Request, StorableText, View
+from tarsy.setup.recipe import FieldKind
+
+# Longer than any code that is printed.
+MAX_CODE = 64
+# Longer than any name, address or key that a person would paste.
+MAX_NAME = 200
+MAX_ADDRESS = 2000
+MAX_SECRET = 4000
+
+
+class VendorItem(View):
+    name: str
+    variable: str
+    # What its provider asks for unless the configuration says otherwise.
+    model: str
+    # A key is there already; it is never shown.
+    has_key: bool
+
+
+class RecipeFieldItem(View):
+    variable: str
+    label: str
+    kind: FieldKind
+    suggestion: str
+    # A value is there already; it is never shown.
+    is_set: bool
+
+
+class RecipeItem(View):
+    name: str
+    title: str
+    description: str
+    fields: list[RecipeFieldItem]
+
+
+class SetupState(View):
+    # No model and no session: there is nothing to look at yet.
+    needed: bool
+    # The caller has exchanged the code, and its hour is not over.
+    open: bool
+    # A code was printed and not used yet.
+    has_code: bool
+    # The model that alerts are investigated with; absent: there is none.
+    model: str | None
+    vendors: list[VendorItem]
+    recipes: list[RecipeItem]
+
+
+class SetupCode(Request):
+    code: Annotated[str, Field(max_length=MAX_CODE)]
+
+
+class ModelAddress(Request):
+    url: Annotated[StorableText, Field(max_length=MAX_ADDRESS)]
+
+
+class ModelsFound(View):
+    # As it belongs into the configuration.
+    base_url: str
+    models: list[str]
+
+
+class VendorKey(Request):
+    vendor: Annotated[StorableText, Field(max_length=MAX_NAME)]
+    key: Annotated[StorableText, Field(min_length=1, max_length=MAX_SECRET)]
+
+
+class LocalModel(Request):
+    url: Annotated[StorableText, Field(max_length=MAX_ADDRESS)]
+    model: Annotated[StorableText, Field(min_length=1, max_length=MAX_NAME)]
+
+
+class ToolServerChoice(Request):
+    recipe: Annotated[StorableText, Field(max_length=MAX_NAME)]
+    values: dict[Annotated[StorableText, Field(max_length=MAX_NAME)], Annotated[StorableText, Field(max_length=MAX_SECRET)]] = Field(
+        default={}, description="The recipe's fields, by variable.", max_length=20
+    )
+
+
+class SetupOutcome(View):
+    """What became of a step: tried, and, if it worked, written and in force."""
+
+    ok: bool
+    message: str
+    # What to do about it, where it did not work.
+    cure: str
+    # The tools of a server, by name.
+    tools: list[str]
+    # Files, and what in them is new, by name.
+    written: list[str]
+
+
+class FirstAlert(View):
+    """What a sender needs to reach this installation."""
+
+    # As the configuration has it; absent: the one that the caller uses.
+    url: str | None
+    # The caller's own; absent where none is needed, or where a proxy knows who calls.
+    token: str | None

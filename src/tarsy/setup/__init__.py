@@ -1,0 +1,1 @@
+"""Setting an installation up: what is written, what is tried before it is, and the door that a one-time code opens."""

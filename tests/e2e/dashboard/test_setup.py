@@ -1,0 +1,129 @@
+"""The setup page, from an empty installation to a model, a cluster and the words for a first alert."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture, use_theme
+from support.terminal_server import Shown, served_in_terminal
+from support.vendor_server import VendorServer, json_reply, vendor_server
+from support.vendors import ChatCompletions, Said
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+MODEL = ChatCompletions()
+MODELS = json_reply(200, {"data": [{"id": MODEL.model}]})
+
+
+@contextmanager
+def model_server() -> Generator[VendorServer]:
+    """A model's stand-in on a thread of its own: the browser's driver has the event loop of this one."""
+    ready, ended = threading.Event(), asyncio.Event()
+    started: list[tuple[VendorServer, asyncio.AbstractEventLoop]] = []
+
+    async def run() -> None:
+        async with vendor_server() as vendor:
+            started.append((vendor, asyncio.get_running_loop()))
+            ready.set()
+            await ended.wait()
+
+    thread = threading.Thread(target=asyncio.run, args=(run(),))
+    thread.start()
+    assert ready.wait(10)
+    vendor, loop = started[0]
+    try:
+        yield vendor
+    finally:
+        loop.call_soon_threadsafe(ended.set)
+        thread.join(10)
+
+
+def programs(directory: Path) -> str:
+    """A PATH whose `npx` starts a simulated cluster."""
+    directory.mkdir()
+    (directory / "npx").write_text(f"#!/bin/sh\nexec {sys.executable} -P -m tarsy.demo.cluster --incident crashloop\n")
+    (directory / "npx").chmod(0o755)
+    return f"{directory}:/usr/bin:/bin"
+
+
+def look(page: Page, name: str) -> None:
+    for dark in (True, False):
+        use_theme(page, dark=dark)
+        picture(page, f"setup-{name}-{'dark' if dark else 'light'}")
+        assert_accessible(page)
+
+
+def skip_to_the_end(page: Page, shown: Shown) -> None:
+    """Model and cluster can wait: a sample needs neither, and the words for a sender are there."""
+    page.goto("/")
+    page.get_by_role("link", name="Set up TARSy").click()
+    expect(page.get_by_label("Setup code")).to_be_visible()
+    assert_accessible(page)
+    page.get_by_role("button", name="Next, or skip this step").click()
+    page.get_by_role("button", name="Next, or skip this step").click()
+    page.get_by_role("button", name="crash", exact=False).first.click()
+    expect(page.get_by_role("link", name="Watch the investigation")).to_be_visible()
+    page.get_by_role("button", name="Next, or skip this step").click()
+    expect(page.get_by_role("region", name="From a terminal")).to_contain_text(f"'{shown.url}/api/v1/alerts'")
+    page.get_by_role("button", name="Copy the Alertmanager configuration").click()
+    assert f"{shown.url}/api/v1/webhook/alertmanager" in page.evaluate("navigator.clipboard.readText()")
+    look(page, "alert")
+    page.get_by_role("link", name="Done").click()
+    expect(page.get_by_role("link", name="Set up TARSy")).to_have_count(0)
+
+
+def enter_the_code(page: Page, shown: Shown) -> None:
+    page.goto("/system")
+    page.get_by_role("link", name="Set up").click()
+    page.get_by_label("Setup code").fill("AAAA-AAAA")
+    page.get_by_role("button", name="Open").click()
+    expect(page.get_by_text("4 more attempts are allowed")).to_be_visible()
+    page.get_by_label("Setup code").fill(shown.code.lower())
+    page.get_by_role("button", name="Open").click()
+
+
+def choose_a_model(page: Page, vendor: VendorServer) -> None:
+    page.get_by_role("button", name="A model of your own").click()
+    page.get_by_label("Address of the model server").fill(f"{vendor.url}/v1")
+    vendor.replies.extend([MODELS, MODELS, MODEL.reply(Said(text=("ready",)))])
+    page.get_by_role("button", name="Find models").click()
+    page.get_by_role("button", name="Test and save").click()
+    expect(page.get_by_text("It works, and is in use from now on.")).to_be_visible()
+    expect(page.get_by_text(f"In use: local ({MODEL.model}).")).to_be_visible()
+    look(page, "model")
+
+
+def connect_a_cluster(page: Page, kubeconfig: Path) -> None:
+    page.get_by_role("button", name="Next, or skip this step").click()
+    cluster = page.get_by_role("form", name="A Kubernetes or OpenShift cluster")
+    cluster.get_by_label("Kubeconfig file").fill("/no/such/file")
+    cluster.get_by_role("button", name="Test and connect").click()
+    expect(cluster.get_by_text("there is no such file")).to_be_visible()
+    cluster.get_by_label("Kubeconfig file").fill(str(kubeconfig))
+    cluster.get_by_role("button", name="Test and connect").click()
+    expect(cluster.get_by_text("It works, and is in use from now on.")).to_be_visible()
+    expect(cluster.get_by_text("Written to .env: KUBECONFIG")).to_be_visible()
+    look(page, "tools")
+
+
+def test_an_empty_installation_is_set_up_with_the_code_of_its_terminal(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "kubeconfig").touch()
+    env = {"PATH": programs(tmp_path / "programs")}
+    with model_server() as vendor, served_in_terminal(tmp_path, env) as shown:
+        with open_page(browser, shown.url) as page:
+            skip_to_the_end(page, shown)
+            enter_the_code(page, shown)
+            choose_a_model(page, vendor)
+            connect_a_cluster(page, tmp_path / "kubeconfig")
+        with open_page(browser, shown.url, size=PHONE) as page:
+            page.goto("/setup")
+            # The code was used, and its cookie is another browser's.
+            expect(page.get_by_text("Start tarsy serve again in a terminal")).to_be_visible()
+            assert_fits(page)
+        assert shown.code not in shown.log.read_text()

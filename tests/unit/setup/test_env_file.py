@@ -1,0 +1,48 @@
+"""A `.env` gets a variable, and every other line stays."""
+
+import io
+
+import pytest
+from dotenv import dotenv_values
+
+from tarsy.setup.env_file import ValueRefusedError, with_variable
+
+WRITTEN = """\
+# The database.
+DATABASE_URL=postgresql://somewhere
+
+export OPENAI_API_KEY='old'   # of last year
+MULTI="one
+two"
+not a line at all
+"""
+
+
+def read(text: str) -> dict[str, str | None]:
+    return dict(dotenv_values(stream=io.StringIO(text), interpolate=False))
+
+
+def test_a_new_variable_comes_last_and_everything_else_stays_as_it_is() -> None:
+    text = with_variable(WRITTEN, "GOOGLE_API_KEY", "AIza-9_x")
+    assert text == f"{WRITTEN}GOOGLE_API_KEY=AIza-9_x\n"
+    assert with_variable("A=1", "B", "2") == "A=1\nB=2\n"
+    assert with_variable("", "B", "2") == "B=2\n"
+
+
+def test_an_old_value_is_replaced_in_its_place() -> None:
+    text = with_variable(WRITTEN, "OPENAI_API_KEY", "sk-new")
+    assert text == WRITTEN.replace("export OPENAI_API_KEY='old'   # of last year", "OPENAI_API_KEY=sk-new")
+    assert with_variable("A=1\nB=2\nA=3\n", "A", "4") == "B=2\nA=4\n"
+    assert with_variable(WRITTEN, "MULTI", "one") == WRITTEN.replace('"one\ntwo"', "one")
+
+
+@pytest.mark.parametrize("value", ["sk-1", "a b", "$HOME/x", "a#b", 'say "hi"', "C:/x y/{z}", "http://h:1/?a=b&c"])
+def test_what_was_written_is_what_is_read(value: str) -> None:
+    assert read(with_variable(WRITTEN, "V", value)) == {**read(WRITTEN), "V": value}
+
+
+@pytest.mark.parametrize("value", ["", "a\nB=2", "it's", "a\\b", "a\x00", "x" * 5000])
+def test_what_could_break_out_of_its_line_is_refused_without_being_said(value: str) -> None:
+    with pytest.raises(ValueRefusedError) as refused:
+        with_variable("", "V", value)
+    assert not value or value not in str(refused.value)
