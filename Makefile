@@ -22,7 +22,7 @@ export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check fmt format lint types imports pytest browser unit dashboard-test bench first-run chaos migration build proto lock clean
+.PHONY: help run setup test check fmt format lint types imports pytest browser unit dashboard-test bench first-run chaos migration pictures build proto lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ chaos: setup ## kill processes at random for a long time and see that nothing is
 
 migration: $(INSTALLED) ## draft the next migration from the tables (MESSAGE="what changes")
 	@$(BIN)/python .ci/draft_migration.py "$(MESSAGE)"
+
+pictures: setup ## make the pictures of the README and the manual anew, from the sample incidents
+	$(BIN)/python .ci/pictures.py
 
 build: setup ## make the wheel, dashboard included, in dist/
 	$(BIN)/uv build --wheel --no-build-isolation --python $(BIN)/python

@@ -58,9 +58,25 @@ def test_the_manual_is_a_click_away(browser: Browser, server: Served) -> None:
         page.goto("/system")
         page.get_by_role("link", name="Manual").click()
         page.wait_for_url("**/help/")
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-        page.get_by_role("link", name="Recordings").click()
-        expect(page.get_by_role("heading", name="Recordings")).to_be_visible()
+        page.get_by_role("searchbox", name="Search the manual").fill("j k shortcuts")
+        page.get_by_role("searchbox", name="Search the manual").press("Enter")
+        page.get_by_role("link", name="A tour of the dashboard: Shortcuts").click()
+        expect(page.get_by_role("heading", name="Shortcuts")).to_be_in_viewport()
+        for picture_of in page.locator("main img").all():
+            picture_of.scroll_into_view_if_needed()
+            assert picture_of.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
+        for dark in (False, True):
+            use_theme(page, dark=dark)
+            assert_accessible(page)
+            picture(page, f"manual-{'dark' if dark else 'light'}")
+        page.get_by_role("link", name="Next:").click()
+        expect(page.get_by_role("heading", level=1, name="How an investigation works")).to_be_visible()
+        page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        page.get_by_text("All pages").click()
+        page.get_by_role("navigation", name="All pages").get_by_role("link", name="Metrics", exact=True).click()
+        expect(page.get_by_role("heading", level=1, name="Metrics")).to_be_visible()
+        assert_fits(page)
+        picture(page, "manual-phone")
         page.get_by_role("link", name="TARSy", exact=True).click()
         expect(page.get_by_role("link", name="New alert")).to_be_visible()
 

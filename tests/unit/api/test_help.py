@@ -1,27 +1,65 @@
-"""The manual's pages: every one is there, nothing else is."""
+"""The manual's pages: every one is there, nothing else is, and each is found by its words."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from tarsy.api.help import MANUAL, START, find, manual_page
+from tarsy.api.help import MANUAL, find
+from tarsy.api.manual_book import START, Book
+from tarsy.api.manual_html import page_html, search_html
+
+BOOK = Book(MANUAL)
+PAGES = sorted(path.relative_to(MANUAL).as_posix() for path in MANUAL.rglob("*.md"))
 
 
-@pytest.mark.parametrize("page", sorted(path.relative_to(MANUAL).as_posix() for path in MANUAL.rglob("*.md")))
-def test_every_page_is_rendered_and_its_links_lead_to_pages(page: str) -> None:
+def html_of(page: str) -> str:
     file = find(MANUAL, page)
     assert file
-    html = manual_page(file.read_text(), "nonce")
-    assert "<h1>" in html
+    return page_html(BOOK, page, file.read_text(), "nonce")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_is_rendered_and_its_links_lead_to_pages(page: str) -> None:
+    html = html_of(page)
+    assert "<h1" in html
     for link in re.findall(r'(?:href|src)="([^"#]+)', html.partition("<main>")[2]):
         if "://" not in link and not link.startswith("/"):
             assert find(MANUAL, (Path(page).parent / link).as_posix()), link
+    assert "&lt;!--" not in html
 
 
-def test_the_start_page_leads_to_every_other_page() -> None:
-    text = (MANUAL / START).read_text()
-    assert [path.name for path in MANUAL.glob("*.md") if path.name != START and f"]({path.name})" not in text] == []
+def test_links_into_the_middle_of_a_page_lead_to_a_heading() -> None:
+    for page in PAGES:
+        for name, anchor in re.findall(r"\]\(([\w/.-]+\.md)?#([\w-]+)\)", (MANUAL / page).read_text()):
+            target = (Path(page).parent / name).as_posix() if name else page
+            assert f'id="{anchor}"' in html_of(target), f"{page}: {name}#{anchor}"
+
+
+def test_the_start_page_leads_to_every_other_page_once() -> None:
+    listed = [page.name for page in BOOK.pages]
+    assert sorted(listed) == sorted(path.name for path in MANUAL.glob("*.md") if path.name != START)
+
+
+def test_a_page_has_chapters_contents_and_a_way_on() -> None:
+    html = html_of("models.md")
+    assert '<a href="/help/models.md" aria-current="page">' in html
+    assert '<a href="#choosing-a-model">Choosing a model</a>' in html
+    pages = [page.name for page in BOOK.pages]
+    place = pages.index("models.md")
+    assert f'rel="prev" href="/help/{pages[place - 1]}"' in html
+    assert f'rel="next" href="/help/{pages[place + 1]}"' in html
+    assert f'rel="next" href="/help/{pages[0]}"' in html_of(START)
+
+
+def test_words_are_found_where_they_stand_and_shown_as_text() -> None:
+    hits = BOOK.search("RETRY-AFTER rate_limited")
+    assert ("models.md", "When things go wrong") in {(hit.passage.page.name, hit.passage.heading) for hit in hits}
+    html = search_html(BOOK, "kubeconfig <script>", "nonce")
+    assert "<script>" not in html
+    assert "Nothing was found" in html
+    assert "<mark>KUBECONFIG</mark>" in search_html(BOOK, "kubeconfig", "nonce")
+    assert BOOK.search("  ") == ()
 
 
 @pytest.mark.parametrize(
@@ -33,4 +71,4 @@ def test_nothing_beyond_the_manual_is_shown(name: str) -> None:
 
 
 def test_markup_in_a_page_stays_text() -> None:
-    assert "<script>" not in manual_page("# Title <script>alert(1)</script>\n\n<script>alert(2)</script>", "nonce")
+    assert "<script>" not in page_html(BOOK, "x.md", "# Title <script>alert(1)</script>\n\n<script>alert(2)</script>", "nonce")

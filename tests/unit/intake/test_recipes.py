@@ -10,7 +10,7 @@ from support.document_blocks import blocks_of
 from tarsy.intake.adapters.registry import ADAPTERS, deliver, recognise
 from tarsy.intake.received import receive
 
-PAGE = Path(__file__).parents[3] / "docs" / "senders.md"
+PAGE = Path(__file__).parents[3] / "docs" / "sender-recipes.md"
 HEADINGS = {line: text.removeprefix("### ") for line, text in enumerate(PAGE.read_text().splitlines(), 1) if text.startswith("### ")}
 # What is pasted into PagerDuty is not what PagerDuty sends.
 SENT = [
