@@ -4,14 +4,18 @@ import json
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
+from anyio import to_thread
 from structlog.testing import capture_logs
 
 from support.api_world import World, serving, world
 from support.paths import FAULT_SERVER
+from tarsy.cli.main import app
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import listen_connection
 from tarsy.settings import Settings
@@ -352,3 +356,23 @@ async def test_an_alert_may_lower_its_ceilings_and_not_raise_them(database_url: 
     assert session["budget"] == {"usd": 0.2, "tokens": None, "seconds": 300.0, "model_calls": None, "tool_calls": 40}
     assert nothing.status_code == 400
     assert "a budget without a ceiling limits nothing" in nothing.text
+
+
+async def _not_followed(client: object, session_id: str, console: object) -> bool:
+    del client, session_id, console
+    return True
+
+
+async def test_a_budget_is_asked_for_in_the_terminal(
+    database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "alert.txt").write_text("disk full", encoding="utf-8")
+    monkeypatch.setattr("tarsy.cli.live_view.follow", _not_followed)
+    async with world(database_url) as api:
+        for budget in ("plenty", "$0.20,5m"):
+            command = ["investigate", str(tmp_path / "alert.txt"), "--url", f"http://127.0.0.1:{api.port}", "--budget", budget]
+            await to_thread.run_sync(partial(app, command, standalone_mode=False))
+        (asked,) = (await api.client.get("/api/v1/sessions")).json()["sessions"]
+        session = await _stored(api, asked["id"])
+    assert (session["budget"]["usd"], session["budget"]["seconds"]) == (0.2, 300.0)
+    assert '--budget: "plenty" is not part of a budget' in capsys.readouterr().err
