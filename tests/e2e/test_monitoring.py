@@ -109,6 +109,7 @@ def test_a_real_prometheus_scrapes_a_real_server(server: Served, tmp_path: Path)
     with prometheus(tmp_path, server.url.removeprefix("http://")) as client:
         until(lambda: asked(client, "tarsy_sessions_ended_total"))
         assert [one["value"][1] for one in asked(client, 'sum(tarsy_sessions_ended_total{status="completed"})')] == ["1"]
+        assert [one["value"][1] for one in asked(client, "sum(tarsy_sessions_submitted_total)")] == ["1"]
         assert [one["value"][1] for one in asked(client, "sum(tarsy_alert_to_verdict_seconds_count)")] == ["1"]
         assert float(asked(client, "sum(tarsy_workers)")[0]["value"][1]) > 0
         assert float(asked(client, "sum(tarsy_event_lag_seconds_count)")[0]["value"][1]) > 0

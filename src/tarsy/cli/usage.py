@@ -12,7 +12,8 @@ from tarsy.cli.terminal import harmless
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from tarsy.domain.period_budget import PeriodBudget, PeriodState
+    from tarsy.config.load.loader import LoadedConfig
+    from tarsy.domain.period_budget import PeriodState
     from tarsy.domain.usage_report import UsageReport, Used, UsedBy
 
 # As many lines of a group as a terminal shows beside the others.
@@ -46,7 +47,8 @@ def usage(
         rows = with_upgraded_engine(lambda engine: UsageRepository(engine).details(span), database_url, data_dir)
         typer.echo(csv_table(DETAIL_COLUMNS, ([row[name] for name in DETAIL_COLUMNS] for row in rows)), nl=False)
         return
-    budgets = _budgets(config)
+    loaded = _configuration(config)
+    budgets = [one.budget for one in loaded.config.system.budgets] if loaded else []
 
     async def read(engine: "AsyncEngine") -> "tuple[UsageReport, Sequence[PeriodState]]":
         return await UsageRepository(engine).report(span, today), await PostgresSpendingBook(engine).states(budgets, datetime.now(UTC))
@@ -54,21 +56,22 @@ def usage(
     report, states = with_upgraded_engine(read, database_url, data_dir)
     _show(report)
     _show_budgets(states)
+    if loaded and states:
+        _show_uncounted(loaded)
 
 
-def _budgets(directory: Path | None) -> "Sequence[PeriodBudget]":
-    """Those of the configuration; what was used is shown also where it cannot be read."""
+def _configuration(directory: Path | None) -> "LoadedConfig | None":
+    """It names the budgets; what was used is shown also where it cannot be read."""
     from tarsy.cli.environment import process_settings
     from tarsy.config.load.loader import load_config
     from tarsy.config.problems import ConfigError
 
     settings = process_settings(directory)
     try:
-        loaded = load_config(settings.config_dir, settings.env)
+        return load_config(settings.config_dir, settings.env)
     except ConfigError as error:
         typer.echo(f"The configuration cannot be read, so no budgets are shown: {error}", err=True)
-        return ()
-    return tuple(one.budget for one in loaded.config.system.budgets)
+        return None
 
 
 def _show_budgets(states: "Sequence[PeriodState]") -> None:
@@ -82,6 +85,17 @@ def _show_budgets(states: "Sequence[PeriodState]") -> None:
         forecast = dollars(state.forecast(datetime.now(UTC)))
         used = f"{dollars(state.spent)} spent, {dollars(state.reserved)} reserved, at this rate {forecast} at its end"
         typer.echo(harmless(f"  {state.budget.told.removeprefix('the ')}: {used}"))
+
+
+def _show_uncounted(loaded: "LoadedConfig") -> None:
+    """Budgets that do not count calls of some model."""
+    import anyio
+
+    from tarsy.cli.price_checkup import price_remarks
+
+    for remark in anyio.run(price_remarks, loaded):
+        if remark.path.startswith("system.budgets"):
+            typer.echo(harmless(f"  {remark.message}; {remark.cure}"))
 
 
 def _show(report: "UsageReport") -> None:

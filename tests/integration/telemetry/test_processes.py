@@ -41,7 +41,7 @@ async def test_the_process_that_has_been_there_longest_tells_of_all(engine: Asyn
     assert await processes.beat(YOUNGER) is None
     assert overview is not None
     assert {status.value: count for status, count in overview.sessions.items() if count} == {"pending": 1}
-    assert [(level.priority, level.depth) for level in overview.queue] == [(0, 1)]
+    assert [(level.priority, level.depth, level.oldest_age_seconds > 0) for level in overview.queue] == [(0, 1, True)]
     assert [(role.role, role.processes, role.workers) for role in overview.roles] == [("api", 1, 0), ("worker", 1, 8)]
 
 

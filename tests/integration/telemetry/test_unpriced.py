@@ -31,7 +31,9 @@ def configured(directory: Path, more: str = "") -> None:
     directory.joinpath("llm-providers.yaml").write_text(PROVIDERS, encoding="utf-8")
 
 
-async def test_ceilings_that_do_not_count_a_model_are_warned_of_in_the_system_and_in_the_usage(database_url: str, tmp_path: Path) -> None:
+async def test_ceilings_that_do_not_count_a_model_are_warned_of_in_the_system_and_in_the_usage(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     configured(tmp_path)
     story = Scenario(chain(stage(agent())), [], config_dir=tmp_path, env=KEYS)
     async with story.continued(database_url) as running, serving(running.services) as api:
@@ -45,6 +47,10 @@ async def test_ceilings_that_do_not_count_a_model_are_warned_of_in_the_system_an
     ]
     assert all(remark.endswith(f"{MODEL}, whose price is not known; {CURE}") for remark in remarks)
     assert [one["unpriced_models"] for one in budgets] == [[MODEL], [MODEL]]
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    usage = ["usage", "--config", str(tmp_path), "--database-url", database_url]
+    await to_thread.run_sync(partial(app, usage, standalone_mode=False))
+    assert f"  the ceiling of $5.00 a day does not count calls of {MODEL}" in capsys.readouterr().out
 
 
 def _check(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
