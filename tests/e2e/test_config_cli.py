@@ -143,6 +143,7 @@ HEAVY = (
     "click",
     "uvicorn.supervisors",
     "sqlalchemy.orm",
+    "re2",
     "httpx",
 )
 # What the first work on a session needs: a process that has none yet does without it.

@@ -10,13 +10,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, assert_never
 
-# Alertmanager's own kind of expression: it takes time in proportion to the text, whatever stands in the two. Labels come from outside.
-import re2  # pyright: ignore[reportMissingTypeStubs]
-
 from tarsy.domain.alert import Alert
 
-# Comes without types.
-_RE2: Any = re2
 _WORD = r'"(?:[^"\\]|\\.)*"|[^\s{}!=~,\\"\'`]+'
 _MATCHER = re.compile(rf"\s*(?P<name>{_WORD})\s*(?P<operator>=~|!~|!=|=)\s*(?P<value>{_WORD})\s*(?P<comma>,?)\s*")
 _ESCAPE = re.compile(r"\\(.)")
@@ -65,12 +60,20 @@ class Matcher:
         return f'{self.name} {self.operator} "{quoted}"'
 
 
+def _re2() -> Any:
+    """Alertmanager's own kind of expression: it takes time in proportion to the text, whatever stands in the two. Labels come from outside."""
+    import re2  # pyright: ignore[reportMissingTypeStubs] # noqa: PLC0415 - large, and only for matchers with expressions
+
+    return re2
+
+
 @lru_cache(maxsize=1024)
 def _expression(text: str) -> Any:
-    options = _RE2.Options()
+    re2 = _re2()
+    options = re2.Options()
     # Its complaints go into our error, not to standard error.
     options.log_errors = False
-    return _RE2.compile(text, options)
+    return re2.compile(text, options)
 
 
 def parse_matchers(text: str) -> tuple[Matcher, ...]:
@@ -102,7 +105,7 @@ def _matcher(matched: re.Match[str]) -> Matcher:
     if matcher.operator in {Operator.LIKE, Operator.UNLIKE}:
         try:
             _expression(matcher.value)
-        except _RE2.error as error:
+        except _re2().error as error:
             reason = error.args[0]
             detail = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
             raise MatcherError(f"{matcher}: this is not a regular expression: {detail}") from error
