@@ -144,6 +144,8 @@ HEAVY = (
     "uvicorn.supervisors",
     "sqlalchemy.orm",
     "re2",
+    "jmespath",
+    "tarsy.demo.world",
     "httpx",
 )
 # What the first work on a session needs: a process that has none yet does without it.

@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * Get Health
-         * @description The state of every part. 503 only when the database is away: without it nothing works, without the rest something does.
+         * @description The state of every part. 503 only when the database is unreachable: without it nothing works, without the rest something does.
          */
         get: operations["getHealth"];
         put?: never;
@@ -614,6 +614,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/recording": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Recording
+         * @description The session as a recording: everything said and done, masked, for `tarsy replay`.
+         */
+        get: operations["getRecording"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cancellations": {
         parameters: {
             query?: never;
@@ -742,6 +762,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fork Session
+         * @description Go on from a step of an investigation that has ended, in a new session. The steps before are copied as they were; what follows asks models and tools anew.
+         *
+         *     409 while the session runs, for a step that is not the beginning of one, and for a recorded session without a `model` to go on with.
+         */
+        post: operations["forkSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Models
+         * @description The configured models that can be asked now: those whose keys are set.
+         */
+        get: operations["listModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{session_id}/trace": {
         parameters: {
             query?: never;
@@ -774,6 +836,26 @@ export interface paths {
          * @description One model call with the exact conversation it was made with.
          */
         get: operations["getLLMCall"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/trace/llm/{interaction_id}/curl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Llm Call As Curl
+         * @description The same question as a command that asks the vendor directly. Keys are named by their variables, never written out. 409 if the model was a recording.
+         */
+        get: operations["getLLMCallAsCurl"];
         put?: never;
         post?: never;
         delete?: never;
@@ -959,6 +1041,146 @@ export interface paths {
         };
         /** Get Version */
         get: operations["getVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Setup
+         * @description What is set up and what could be. No secret is ever shown.
+         */
+        get: operations["getSetup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setup/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open Setup
+         * @description Exchange the code that the terminal shows for a cookie that opens the steps below for an hour. A code works once.
+         */
+        post: operations["openSetup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setup/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find Models
+         * @description The models of a server that speaks like OpenAI's: Ollama, llama.cpp, vLLM, LM Studio. What else answers there is not told.
+         */
+        post: operations["findModels"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setup/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set Up Key
+         * @description Try a vendor's key with one small call; if the model answers, write the key to `.env` and put it in force.
+         */
+        post: operations["setUpKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setup/local-model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set Up Local Model
+         * @description Try a model at an address of one's own with one small call; if it answers, write it to the configuration and put it in force.
+         */
+        post: operations["setUpLocalModel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setup/tool-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set Up Tool Server
+         * @description Have a tool server of a shipped recipe list its tools; if it does, write it to the configuration and put it in force.
+         */
+        post: operations["setUpToolServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setup/first-alert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get First Alert
+         * @description The address that senders use, and the caller's own token where one is needed.
+         */
+        get: operations["getFirstAlert"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1585,6 +1807,67 @@ export interface components {
          * @enum {string}
          */
         ExportFormat: "csv" | "jsonl";
+        /**
+         * FieldKind
+         * @enum {string}
+         */
+        FieldKind: "file" | "address" | "secret";
+        /**
+         * FirstAlert
+         * @description What a sender needs to reach this installation.
+         */
+        FirstAlert: {
+            /** Url */
+            url: string | null;
+            /** Token */
+            token: string | null;
+        };
+        /**
+         * ForkOrigin
+         * @description The step of another session from which this one goes on by itself.
+         */
+        ForkOrigin: {
+            /**
+             * Session Id
+             * Format: uuid
+             */
+            session_id: string;
+            /** Stage */
+            stage: string;
+            /** Agent */
+            agent: string;
+            /** Turn */
+            turn: number;
+            /** Model */
+            model: string | null;
+        };
+        /**
+         * ForkRequest
+         * @description From which step to go on, and what is different from there on.
+         */
+        ForkRequest: {
+            /**
+             * Execution Id
+             * Format: uuid
+             * @description The agent's execution, as the session and its trace tell it.
+             */
+            execution_id: string;
+            /**
+             * Turn
+             * @description Which of its calls to the model is made anew, as the trace tells it; the first is 0.
+             */
+            turn: number;
+            /**
+             * Model
+             * @description The configured provider that goes on; absent: the models that the session had.
+             */
+            model?: string | null;
+            /**
+             * Hint
+             * @description What its agents are told before the first new call.
+             */
+            hint?: string | null;
+        };
         /** HealthReport */
         HealthReport: {
             /**
@@ -1863,6 +2146,13 @@ export interface components {
          * @enum {string}
          */
         LLMInteractionKind: "iteration" | "forced_conclusion" | "correction" | "single_shot" | "summarization";
+        /** LocalModel */
+        LocalModel: {
+            /** Url */
+            url: string;
+            /** Model */
+            model: string;
+        };
         /** Login */
         Login: {
             /** Token */
@@ -1941,6 +2231,8 @@ export interface components {
             started_at: string;
             /** Duration Ms */
             duration_ms: number;
+            /** Arguments Start */
+            arguments_start: string | null;
         };
         /**
          * MCPInteractionKind
@@ -1993,6 +2285,34 @@ export interface components {
              * @description The incident that becomes part of this one.
              */
             incident_id: string;
+        };
+        /** ModelAddress */
+        ModelAddress: {
+            /** Url */
+            url: string;
+        };
+        /**
+         * ModelItem
+         * @description A model that can be asked.
+         */
+        ModelItem: {
+            /** Name */
+            name: string;
+            type: components["schemas"]["ProviderType"];
+            /** Model */
+            model: string;
+        };
+        /** ModelList */
+        ModelList: {
+            /** Models */
+            models: components["schemas"]["ModelItem"][];
+        };
+        /** ModelsFound */
+        ModelsFound: {
+            /** Base Url */
+            base_url: string;
+            /** Models */
+            models: string[];
         };
         /** MuteIncident */
         MuteIncident: {
@@ -2223,6 +2543,11 @@ export interface components {
             /** Synthesis */
             synthesis: boolean;
         };
+        /**
+         * ProviderType
+         * @enum {string}
+         */
+        ProviderType: "google" | "openai" | "anthropic" | "xai" | "vertexai" | "replay";
         /** Question */
         Question: {
             /** Content */
@@ -2256,6 +2581,29 @@ export interface components {
             worker_count: number;
             /** Workers */
             workers: components["schemas"]["WorkerItem"][];
+        };
+        /** RecipeFieldItem */
+        RecipeFieldItem: {
+            /** Variable */
+            variable: string;
+            /** Label */
+            label: string;
+            kind: components["schemas"]["FieldKind"];
+            /** Suggestion */
+            suggestion: string;
+            /** Is Set */
+            is_set: boolean;
+        };
+        /** RecipeItem */
+        RecipeItem: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /** Description */
+            description: string;
+            /** Fields */
+            fields: components["schemas"]["RecipeFieldItem"][];
         };
         /**
          * ReloadReport
@@ -2425,6 +2773,7 @@ export interface components {
             runbook_url: string | null;
             /** Incident Id */
             incident_id: string | null;
+            fork: components["schemas"]["ForkOrigin"] | null;
             mcp_selection: components["schemas"]["McpSelection"] | null;
             /** Final Analysis */
             final_analysis: string | null;
@@ -2560,6 +2909,42 @@ export interface components {
          * @enum {string}
          */
         SessionStatus: "pending" | "in_progress" | "waiting" | "cancelling" | "completed" | "failed" | "timed_out" | "cancelled";
+        /** SetupCode */
+        SetupCode: {
+            /** Code */
+            code: string;
+        };
+        /**
+         * SetupOutcome
+         * @description What became of a step: tried, and, if it worked, written and in force.
+         */
+        SetupOutcome: {
+            /** Ok */
+            ok: boolean;
+            /** Message */
+            message: string;
+            /** Cure */
+            cure: string;
+            /** Tools */
+            tools: string[];
+            /** Written */
+            written: string[];
+        };
+        /** SetupState */
+        SetupState: {
+            /** Needed */
+            needed: boolean;
+            /** Open */
+            open: boolean;
+            /** Has Code */
+            has_code: boolean;
+            /** Model */
+            model: string | null;
+            /** Vendors */
+            vendors: components["schemas"]["VendorItem"][];
+            /** Recipes */
+            recipes: components["schemas"]["RecipeItem"][];
+        };
         /**
          * Severity
          * @description How bad it is, the worst first.
@@ -2709,6 +3094,19 @@ export interface components {
             /** Arguments */
             arguments: string;
         };
+        /** ToolServerChoice */
+        ToolServerChoice: {
+            /** Recipe */
+            recipe: string;
+            /**
+             * Values
+             * @description The recipe's fields, by variable.
+             * @default {}
+             */
+            values: {
+                [key: string]: string;
+            };
+        };
         /** ToolUseItem */
         ToolUseItem: {
             /** Server */
@@ -2808,6 +3206,24 @@ export interface components {
             duration_ms: number;
             /** Cache Hit Share */
             cache_hit_share: number | null;
+        };
+        /** VendorItem */
+        VendorItem: {
+            /** Name */
+            name: string;
+            /** Variable */
+            variable: string;
+            /** Model */
+            model: string;
+            /** Has Key */
+            has_key: boolean;
+        };
+        /** VendorKey */
+        VendorKey: {
+            /** Vendor */
+            vendor: string;
+            /** Key */
+            key: string;
         };
         /**
          * VerdictOutcome
@@ -3021,7 +3437,7 @@ export interface operations {
                     "application/json": components["schemas"]["HealthReport"];
                 };
             };
-            /** @description The database is away. */
+            /** @description The database is unreachable. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4142,6 +4558,38 @@ export interface operations {
             };
         };
     };
+    getRecording: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The recording, as a file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     cancelSessions: {
         parameters: {
             query?: {
@@ -4438,6 +4886,71 @@ export interface operations {
             };
         };
     };
+    forkSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ForkRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertAccepted"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getTrace: {
         parameters: {
             query?: never;
@@ -4490,6 +5003,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LLMCallDetail"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getLLMCallAsCurl: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+                interaction_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A command for a shell. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": unknown;
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
@@ -4820,6 +5366,227 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Version"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSetup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetupState"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    openSetup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetupCode"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    findModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelAddress"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelsFound"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setUpKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VendorKey"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetupOutcome"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setUpLocalModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LocalModel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetupOutcome"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setUpToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolServerChoice"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetupOutcome"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getFirstAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirstAlert"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */

@@ -6,6 +6,7 @@ The server is the same for every incident; the world it shows is data. Nothing c
 import argparse
 from collections.abc import Callable
 
+from tarsy.demo.incident_files import INCIDENTS
 from tarsy.demo.stdio_server import StdioServer, Tool
 from tarsy.demo.views.access import audit_search, rbac_get, secrets_list
 from tarsy.demo.views.capacity import hpa_list, pvcs_get, pvcs_list, quotas_list
@@ -17,7 +18,7 @@ from tarsy.demo.views.pods import namespaces_list, pods_get, pods_list, pods_log
 from tarsy.demo.views.promql import promql_query
 from tarsy.demo.views.tls import certificates_list, webhooks_list
 from tarsy.demo.views.workloads import configmaps_get, configmaps_list, deployment_history, deployments_list
-from tarsy.demo.world import INCIDENTS, World, load_world
+from tarsy.demo.world import World, load_world
 
 INSTRUCTIONS = "A read-only view of one Kubernetes cluster: workloads, events, logs, nodes, metrics, network and access records."
 # In the order in which a model reads of them.

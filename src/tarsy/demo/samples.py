@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider
 from tarsy.demo.chain import RECORDING_SCHEME, StageOutline, build_chain, chain_id_of, replay_provider, skills_of
-from tarsy.demo.world import INCIDENTS, read_yaml
+from tarsy.demo.incident_files import INCIDENTS, read_yaml
 from tarsy.domain.recording import RecordedAlert, RecordedCall, Recording
 from tarsy.domain.skill import text_hash
 from tarsy.kit.model import Model

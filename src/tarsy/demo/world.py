@@ -10,12 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
 from pydantic import ConfigDict
 
+from tarsy.demo.incident_files import INCIDENTS, read_yaml
 from tarsy.kit.model import Model
 
-INCIDENTS = Path(__file__).parent / "incidents"
 _OFFSET = re.compile(r"-(?:(?P<days>\d+)d)?(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?(?:(?P<seconds>\d+)s)?")
 _CLOCK = re.compile(r"\d{2}:\d{2}(:\d{2})?")
 
@@ -310,18 +309,6 @@ class World(Piece):
 
     def at(self, text: str) -> datetime:
         return moment(text, self.now)
-
-
-class _TextLoader(yaml.CSafeLoader):
-    """Reads every scalar as text: a version stays `1.10`, a clock time is not a number in base sixty. Only `<<` keeps its meaning."""
-
-
-_TextLoader.yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", re.compile("<<"))]}
-
-
-def read_yaml(path: Path) -> Any:
-    """Read one of the incidents' files; the model that validates it turns text into numbers where numbers are meant."""
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_TextLoader)  # noqa: S506 - a safe loader with fewer types
 
 
 @cache

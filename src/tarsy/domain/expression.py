@@ -5,12 +5,10 @@ https://jmespath.org/specification.html
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import jmespath
-from jmespath.exceptions import JMESPathError
-from jmespath.functions import Functions
-from jmespath.parser import ParsedResult
+if TYPE_CHECKING:
+    from jmespath.parser import ParsedResult
 
 
 class ExpressionError(ValueError):
@@ -18,7 +16,14 @@ class ExpressionError(ValueError):
 
 
 @lru_cache(maxsize=256)
-def compiled(expression: str) -> ParsedResult:
+def compiled(expression: str) -> "ParsedResult":
+    """The expression, to be asked of values.
+
+    Raises:
+        ValueError: it is not JMESPath; also what it raises when a value is none that it takes.
+    """
+    import jmespath  # noqa: PLC0415 - for mappings alone, which few configurations have
+
     return jmespath.compile(expression)
 
 
@@ -28,9 +33,11 @@ def check_expression(expression: str) -> None:
     Raises:
         ExpressionError: saying where it goes wrong.
     """
+    from jmespath.functions import Functions  # noqa: PLC0415 - as above
+
     try:
         found = compiled(expression)
-    except JMESPathError as error:
+    except ValueError as error:
         raise ExpressionError(" ".join(str(error).split())) from error
     # JMESPath itself would notice this only when a body leads there.
     if unknown := _functions(found.parsed) - set(Functions.FUNCTION_TABLE):

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from tarsy.demo.incident_files import read_yaml
 from tarsy.demo.samples import list_samples
-from tarsy.demo.world import World, load_world, read_yaml
+from tarsy.demo.world import World, load_world
 
 every_world = pytest.mark.parametrize("world", [load_world(sample.name) for sample in list_samples()], ids=[s.name for s in list_samples()])
 

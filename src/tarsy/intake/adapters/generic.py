@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from jmespath.exceptions import JMESPathError
-
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.domain.expression import compiled
 from tarsy.intake.adapters.change import change_of
@@ -52,7 +50,7 @@ def _parts(mapping: GenericMapping, item: Any) -> Fields:
 def _evaluated(expression: str, value: Any) -> Any:
     try:
         return compiled(expression).search(value)
-    except (JMESPathError, ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         # A function met a value of another type than it takes: this body does not have the part.
         return None
 
