@@ -77,6 +77,7 @@ async def rehearse(url: str, postmaster: psutil.Process) -> int:
     workers = [started(url) for _ in range(PROCESSES)]
     most, widest = await watch(url, workers)
     told = [[float(word) for word in worker.communicate()[0].split()] for worker in workers]
+    assert all(worker.returncode == 0 for worker in workers), "a process broke"
     elapsed, theirs = time.monotonic() - begun, backends(postmaster) - theirs
     done = await connection.fetchval("SELECT count(*) FROM alert_sessions WHERE status = 'completed'")
     disk = (await connection.fetchval(SIZE) - size) / done

@@ -24,7 +24,7 @@ from tarsy.config.schema.queue import QueueConfig
 from tarsy.db.changes import StoredChanges
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.journal import PostgresJournal
-from tarsy.db.retry import is_transient
+from tarsy.db.retry import is_transient, retrying
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.spending_book import PostgresSpendingBook
@@ -189,7 +189,8 @@ class Load:
             open_sessions = 1
             while open_sessions:
                 await anyio.sleep(look_every)
-                state = await self.sessions.queue_state()
+                # Like everything else here, it waits its turn for a connection.
+                state = await retrying(self.sessions.queue_state)
                 open_sessions = state.pending + state.running
             self.pool.drain()
 

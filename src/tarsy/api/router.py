@@ -1,7 +1,7 @@
 """Routers whose routes know their whole path and what all of them have in common.
 
 The application takes them into its own row, one by one: FastAPI would look for the route of a request in each included router, and once more in
-the one that has it, which costs as much as answering.
+the one that has it.
 """
 
 from typing import Any
