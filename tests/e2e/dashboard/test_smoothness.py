@@ -4,6 +4,7 @@ What is asserted does not depend on what else the machine does: how much stands 
 took, and how much time of a processor, is printed.
 """
 
+import re
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,12 +30,12 @@ SPEED = "5"
 MEASURED_WORDS = 800
 WORDS = 4_000
 
-WATCH = """() => {
+WATCH = """place => {
   const seen = (window.seen = { frames: [], drawn: 0, longest: 0 });
   let last = performance.now();
   const tick = (now) => { seen.frames.push(now - last); last = now; requestAnimationFrame(tick); };
   requestAnimationFrame(tick);
-  new MutationObserver(() => { seen.drawn += 1; }).observe(document.querySelector("[role=feed], main"), { childList: true, characterData: true, subtree: true });
+  new MutationObserver(() => { seen.drawn += 1; }).observe(document.querySelector(place), { childList: true, characterData: true, subtree: true });
   new PerformanceObserver((list) => {
     for (const task of list.getEntries()) seen.longest = Math.max(seen.longest, task.duration);
   }).observe({ entryTypes: ["longtask"] });
@@ -74,8 +75,9 @@ class MainThread:
         return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
 
 
-def submit(server: Served) -> str:
-    with server.client() as http:
+@pytest.fixture(scope="module")
+def session(talkative: Served) -> str:
+    with talkative.client() as http:
         return http.post("/api/v1/alerts", json={"data": "Pods of shop restart."}).raise_for_status().json()["session_id"]
 
 
@@ -94,15 +96,14 @@ AT_REST = """() => new Promise(done => {
 })"""
 
 
-def test_thousands_of_events_and_two_hundred_words_a_second_stay_smooth(browser: Browser, talkative: Served) -> None:
-    session = submit(talkative)
+def test_thousands_of_events_and_two_hundred_words_a_second_stay_smooth(browser: Browser, talkative: Served, session: str) -> None:
     with open_page(browser, talkative.url) as page:
         thread = MainThread.of(page)
         page.goto(f"/sessions/{session}")
         expect(page.get_by_role("feed").get_by_text("word0 word1")).to_be_visible(timeout=120_000)
         arrived = thread.seconds()
 
-        page.evaluate(WATCH)
+        page.evaluate(WATCH, "[role=feed]")
         first, before = page.evaluate(LAST_WORD), thread.seconds()
         page.wait_for_function(f"wanted => ({LAST_WORD})() >= wanted", arg=first + MEASURED_WORDS, polling=200)
         used, words = thread.seconds() - before, page.evaluate(LAST_WORD) - first
@@ -155,8 +156,6 @@ SCROLL = """() => new Promise(done => {
     }
     step()
 })"""
-
-
 PAGES = 5
 
 
@@ -174,7 +173,7 @@ def test_ten_thousand_sessions_in_the_list_stay_smooth(browser: Browser, talkati
         expect(page.get_by_role("heading", name="Ended 10,001")).to_be_visible()
         expect(rows).to_have_count(200)
         before = thread.seconds()
-        page.evaluate(WATCH)
+        page.evaluate(WATCH, "main")
         page.evaluate(SCROLL)
         for number in range(2, PAGES + 1):
             page.get_by_role("button", name="Next page").click()
@@ -190,3 +189,35 @@ def test_ten_thousand_sessions_in_the_list_stay_smooth(browser: Browser, talkati
     )
     assert in_page == 200
     assert elements < 200 * 30
+
+
+def test_a_trace_of_thousands_of_calls_stays_smooth(browser: Browser, talkative: Served, session: str) -> None:
+    with open_page(browser, talkative.url) as page:
+        thread = MainThread.of(page)
+        page.goto(f"/sessions/{session}/trace")
+        calls = page.get_by_role("list", name="Calls")
+        expect(calls.get_by_role("listitem").first).to_be_visible(timeout=60_000)
+        # Those that are made while the page is open come to it.
+        expect(page.get_by_role("status").filter(has_text=re.compile(r"^25\d\d calls$"))).to_be_visible(timeout=120_000)
+        page.reload()
+        expect(page.get_by_role("status").filter(has_text=re.compile(r"^25\d\d calls$"))).to_be_visible(timeout=60_000)
+        loaded = thread.seconds()
+        page.evaluate(WATCH, "ol[aria-label=Calls]")
+        page.evaluate(SCROLL)
+        used = thread.seconds() - loaded
+        in_page = calls.get_by_role("listitem").count()
+        # The last one is there, whichever of those that were made at once that is.
+        expect(page.locator("ol[aria-label=Calls] > li").last).to_be_in_viewport()
+        assert page.evaluate(
+            "(last => last.ariaPosInSet === last.ariaSetSize)([...document.querySelectorAll('ol[aria-label=Calls] > li')].at(-1))"
+        )
+        page.get_by_label("Search calls").fill("number=1234")
+        expect(calls.get_by_role("listitem")).to_have_count(2)
+        seen: dict[str, Any] = page.evaluate("window.seen")
+    frames: list[float] = seen["frames"]
+    print(  # noqa: T201 - the figures are worth a few lines
+        f"\na trace of {TURNS * CALLS_PER_TURN} calls loaded with {loaded:.1f} s of processor time, scrolled through with {used:.1f} s"
+        f"\nmedian {statistics.median(frames):.0f} ms, p95 {statistics.quantiles(frames, n=20)[-1]:.0f} ms, longest task {seen['longest']:.0f} ms"
+        f"\n{in_page} rows in the page"
+    )
+    assert in_page < 80

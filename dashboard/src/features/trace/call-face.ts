@@ -13,13 +13,13 @@ export function faceOf(call: Pick<Call, "kind" | "failed">): Face {
   return call.failed ? FAILED : FACES[call.kind];
 }
 
-/** The bars, in the order of the legend. */
+/** The bars, in the order of the legend; `name` is that of a class. */
 export const BARS = [
-  { label: "Model", color: "info.main", has: (call: Call) => !call.failed && call.kind === "llm" },
-  { label: "Tool", color: "success.main", has: (call: Call) => !call.failed && call.kind === "mcp" },
-  { label: "Failed", color: "error.main", has: (call: Call) => call.failed },
+  { name: "bar-model", label: "Model", color: "info.main", has: (call: Call) => !call.failed && call.kind === "llm" },
+  { name: "bar-tool", label: "Tool", color: "success.main", has: (call: Call) => !call.failed && call.kind === "mcp" },
+  { name: "bar-failed", label: "Failed", color: "error.main", has: (call: Call) => call.failed },
 ] as const;
 
-export function barColor(call: Call): string {
-  return BARS.find((bar) => bar.has(call))?.color ?? "text.secondary";
+export function barClass(call: Call): string {
+  return BARS.find((bar) => bar.has(call))?.name ?? "";
 }

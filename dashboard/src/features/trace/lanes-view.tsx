@@ -1,11 +1,12 @@
 /** Thousands of calls in lanes on one time axis, of which only the visible ones are in the page. */
 import Box from "@mui/material/Box";
+import useMediaQuery from "@mui/material/useMediaQuery";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
 import type { TimeWindow } from "./axis";
 import { Ruler } from "./axis-bar";
 import type { TraceRow } from "./lanes";
-import { CallRow, COLUMNS, LaneRow } from "./trace-rows";
+import { CALL_PX, CALL_STYLES, CallRow, COLUMNS, LaneRow } from "./trace-rows";
 
 interface LanesViewProps {
   rows: readonly TraceRow[];
@@ -17,16 +18,18 @@ interface LanesViewProps {
   onToggle: (lane: string) => void;
 }
 
-const ESTIMATED_PX = 31;
+// Those of agents that were sent are higher, which is measured.
+const LANE_PX = 32;
 // The axis stays on top of what is scrolled.
 const AXIS_PX = 32;
 
 export function LanesView({ rows, window: seen, span, selected, onWindow, onSelect, onToggle }: LanesViewProps) {
   const list = useRef<HTMLOListElement>(null);
   const [top, setTop] = useState(0);
+  const callPx = useMediaQuery((theme) => theme.breakpoints.up("sm")) ? CALL_PX.sm : CALL_PX.xs;
   const virtual = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: () => ESTIMATED_PX,
+    estimateSize: (index) => (rows[index]?.kind === "lane" ? LANE_PX : callPx),
     // The same function for the same rows: another one would have every row measured anew.
     getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
     overscan: 10,
@@ -57,18 +60,18 @@ export function LanesView({ rows, window: seen, span, selected, onWindow, onSele
           <Ruler window={seen} span={span} onWindow={onWindow} />
         </Box>
       </Box>
-      <Box component="ol" ref={list} aria-label="Calls" sx={{ listStyle: "none", m: 0, p: 0, position: "relative" }} style={{ height: virtual.getTotalSize() }}>
+      <Box component="ol" ref={list} aria-label="Calls" sx={{ listStyle: "none", m: 0, p: 0, position: "relative", "& > li": { position: "absolute", top: 0, left: 0, right: 0 }, ...CALL_STYLES }} style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index];
           if (!row) return null;
           return (
-            <Box component="li" key={item.key} ref={virtual.measureElement} data-index={item.index} aria-posinset={item.index + 1} aria-setsize={rows.length} sx={{ position: "absolute", top: 0, left: 0, right: 0 }} style={{ transform: `translateY(${item.start - top}px)` }}>
+            <li key={item.key} ref={row.kind === "lane" ? virtual.measureElement : null} data-index={item.index} aria-posinset={item.index + 1} aria-setsize={rows.length} style={{ transform: `translateY(${item.start - top}px)` }}>
               {row.kind === "lane" ? (
                 <LaneRow lane={row.lane} open={row.open} shown={row.shown} window={seen} onToggle={onToggle} onSelect={onSelect} />
               ) : (
                 <CallRow call={row.call} depth={row.depth} window={seen} selected={row.key === selected} onSelect={onSelect} />
               )}
-            </Box>
+            </li>
           );
         })}
       </Box>

@@ -15,6 +15,7 @@ export function useLanes(flow: Waterfall, session: SessionDetail | undefined, se
   const [part, setPart] = useState<TimeWindow | null>(null);
   const rows = useMemo(() => traceRows(lanes, { folded, window: part, words }), [lanes, folded, part, words]);
   const shown = useMemo(() => rows.flatMap((row) => (row.kind === "call" ? [row.call] : [])), [rows]);
+  const seen = useMemo(() => part ?? wholeOf(span), [part, span]);
   const at = shown.findIndex((one) => one.key === selected);
   const allFolded = lanes.every((lane) => folded.has(lane.id));
 
@@ -38,7 +39,7 @@ export function useLanes(flow: Waterfall, session: SessionDetail | undefined, se
     words,
     setWords,
     allFolded,
-    seen: part ?? wholeOf(span),
+    seen,
     select,
     onWindow: useCallback((next: TimeWindow) => setPart(isWhole(next, span) ? null : next), [span]),
     toggle: useCallback((lane: string) => setFolded((before) => (before.has(lane) ? without(before, lane) : new Set(before).add(lane))), []),
