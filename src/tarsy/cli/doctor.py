@@ -68,11 +68,11 @@ async def _findings(config: Path | None, host: str, port: int, *, call: bool) ->
 
 async def _configured(settings: "Settings", host: str, *, call: bool) -> "AsyncGenerator[Finding]":
     from tarsy.cli import config_checkup as checkup
-    from tarsy.cli.finding import warn
     from tarsy.cli.machine_checkup import check_dotenv
     from tarsy.cli.price_checkup import price_remarks
     from tarsy.config.load.loader import load_config
     from tarsy.config.problems import ConfigError
+    from tarsy.setup.finding import warn
     from tarsy.wiring import llm_client
 
     try:
