@@ -6,9 +6,9 @@ import ButtonBase from "@mui/material/ButtonBase";
 import Stack from "@mui/material/Stack";
 import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { ENDED, sessionPages } from "@/api/sessions";
+import { ENDED, sessionPage } from "@/api/sessions";
 import { Badge } from "@/components/badge";
 import { Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
@@ -18,14 +18,17 @@ import { SESSION_FACES } from "@/presentation/statuses";
 import type { SessionDetail } from "@/wire/types";
 import { idIn } from "./figures";
 
+// The newest; an older one is pasted.
+const OFFERED = 25;
+
 interface ChooseOtherProps {
   session: SessionDetail;
   onOther: (sessionId: string) => void;
 }
 
 export function ChooseOther({ session, onOther }: ChooseOtherProps) {
-  const { data, error, isPending, refetch } = useInfiniteQuery(sessionPages({ alert_type: session.alert_type, status: ENDED }));
-  const others = data?.pages[0]?.sessions.filter(({ id }) => id !== session.id) ?? [];
+  const { data, error, isPending, refetch } = useQuery(sessionPage({ alert_type: session.alert_type, status: ENDED }, { offset: 0, limit: OFFERED }));
+  const others = data?.sessions.filter(({ id }) => id !== session.id) ?? [];
   return (
     <Section title={`Compare “${session.title}” with`} flush>
       <Pasted onOther={onOther} />
