@@ -56,12 +56,23 @@ def hollow(*names: str) -> None:
 
 class _Hollow(ModuleType):
     def __getattr__(self, name: str) -> type:
-        if name.startswith("__"):
-            # The import system asks for these, and knows what to do without them.
-            raise AttributeError(name)
-        return type(name, (_Unusable,), {"__module__": self.__name__})
+        return _unusable(name, self.__name__)
 
 
-class _Unusable:
+def _unusable(name: str, module: str) -> type:
+    if name.startswith("__"):
+        # The import system and classes ask for these, and know what to do without them.
+        raise AttributeError(name)
+    return _Parts(name, (_Unusable,), {"__module__": module})
+
+
+class _Parts(type):
+    """What a class of such a module has is there too: sse-starlette wraps a method of uvicorn's server when it is imported."""
+
+    def __getattr__(cls, name: str) -> type:
+        return _unusable(name, cls.__module__)
+
+
+class _Unusable(metaclass=_Parts):
     def __new__(cls, *_arguments: object, **_options: object) -> Self:
         raise NotImplementedError(f"{cls.__module__}.{cls.__name__} is left out of this program; see `hollow` in {__name__}")

@@ -48,7 +48,7 @@ def test_what_is_declared_absent_is_not_found_until_later(tmp_path: Path, monkey
 
 def test_a_hollow_module_is_found_but_nothing_of_it_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.joinpath("large.py").write_text("raise AssertionError('loaded')")
-    tmp_path.joinpath("small.py").write_text("from large import Part as Part")
+    tmp_path.joinpath("small.py").write_text("from large import Part as Part\nPart.wrapped = Part.method")
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     monkeypatch.delitem(sys.modules, "large", raising=False)
     hollow("large", "sys")
