@@ -120,6 +120,8 @@ export const router = createRouter({
 
 /** Loads the pages that are not there yet, so that a server that goes away takes none of them along. What fails is tried again the next time. */
 export function loadPages(): void {
+  // What is loaded before is what the first page needs itself.
+  performance.mark("load-pages");
   for (const route of Object.values(router.routesById)) {
     const component = route.options.component as { preload?: () => Promise<unknown> } | undefined;
     void component?.preload?.();
