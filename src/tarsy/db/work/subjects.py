@@ -68,7 +68,8 @@ class SessionSubject(Subject):
         return await briefed(connection, session) if session.incident_id is not None and self.begins(row) else session
 
     def begins(self, row: Row) -> bool:
-        return row["started_at"] == row["now"]
+        # A fork begins with the steps of another session.
+        return row["started_at"] == row["now"] and row["fork"] is None
 
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
         return announce.session_status(
