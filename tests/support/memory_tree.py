@@ -191,5 +191,6 @@ def _session(scenario: Scenario) -> AlertSession:
         "alert_type": "test",
         "nonce": NONCE,
         "created_at": datetime(2026, 1, 2, tzinfo=UTC),
+        "received_at": datetime(2026, 1, 2, tzinfo=UTC),
     }
     return cast("AlertSession", type("Session", (), told)())
