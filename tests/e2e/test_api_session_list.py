@@ -2,7 +2,7 @@
 
 import csv
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
 from uuid import uuid4
@@ -14,8 +14,10 @@ from support.api_rows import add_run, set_status
 from support.api_world import AT, World, world
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
+from tarsy.db.processes import ProcessRepository
 from tarsy.db.session_order import SessionOrder, SessionSort, SortOrder, ordered_page
 from tarsy.db.tables import agent_executions, alert_sessions, session_scores, session_spending, timeline_events, work
+from tarsy.domain.overview import LiveProcess
 from tarsy.domain.status import SessionStatus
 
 
@@ -147,21 +149,24 @@ async def test_who_cancelled_a_running_session_is_told(database_url: str) -> Non
 async def test_a_session_whose_process_has_stopped_waits_to_be_taken_over(database_url: str) -> None:
     engine = create_engine(database_url)
     async with world(database_url) as api:
-        handed_back, silent, alive = [await api.submit(text) for text in ("handed back", "killed", "alive")]
-        for session_id in (silent, alive):
+        handed_back, silent, alive, slow = [await api.submit(text) for text in ("handed back", "killed", "alive", "beats seldom")]
+        for session_id in (silent, alive, slow):
             await set_status(engine, session_id, SessionStatus.IN_PROGRESS)
         long_ago, now = sa.text("now() - interval '40 seconds'"), sa.func.now()
         changes: dict[str, dict[str, Any]] = {
             handed_back: {"handed_back_at": now},
             silent: {"heartbeat_at": long_ago},
             alive: {"heartbeat_at": now},
+            slow: {"heartbeat_at": long_ago, "claimed_by": "a process that is there"},
         }
+        there = LiveProcess(id="a process that is there", role="all", workers=1, version="1", started_at=datetime.now(UTC))
+        await ProcessRepository(engine).beat(there)
         async with engine.begin() as connection:
             for session_id, values in changes.items():
                 await connection.execute(sa.update(work).where(work.c.subject_id == session_id).values(values))
         reasons = {one["id"]: one["waiting_reason"] for one in (await api.client.get("/api/v1/sessions")).json()["sessions"]}
     await engine.dispose()
-    assert reasons[alive] is None
+    assert (reasons[alive], reasons[slow]) == (None, None)
     assert {reasons[handed_back], reasons[silent]} == {"Waiting to be taken over: the process that worked on it has stopped."}
 
 

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.driver import RawConnection, Row, Statement
+from tarsy.db.processes import ALIVE
 from tarsy.db.tables import alert_sessions, sql_list, work
 from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
 from tarsy.domain.claim import INVESTIGATION
@@ -51,8 +52,8 @@ class QueueState:
     next_sessions: tuple[NextSession, ...]
 
 
-# Three heartbeats of the shortest interval that is usual: a process that is silent for longer has most probably stopped, though it is
-# not yet known for certain (`queue.orphan_threshold`).
+# A worker that is silent for so long, in a process that gave no sign of life either, has most probably stopped, though it is not yet known
+# for certain (`queue.orphan_threshold`). Where heartbeats are set to be rarer, the process speaks for it.
 _SILENCE_SECONDS = 30.0
 LEFT = "Waiting to be taken over: the process that worked on it has stopped."
 # One walk over the ready sessions, if any of these is among them, answers for the whole page.
@@ -60,6 +61,7 @@ _STANDINGS = Statement(
     f"""
     SELECT w.subject_id::text AS id, place.number, w.recoveries, w.wake_at, w.parked_reason, w.state,
         coalesce(w.handed_back_at, CASE WHEN w.state = {sql_list([WorkState.CLAIMED])} AND w.heartbeat_at < now() - :silence * interval '1 second'
+            AND NOT EXISTS (SELECT FROM processes p WHERE p.id = w.claimed_by AND p.seen_at > now() - CAST(:alive AS interval))
             THEN w.heartbeat_at END) AS left_at,
         pause.chain_id AS pause, pause.since, pause.actor, pause.reason, pause.parks_running
     FROM work w
@@ -104,7 +106,7 @@ async def standings(connection: RawConnection, session_ids: Sequence[str]) -> di
     """Where each of these sessions stands, as far as there is work for it."""
     if not session_ids:
         return {}
-    rows = await _STANDINGS.rows(connection, {"ids": session_ids, "kind": INVESTIGATION, "silence": _SILENCE_SECONDS})
+    rows = await _STANDINGS.rows(connection, {"ids": session_ids, "kind": INVESTIGATION, "silence": _SILENCE_SECONDS, "alive": ALIVE})
     return {row["id"]: Standing(row["number"], row["recoveries"], _reason(row), row["wake_at"]) for row in rows}
 
 
