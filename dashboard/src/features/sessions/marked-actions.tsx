@@ -57,7 +57,7 @@ export function MarkedActions({ marked, onClear }: { marked: readonly SessionLis
         Delete {ended.length > 0 && ended.length.toLocaleString()}
       </Button>
       <Button size="small" startIcon={<Download size={15} />} href={exportAddress(marked.slice(0, AT_ONCE).map(({ id }) => id))} download>
-        Export
+        {marked.length > AT_ONCE ? `Export the first ${AT_ONCE}` : "Export"}
       </Button>
       <Button size="small" color="inherit" startIcon={<X size={15} />} onClick={onClear}>
         Clear
