@@ -135,15 +135,14 @@ interface ListProps {
 function List({ title, total, sessions, marked, search, onSort, note, actions }: ListProps) {
   const columns = useMemo(() => chosenColumns(search.columns), [search.columns]);
   const { mark, markAll } = marked;
-  // Two hundred rows at once would be felt: they are drawn between what the reader does.
+  // Two hundred rows at once would be felt: they are drawn between what the reader does. A mark is drawn at once, in its row alone.
   const rows = useDeferredValue(sessions);
-  const has = useDeferredValue(marked.has);
   const onMarkAll = useCallback((all: boolean) => markAll(sessions.map(({ id }) => id), all), [markAll, sessions]);
   const allMarked = sessions.every(({ id }) => marked.has(id));
   return (
     <Paper component="section" aria-label={`${title} sessions`} variant="outlined" sx={{ overflow: "hidden" }}>
       <ListHead {...{ title, total, columns, allMarked, onMarkAll }} {...(onSort ? { onSort, sorting: search } : {})} />
-      <Rows sessions={rows} columns={columns} has={has} onMark={mark} />
+      <Rows sessions={rows} columns={columns} has={marked.has} onMark={mark} />
       {(note ?? actions) && (
         <Stack direction="row" sx={{ px: 2, py: 0.75, gap: 1, alignItems: "center", flexWrap: "wrap", borderTop: 1, borderColor: "divider" }}>
           <Typography variant="body2" color="textSecondary" sx={{ flex: 1 }}>
