@@ -38,10 +38,11 @@ PROVIDERS = "llm_providers: {{recorded: {{type: replay, model: recorded, recordi
 
 
 def _recording() -> Recording:
-    """A model that knows the answer without looking."""
+    """A model that knows the answer without looking, and says it again when it is told of more alerts while it answers."""
     says = (RecordedChunk(text="The new release leaks connections; roll it back."),)
-    tracks = ("0.investigation/1.Investigator", "1.executive summary/1.ExecSummaryAgent")
-    return Recording(calls=tuple(RecordedCall(track=track, turn=0, chunks=says) for track in tracks))
+    told = [("0.investigation/1.Investigator", turn) for turn in range(ALERTS // PROBLEMS)]
+    calls = [*told, ("1.executive summary/1.ExecSummaryAgent", 0)]
+    return Recording(calls=tuple(RecordedCall(track=track, turn=turn, chunks=says) for track, turn in calls))
 
 
 @pytest.fixture
