@@ -95,7 +95,7 @@ async def _resolved(host: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Add
 
 
 async def _models_at(base_url: str) -> ModelServer | NoModelsError:
-    import httpx  # noqa: PLC0415 - a process that nobody sets up need not load it
+    import httpx  # noqa: PLC0415 - loaded only where an installation is set up
 
     reached = "check that the server runs and that this machine can reach it"
     try:

@@ -13,7 +13,7 @@ export interface Lane {
   task: string | null;
   /** The call that sent it. */
   within: string | null;
-  /** How many agents up the one is that nobody sent. */
+  /** Its distance from the agent that the stage began with: 0 for that one itself. */
   depth: number;
   /** In the order of their starts. */
   calls: readonly Call[];
