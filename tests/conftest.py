@@ -28,7 +28,7 @@ KEPT_VARIABLES = {SERVER_DIR_VARIABLE, "TARSY_CHAOS_ROUNDS"}
 TEMPLATE = "tarsy_template"
 
 # `make test` tries the same examples in every run, so that it fails only for what changed; `make chaos` looks for new ones.
-hypothesis.settings.register_profile("steady", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("steady", max_examples=50, derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", max_examples=2000, deadline=None)
 hypothesis.settings.load_profile("steady")
 

@@ -30,7 +30,7 @@ REPLICAS = 3
 SESSIONS = 500 if ROUNDS else 24
 CAP = 6
 # In CI the chaos is over after this long, so that what is left can end; a long run goes on until most sessions have.
-CHAOS_SECONDS = 900 if ROUNDS else 20
+CHAOS_SECONDS = 900 if ROUNDS else 12
 END_SECONDS = 600 if ROUNDS else 90
 PAUSE_SECONDS = 30.0 if ROUNDS else 5.0
 

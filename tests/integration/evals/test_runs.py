@@ -25,7 +25,8 @@ from tarsy.evals.trial_file import TrialFile
 from tarsy.evals.worlds.snapshot import read_results, written
 from tarsy.settings import Settings
 
-pytestmark = pytest.mark.timeout(180)
+# In one process: all of them look at one long run.
+pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("eval runs")]
 # One of each kind: plain, injected, healthy, without logs, must abstain, larger than a model is shown.
 NAMES = (
     "config-injected-log",
