@@ -5,6 +5,7 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Nothing } from "@/components/states";
+import { usePageTop } from "@/components/use-page-top";
 import { Entry } from "@/presentation/entries";
 import type { TimelineRow } from "@/presentation/timeline-rows";
 import { currentRow, eventsOfRow, isReport, rowOfAgent, timelineRows } from "@/presentation/timeline-rows";
@@ -53,7 +54,7 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
   const rows = useMemo(() => timelineRows(stages, events, selected, sideBySide, sent.open), [stages, events, selected, sideBySide, sent.open]);
   const list = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
+  const top = usePageTop(list);
   const { following, grew, follow, stop } = useFollowEnd(end, growing, target === undefined);
 
   const virtual = useWindowVirtualizer({
@@ -66,14 +67,6 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
     scrollPaddingStart: HEADER_PX,
   });
 
-  useLayoutEffect(() => {
-    const place = () => setTop(list.current ? Math.round(list.current.getBoundingClientRect().top + window.scrollY) : 0);
-    place();
-    // Whatever moves the list also changes the height of the page.
-    const observer = new ResizeObserver(place);
-    observer.observe(document.body);
-    return () => observer.disconnect();
-  }, []);
   useLayoutEffect(grew);
   useEffect(() => onFollowing(following), [following, onFollowing]);
 

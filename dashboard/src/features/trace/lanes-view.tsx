@@ -2,7 +2,8 @@
 import Box from "@mui/material/Box";
 import useMediaQuery from "@mui/material/useMediaQuery";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useEffectEvent, useRef } from "react";
+import { usePageTop } from "@/components/use-page-top";
 import type { TimeWindow } from "./axis";
 import { Ruler } from "./axis-bar";
 import type { TraceRow } from "./lanes";
@@ -25,7 +26,7 @@ const AXIS_PX = 32;
 
 export function LanesView({ rows, window: seen, span, selected, onWindow, onSelect, onToggle }: LanesViewProps) {
   const list = useRef<HTMLOListElement>(null);
-  const [top, setTop] = useState(0);
+  const top = usePageTop(list);
   const callPx = useMediaQuery((theme) => theme.breakpoints.up("sm")) ? CALL_PX.sm : CALL_PX.xs;
   const virtual = useWindowVirtualizer({
     count: rows.length,
@@ -36,14 +37,6 @@ export function LanesView({ rows, window: seen, span, selected, onWindow, onSele
     scrollMargin: top,
     scrollPaddingStart: AXIS_PX,
   });
-  useLayoutEffect(() => {
-    const place = () => setTop(list.current ? Math.round(list.current.getBoundingClientRect().top + window.scrollY) : 0);
-    place();
-    // Whatever moves the list also changes the height of the page.
-    const observer = new ResizeObserver(place);
-    observer.observe(document.body);
-    return () => observer.disconnect();
-  }, []);
 
   const reveal = useEffectEvent((key: string) => {
     const index = rows.findIndex((row) => row.key === key);
