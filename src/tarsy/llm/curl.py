@@ -23,7 +23,7 @@ from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.tool_dialect import arguments_object, object_schema
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Whoever writes a name and a password into an address means both for the server alone.
+# A name and a password that an operator writes into an address are meant for the server alone.
 _USER = re.compile(r"(?<=://)[^/@]*@")
 _ADDRESSES = {
     ProviderType.OPENAI: "https://api.openai.com/v1",
