@@ -24,7 +24,7 @@ class SchemaFile(StrEnum):
 
 @app.command()
 def check(config: Directory = None) -> None:
-    """Report everything that is wrong with the configuration; exit status 1 if anything is."""
+    """Report all problems of the configuration; exit status 1 if there are any."""
     import anyio
 
     from tarsy.cli.price_checkup import price_remarks
@@ -41,9 +41,9 @@ def check(config: Directory = None) -> None:
 @app.command()
 def show(
     config: Directory = None,
-    resolved: Annotated[str | None, typer.Option(metavar="CHAIN", help="Show what a session of this chain would run with.")] = None,
+    resolved: Annotated[str | None, typer.Option(metavar="CHAIN", help="Show the values that a session of this chain would use.")] = None,
     *,
-    origin: Annotated[bool, typer.Option("--origin", help="Say for each field which level it came from (with --resolved).")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Show which level each field comes from (with --resolved).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of YAML.")] = False,
 ) -> None:
     """Print the effective configuration, files and built-ins together; secrets are hidden."""

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
     from tarsy.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Look at the database's schema and bring it up to date.")
+app = typer.Typer(no_args_is_help=True, help="Show the database's schema revision and update it.")
 
 DatabaseUrl = Annotated[
-    str | None, typer.Option(envvar="DATABASE_URL", help="A PostgreSQL of your own.", show_default="the embedded one", show_envvar=True)
+    str | None,
+    typer.Option(envvar="DATABASE_URL", help="Address of your own PostgreSQL.", show_default="the embedded one", show_envvar=True),
 ]
 DataDir = Annotated[
     Path | None,
@@ -28,7 +29,7 @@ DataDir = Annotated[
 
 @app.command()
 def upgrade(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
-    """Bring the database to the newest schema."""
+    """Update the database to the newest schema."""
     from tarsy.db import migrate
 
     typer.echo(f"The database is at revision {with_engine(migrate.upgrade, database_url, data_dir)}, the newest.")
@@ -36,7 +37,7 @@ def upgrade(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
 
 @app.command()
 def current(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
-    """Say which schema revision the database is at."""
+    """Print the schema revision of the database."""
     from tarsy.db import migrate
 
     revision, newest = with_engine(migrate.current, database_url, data_dir), migrate.head()
@@ -48,7 +49,7 @@ def current(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
 
 @app.command("backed-up")
 def backed_up(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
-    """Note that a backup of the database was just made. When the next one is late, the System page and the doctor say so."""
+    """Record that a backup of the database was just made. If the next one is late, the System page and the doctor warn."""
     from tarsy.db.vital_signs import VitalSignsReader
 
     with_upgraded_engine(lambda engine: VitalSignsReader(engine).note_backup(), database_url, data_dir)

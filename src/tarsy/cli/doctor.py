@@ -18,9 +18,11 @@ def doctor(
     host: Annotated[str, typer.Option(help="The address you want to serve on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port you want to serve on.")] = 8080,
     *,
-    call: Annotated[bool, typer.Option("--call", help="Ask every model in use for one word. This may cost a fraction of a cent.")] = False,
+    call: Annotated[
+        bool, typer.Option("--call", help="Make one small call to every model in use. This may cost a fraction of a cent.")
+    ] = False,
 ) -> None:
-    """Check Python, database, configuration, keys, tool servers and port. Exit status 1 if something has to be put right."""
+    """Check Python, database, configuration, keys, tool servers and port. Exit status 1 if something needs fixing."""
     import logging
 
     import anyio

@@ -18,28 +18,28 @@ if TYPE_CHECKING:
     from tarsy.evals.trial import Trial
     from tarsy.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Measure how well alerts are investigated, on cases with a known answer, without a cluster.")
-importing = typer.Typer(no_args_is_help=True, help="Make cases of what other tools recorded.")
+app = typer.Typer(no_args_is_help=True, help="Measure how well TARSy investigates, on cases with a known answer, without a cluster.")
+importing = typer.Typer(no_args_is_help=True, help="Make cases from what other tools recorded.")
 app.add_typer(importing, name="import")
 
 Directory = Annotated[
-    Path | None, typer.Argument(metavar="DIR", help="Where the cases are.", show_default="the suite that comes with it", exists=True)
+    Path | None, typer.Argument(metavar="DIR", help="Where the cases are.", show_default="the built-in suite", exists=True)
 ]
-Tags = Annotated[list[str], typer.Option("--tag", help="Only cases with this tag, family or difficulty; several: with all of them.")]
-Names = Annotated[list[str], typer.Option("--case", help="Only the case of this name; may be given several times.")]
+Tags = Annotated[list[str], typer.Option("--tag", help="Only cases with this tag, family or difficulty; repeat it to require several.")]
+Names = Annotated[list[str], typer.Option("--case", help="Only the case with this name; repeat it for several.")]
 Expect = Annotated[
     list[str],
-    typer.Option("--expect", metavar="KEY=VALUE", help="What it should come to: outcome, object, mechanism=word,word, cite=words, …"),
+    typer.Option("--expect", metavar="KEY=VALUE", help="The expected answer: outcome, object, mechanism=word,word, cite=words, …"),
 ]
 Target = Annotated[Path, typer.Option("--to", help="The directory to write the case into.")]
 Title = Annotated[str, typer.Option("--title", help="What is wrong, in a few words.", show_default="from the alert")]
 Family = Annotated[str, typer.Option("--family", help="The kind of fault.")]
-Reference = Annotated[str, typer.Option("--reference", help="The truth in a sentence.", show_default="the session's own mechanism")]
+Reference = Annotated[str, typer.Option("--reference", help="The true cause in a sentence.", show_default="the session's own mechanism")]
 
 
 @app.command("list")
 def list_cases(directory: Directory = None, tag: Tags = [], case: Names = []) -> None:  # noqa: B006 - typer reads them
-    """Name the cases, with their family, difficulty and tags."""
+    """List the cases, with their family, difficulty and tags."""
     for one in _cases(directory, tag, case):
         about = ", ".join((one.file.difficulty.value, *one.groups))
         typer.echo(f"{one.name:<36} {harmless(one.file.title)} ({harmless(about)})")
@@ -51,19 +51,19 @@ def run(  # noqa: PLR0913 - the options of a command
     *,
     model: Annotated[list[str], typer.Option("--model", help="A configured provider, or oracle, naive, silent, which need no key.")] = [],  # noqa: B006 - typer reads it
     recorded: Annotated[
-        bool, typer.Option("--recorded", help="Play what a model said about the sample incidents: needs no key, for CI.")
+        bool, typer.Option("--recorded", help="Play the recorded answers of the sample incidents: needs no key, for CI.")
     ] = False,
-    runs: Annotated[int, typer.Option(min=1, help="How often each case is run.")] = 1,
+    runs: Annotated[int, typer.Option(min=1, help="How often to run each case.")] = 1,
     tag: Tags = [],  # noqa: B006 - typer reads it
     case: Names = [],  # noqa: B006 - typer reads it
-    jobs: Annotated[int, typer.Option(min=1, max=50, help="How many cases are run at once.")] = 4,
+    jobs: Annotated[int, typer.Option(min=1, max=50, help="How many cases to run at once.")] = 4,
     budget: Annotated[str | None, typer.Option(help="The most to spend: 5usd or 2Mtokens.", show_default="no limit")] = None,
-    baseline: Annotated[Path | None, typer.Option(help="An earlier report to compare with; worse than it is exit status 1.")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where results and reports are written, and found again.")] = Path(
-        "eval-results"
-    ),
+    baseline: Annotated[Path | None, typer.Option(help="An earlier report to compare with; exit status 1 if this run is worse.")] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write results and reports; an interrupted run continues from here.")
+    ] = Path("eval-results"),
     chain: Annotated[str | None, typer.Option(help="The configured chain to run.", show_default="that of each alert's type")] = None,
-    judge: Annotated[str | None, typer.Option(help="A configured provider whose opinion is shown beside the grades.")] = None,
+    judge: Annotated[str | None, typer.Option(help="A configured provider whose opinion the report shows next to the grades.")] = None,
     challenge: Annotated[
         bool | None,
         typer.Option("--challenge/--no-challenge", help="Let a second agent try to refute each verdict.", show_default="as the chain says"),
@@ -76,7 +76,7 @@ def run(  # noqa: PLR0913 - the options of a command
         ),
     ] = None,
 ) -> None:
-    """Run cases through the same pipeline as real alerts, and report. What is already in the output directory is not run again."""
+    """Run cases through the same pipeline as real alerts, and report. Trials that are already in the output directory do not run again."""
     from tarsy.evals.budget import read_budget
     from tarsy.evals.plan import Plan
     from tarsy.evals.trial_file import read_trials
@@ -161,7 +161,7 @@ def add(
     family: Family = "production",
     reference: Reference = "",
 ) -> None:
-    """Make a case of a finished session: its tool results are the world. What --expect leaves out is taken from its verdict; read the file and correct it."""
+    """Turn a finished session into a case: its tool results become the world. What --expect leaves out is taken from its verdict; read the file and correct it."""
     import anyio
 
     from tarsy.domain.recording import recording_text
@@ -189,9 +189,9 @@ def import_snapshot(
     name: Annotated[str, typer.Option("--name", help="The name of the case.", show_default="the directory's")] = "",
     title: Title = "",
     family: Family = "imported",
-    reference: Annotated[str, typer.Option("--reference", help="The truth in a sentence.")] = "",
+    reference: Annotated[str, typer.Option("--reference", help="The true cause in a sentence.")] = "",
 ) -> None:
-    """Make a case of recorded tool results and an alert."""
+    """Make a case from recorded tool results and an alert."""
     from tarsy.evals.new_case import Description, case_of_snapshot
     from tarsy.evals.worlds.snapshot import merged, written
     from tarsy.evals.worlds.world_files import read_snapshot

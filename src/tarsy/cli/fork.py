@@ -8,13 +8,13 @@ import typer
 
 def fork(
     session: Annotated[str, typer.Argument(help="Id of a session that has ended.")],
-    from_step: Annotated[int, typer.Option(min=0, help="Keep this many calls to models, and make the next one anew.")] = 0,
-    model: Annotated[str | None, typer.Option(help="The configured provider that goes on.", show_default="the session's own")] = None,
-    hint: Annotated[str | None, typer.Option(help="What the agents are told before the first new call.")] = None,
+    from_step: Annotated[int, typer.Option(min=0, help="Keep this many model calls, and make the next one again.")] = 0,
+    model: Annotated[str | None, typer.Option(help="The configured provider that continues.", show_default="the session's own")] = None,
+    hint: Annotated[str | None, typer.Option(help="A hint that the agents read before the first new call.")] = None,
     url: Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")] = "http://127.0.0.1:8080",
     token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
 ) -> None:
-    """Take an investigation up again from one of its steps, with another model or a hint. Prints the id of the new session."""
+    """Start a new investigation from a step of an earlier one, with another model or a hint. Print the id of the new session."""
     import anyio
 
     typer.echo(anyio.run(_fork, session, from_step, {"model": model, "hint": hint}, url, token))

@@ -11,7 +11,7 @@ def hint(
     url: Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")] = "http://127.0.0.1:8080",
     token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
 ) -> None:
-    """Give a running investigation a hint: each of its agents is told before it next asks its model. Exit status 1 if it came too late."""
+    """Give a running investigation a hint: each of its agents reads it before its next model call. Exit status 1 if it came too late."""
     import anyio
 
     note = anyio.run(_give, session, text, url, token)

@@ -25,7 +25,7 @@ def init(
     *,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
-    """Write commented configuration files that work as they are. Files that exist keep what they say and get what they lack."""
+    """Write commented configuration files that work as they are. Existing files keep every line and get what is missing."""
     from tarsy.setup.template_files import CannotAddError, local_model, planned_files
 
     said = [path for path, given in (("llm_providers.local.base_url", url), ("llm_providers.local.model", model)) if given]

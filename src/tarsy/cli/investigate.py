@@ -12,16 +12,19 @@ from tarsy.cli.environment import process_settings
 def investigate(
     alert: Annotated[str, typer.Argument(metavar="FILE|-", help="The alert: a file, or - for standard input.")],
     alert_type: Annotated[str | None, typer.Option("--type", help="Alert type.", show_default="the configured default")] = None,
-    url: Annotated[str | None, typer.Option(help="A running TARSy to ask.", show_default="run everything in this process")] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(help="Address of a running TARSy that should investigate it.", show_default="run everything in this process"),
+    ] = None,
     runbook: Annotated[str | None, typer.Option(help="Address of a runbook.")] = None,
     budget: Annotated[
         str | None,
-        typer.Option(metavar="'$0.20,5m'", help="What it may use: dollars, time, `50k tokens`, `10 model calls`, `20 tool calls`."),
+        typer.Option(metavar="'$0.20,5m'", help="The most it may use: dollars, time, `50k tokens`, `10 model calls`, `20 tool calls`."),
     ] = None,
     token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token for --url.")] = None,
     config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
 ) -> None:
-    """Investigate an alert: shows the timeline live, ends with the analysis. Exit status 0 if it completed, 1 if not."""
+    """Investigate an alert: show the timeline live, then the analysis. Exit status 0 if it completed, 1 if not."""
     import logging
 
     import anyio
@@ -64,7 +67,7 @@ def watch(
     url: Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")] = "http://127.0.0.1:8080",
     token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
 ) -> None:
-    """Show what a session does, from its beginning to its end. Exit status 0 if it completed, 1 if not."""
+    """Follow a session from its beginning to its end. Exit status 0 if it completed, 1 if not."""
     import anyio
 
     raise typer.Exit(0 if anyio.run(_watch, session, url, token) else 1)

@@ -23,11 +23,11 @@ def llm_service(
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate chain (PEM); with --tls-key, serves over TLS.", exists=True)] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The certificate's key (PEM).", exists=True)] = None,
     tls_client_ca: Annotated[
-        Path | None, typer.Option(help="Callers must show a certificate signed by this authority.", exists=True)
+        Path | None, typer.Option(help="Clients must present a certificate signed by this authority.", exists=True)
     ] = None,
-    grace: Annotated[float, typer.Option(help="Seconds that answers under way get when the service is stopped.")] = DEFAULT_GRACE,
+    grace: Annotated[float, typer.Option(help="Seconds that running answers get when the service stops.")] = DEFAULT_GRACE,
 ) -> None:
-    """Serve language models over gRPC, for orchestrators that set TARSY_LLM_SERVICE_ADDR."""
+    """Serve language models over gRPC, for TARSy processes that set TARSY_LLM_SERVICE_ADDR."""
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("--tls-cert and --tls-key belong together")
     if tls_client_ca and not tls_cert:

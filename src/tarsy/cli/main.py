@@ -62,7 +62,7 @@ def _version(value: bool) -> None:  # noqa: FBT001 - typer calls it so
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")] = False,  # noqa: FBT002 - a flag
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,  # noqa: FBT002 - a flag
 ) -> None:
     """TARSy takes an alert, investigates it with LLM agents and real tools, and hands you a root-cause analysis."""
     del version  # its callback has answered

@@ -17,13 +17,15 @@ Chain = Annotated[str | None, typer.Option(metavar="NAME", help="Only sessions o
 
 def pause(
     chain: Chain = None,
-    reason: Annotated[str, typer.Option(help="Shown to people who wonder why nothing happens.")] = "",
+    reason: Annotated[str, typer.Option(help="Why; shown to people who use TARSy.")] = "",
     *,
-    now: Annotated[bool, typer.Option("--now", help="Also park what runs; it goes on where it was after `tarsy resume`.")] = False,
+    now: Annotated[
+        bool, typer.Option("--now", help="Also park running sessions; they continue where they stopped after `tarsy resume`.")
+    ] = False,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Begin no more investigations, answers or scores. What runs finishes; with --now it waits too."""
+    """Start no new investigations, answers or scores. Running ones finish; with --now they wait too."""
     from tarsy.db.pauses import PauseRepository
 
     left = with_upgraded_engine(
@@ -33,7 +35,7 @@ def pause(
 
 
 def resume(chain: Chain = None, database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
-    """End a pause: what waits is begun, and what was parked goes on."""
+    """End a pause: start waiting sessions and continue parked ones."""
     from tarsy.db.pauses import PauseRepository
 
     _tell(with_upgraded_engine(lambda engine: PauseRepository(engine).resume(chain, actor=ACTOR), database_url, data_dir))

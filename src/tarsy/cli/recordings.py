@@ -17,7 +17,7 @@ def export(
     session_id: Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write it.", show_default="standard output")] = None,
 ) -> None:
-    """Write a session as a self-contained recording: everything said and done, masked, ready to be replayed."""
+    """Export a session as a self-contained recording that you can replay, with secrets masked."""
     import anyio
 
     from tarsy.domain.recording import recording_text
@@ -41,7 +41,7 @@ def replay(
     from_step: Annotated[int | None, typer.Option(min=0, help="With --live-model: play this many recorded calls first.")] = None,
     *,
     live_tools: Annotated[bool, typer.Option("--live-tools", help="Call the real tool servers.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Say only which recordings replay exactly.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only say which recordings replay exactly.")] = False,
 ) -> None:
     """Run recordings again through the real pipeline and report every difference. Exit status 1 if there is any."""
     import anyio

@@ -11,9 +11,9 @@ def reload(
     url: Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")] = "http://127.0.0.1:8080",
     token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
 ) -> None:
-    """Read the configuration anew, in every process of the installation. Running sessions go on as they began; a broken file changes nothing.
+    """Reload the configuration in every process of the installation. Running sessions keep theirs; a file with mistakes changes nothing.
 
-    Exit status 1 if there are problems; they are listed.
+    List problems and exit with status 1 if there are any.
     """
     import anyio
 

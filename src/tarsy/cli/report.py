@@ -27,7 +27,7 @@ def report(
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write a session as one file that loads nothing: alert, verdict, analysis, questions, and every result that is cited."""
+    """Write a session as one self-contained file: alert, verdict, analysis, questions, and every cited result."""
     from tarsy.report.markdown import as_markdown
     from tarsy.report.page import as_html
 

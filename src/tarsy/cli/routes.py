@@ -20,11 +20,11 @@ def group() -> None:
 
 @app.command("test")
 def try_out(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A body as the sender sends it; - reads standard input.")],
-    source: Annotated[str | None, typer.Option(metavar="NAME", help="The sender.", show_default="recognised by the body's shape")] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A request body as the sender sends it; - reads standard input.")],
+    source: Annotated[str | None, typer.Option(metavar="NAME", help="The sender.", show_default="recognised by the body")] = None,
     config: Directory = None,
 ) -> None:
-    """Say what would happen to the alerts of a body, and why. Nothing is sent or stored."""
+    """Show what TARSy would do with the alerts of a request body, and why. It sends and stores nothing."""
     from datetime import UTC, datetime
 
     from tarsy.config.load.loader import load_config

@@ -11,7 +11,7 @@ app = typer.Typer(no_args_is_help=True, help="Sample incidents that need no key 
 
 @app.command("list")
 def list_all() -> None:
-    """Name the sample incidents and say what each is about."""
+    """List the sample incidents and what each is about."""
     from tarsy.demo.samples import list_samples
 
     for sample in list_samples():
@@ -24,7 +24,7 @@ def demo(
     fast: Annotated[bool, typer.Option("--fast", help="Do not wait for the recorded model to think.")] = False,
     ask: Annotated[bool, typer.Option("--ask", help="Afterwards, ask the questions that come with the sample.")] = False,
 ) -> None:
-    """Watch a sample incident being investigated. The tools are a simulated cluster; without a vendor's key the model is recorded; the rest is real."""
+    """Watch TARSy investigate a sample incident. The tools are a simulated cluster; without a vendor's key the model's answers are recorded; everything else is real."""
     import anyio
 
     from tarsy.cli.live_view import run_sample

@@ -15,23 +15,23 @@ from tarsy.settings import PROCESS_NAME, CannotServeError, Role, Settings
 
 def serve(
     host: Annotated[
-        str, typer.Option(help="Address to listen on; other than loopback needs a login (see TARSY_API_TOKENS).")
+        str, typer.Option(help="Address to listen on; any address except loopback needs a login (see TARSY_API_TOKENS).")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8080,
-    role: Annotated[Role, typer.Option(help="Serve people, work on sessions, or both.")] = Role.ALL,
+    role: Annotated[Role, typer.Option(help="Serve the API and dashboard, run sessions, or both.")] = Role.ALL,
     config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
     processes: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=64,
-            help="Processes that work, beside one that serves people; 1: all in one. Unset: as many as queue.max_concurrent_sessions and the cores ask for.",
+            help="Number of worker processes, besides one for the API and dashboard; 1: everything in one process. Unset: chosen from queue.max_concurrent_sessions and the cores.",
         ),
     ] = None,
     *,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond loopback without a login.")] = False,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Listen on other addresses than loopback without a login.")] = False,
 ) -> None:
-    """Start TARSy. The address to open is printed when it is ready."""
+    """Start TARSy and print the address to open."""
     import anyio
 
     from tarsy.kit.logs import configure_logs

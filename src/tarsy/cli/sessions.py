@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tarsy.domain.verdict import JudgedVerdict
 
-app = typer.Typer(no_args_is_help=True, help="Look at stored sessions, and erase them.")
+app = typer.Typer(no_args_is_help=True, help="List, show and erase sessions.")
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -27,14 +27,15 @@ MAX_DAYS = 36_500
 @app.command("list")
 def list_sessions(
     limit: Annotated[int, typer.Option(min=1, max=500, help="At most this many.")] = 20,
-    status: Annotated[str | None, typer.Option(help="Only sessions of this status.", show_default="all")] = None,
-    outcome: Annotated[str | None, typer.Option(help="Only verdicts of this outcome.", show_default="all")] = None,
-    confidence: Annotated[str | None, typer.Option(help="Only verdicts of this confidence, as it is shown.", show_default="all")] = None,
+    status: Annotated[str | None, typer.Option(help="Only sessions with this status.", show_default="all")] = None,
+    outcome: Annotated[str | None, typer.Option(help="Only verdicts with this outcome.", show_default="all")] = None,
+    confidence: Annotated[str | None, typer.Option(help="Only verdicts with this confidence.", show_default="all")] = None,
     affected: Annotated[
-        str | None, typer.Option("--object", help="Only where this is at fault: a name, or Kind/namespace/name.", show_default="all")
+        str | None,
+        typer.Option("--object", help="Only verdicts that blame this object: a name, or Kind/namespace/name.", show_default="all"),
     ] = None,
     sort: Annotated[
-        str, typer.Option(help="What the list goes by: created, queue, alert_type, outcome, confidence, duration, tokens or cost.")
+        str, typer.Option(help="Sort by: created, queue, alert_type, outcome, confidence, duration, tokens or cost.")
     ] = "created",
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
@@ -88,7 +89,7 @@ def show(
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Show who worked on a session: its stages, their agents, and those that the agents sent, with their tasks and how they ended."""
+    """Show the stages of a session with their agents and sub-agents, their tasks and how they ended."""
     from tarsy.cli.session_tree import tree_lines
     from tarsy.db.history import SessionHistory
 
@@ -108,11 +109,11 @@ def purge(
         int | None, typer.Option(min=0, max=MAX_DAYS, metavar="DAYS", help="Erase all that ended more than this many days ago.")
     ] = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Erase finished sessions and everything recorded of them. Only the audit log remembers them."""
+    """Erase finished sessions and everything stored about them. Only the audit log keeps a record."""
     from tarsy.db.retention import OldSessions
 
     if bool(ids) == (older_than is not None):

@@ -11,12 +11,12 @@ from tarsy.cli.terminal import harmless
 if TYPE_CHECKING:
     from tarsy.skills.sync import Synced
 
-app = typer.Typer(name="skills", help="See, check, fetch and accept the procedures that agents may load.", no_args_is_help=True)
+app = typer.Typer(name="skills", help="List, check, fetch and accept skills.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_skills(config: Directory = None) -> None:
-    """List the skills with where they come from, and for those from Git the commit."""
+    """List the skills with their source and, for those from Git, the commit."""
     from tarsy.config.load.loader import load_config
     from tarsy.config.load.skills.listing import listed
 
@@ -25,7 +25,7 @@ def list_skills(config: Directory = None) -> None:
 
 @app.command()
 def check(config: Directory = None) -> None:
-    """Report everything that is wrong with the skills; exit status 1 if anything is."""
+    """Report all problems of the skills; exit status 1 if there are any."""
     from tarsy.config.load.skills.listing import check_skills
 
     usable, verdict, remarks = check_skills(config, os.environ)
@@ -38,7 +38,7 @@ def check(config: Directory = None) -> None:
 
 @app.command()
 def sync(config: Directory = None) -> None:
-    """Fetch the skills from Git, and show what is new on branches and tags; nothing of that is used before `tarsy skills accept`."""
+    """Fetch the skills from Git and show what is new on branches and tags. TARSy uses it only after `tarsy skills accept`."""
     from tarsy.skills.git import GitError
     from tarsy.skills.sync import repositories
     from tarsy.skills.sync import sync as look
@@ -59,7 +59,7 @@ def sync(config: Directory = None) -> None:
 
 @app.command()
 def accept(config: Directory = None) -> None:
-    """Use what `tarsy skills sync` has shown last: write its commits to skills.lock in the configuration directory."""
+    """Accept what `tarsy skills sync` showed last: write its commits to skills.lock in the configuration directory."""
     from tarsy.skills.sync import accept as take
     from tarsy.skills.sync import repositories
 

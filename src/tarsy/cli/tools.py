@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
     from tarsy.tools.masked import MaskedTools
 
-app = typer.Typer(no_args_is_help=True, help="See what the tool servers offer, and call a tool by hand.")
+app = typer.Typer(no_args_is_help=True, help="List the tools of the tool servers, and call a tool by hand.")
 
 
 @app.command("list")
 def list_tools(
     servers: Annotated[list[str] | None, typer.Argument(help="Only these servers.", show_default="all")] = None, config: Directory = None
 ) -> None:
-    """Connect to the servers and list their tools; exit status 1 if one of them cannot be used."""
+    """Connect to the servers and list their tools; exit status 1 if one of them is not available."""
 
     async def run() -> "ToolCatalog":
         async with _opened(config, tuple(servers or ())) as tools:

@@ -23,14 +23,14 @@ SHOWN = 8
 def usage(
     period: Annotated[str, typer.Option(metavar="day|week|month", help="How far to look back, today included.")] = "month",
     *,
-    csv: Annotated[bool, typer.Option("--csv", help="Print every sum as a table for a spreadsheet.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print all sums as CSV, for a spreadsheet.")] = False,
     config: Annotated[
         Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files, which name the budgets.")
     ] = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Show what models and tools were used for, and what it cost."""
+    """Show the usage of models and tools, and what it cost."""
     from datetime import UTC, datetime
 
     from tarsy.db.spending_book import PostgresSpendingBook
