@@ -58,9 +58,7 @@ def _built_in_level() -> str:
 def _retired() -> str:
     rows = [f"| `{strategy}` | {', '.join(f'`{line}`' for line in lines)} |" for strategy, lines in STRATEGIES.items()]
     heading = "## Coming from `iteration_strategy`"
-    note = (
-        "`type` belongs to the agent's definition; everywhere else leave it out: the `synthesis` and `scoring` blocks bring it themselves."
-    )
+    note = "`type` belongs to the agent's definition; leave it out everywhere else. The `synthesis` and `scoring` blocks set it themselves."
     return "\n".join([heading, "", note, "", "| was | write |", "|---|---|", *rows])
 
 

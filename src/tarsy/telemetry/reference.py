@@ -11,8 +11,8 @@ from tarsy.telemetry.metrics import Metrics
 _INTRODUCTION = """\
 # Metrics
 
-This page is made from the program (`python -m tarsy.telemetry.reference`). [Monitoring](monitoring.md) says how they are scraped, and which dashboard and alert
-rules come along. Every process tells its own figures, except for the last table: those come from one process, for the whole installation.
+This page is generated from the program (`python -m tarsy.telemetry.reference`). [Monitoring](monitoring.md) explains how to scrape metrics and which dashboard and alert
+rules come with TARSy. Every process reports its own figures. Only the last table comes from one process, for the whole installation.
 """
 # What each group is about, in the order of the page.
 _GROUPS = {

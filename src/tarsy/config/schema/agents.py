@@ -56,7 +56,7 @@ class BackendKeys(Section):
         default=None, description="SDK path to the model: `langchain` or `native-gemini` (also spelled `google-native`)."
     )
     tool_calling: ToolCalling | None = Field(
-        default=None, description="How tools are spoken: `native` function calls, or `react` text for models that have none."
+        default=None, description="How the model calls tools: `native` function calls, or `react` text for models without function calls."
     )
 
 
@@ -65,7 +65,7 @@ class ProviderKey(Section):
 
 
 class LimitKeys(Section):
-    max_iterations: Count | None = Field(default=None, description="Model calls before a conclusion is forced.")
+    max_iterations: Count | None = Field(default=None, description="Model calls after which the agent must conclude.")
     iteration_timeout: Duration | None = Field(default=None, description="Longest time for one model call and the tools it asked for.")
     llm_call_timeout: Duration | None = Field(default=None, description="Longest time for one model call.")
     tool_call_timeout: Duration | None = Field(default=None, description="Longest time for one tool call.")
@@ -73,24 +73,24 @@ class LimitKeys(Section):
 
 class ServersKey(Section):
     mcp_servers: tuple[ServerName, ...] | None = Field(
-        default=None, description="The tool servers; a list replaces that of the levels below."
+        default=None, description="The tool servers; a list replaces the lists of lower levels."
     )
 
 
 class FallbackKey(Section):
     fallback_providers: tuple[FallbackConfig, ...] | None = Field(
-        default=None, description="Providers to go on with when one has failed for good; `[]` clears what lower levels set."
+        default=None, description="Providers to switch to when one keeps failing; `[]` clears what lower levels set."
     )
 
 
 class SkillsKeys(Section):
     skills: tuple[SkillName, ...] | None = Field(
         default=None,
-        description="The only skills that may be loaded; `[]`: none; unset: all, for an agent that has tool servers. "
-        "A stage agent adds to its agent's.",
+        description="The only skills that the agent may load; `[]`: none; unset: all, if the agent has tool servers. "
+        "A stage agent adds to the list of its agent.",
     )
     required_skills: tuple[SkillName, ...] | None = Field(
-        default=None, description="Skills whose text is part of the prompt. A stage agent adds to its agent's."
+        default=None, description="Skills whose text is part of the prompt. A stage agent adds to the list of its agent."
     )
 
 
@@ -98,7 +98,7 @@ class SubAgentConfig(ProviderKey, BackendKeys, ServersKey, SkillsKeys):
     """An agent that another one may send, and what is different when it does; a bare name is enough."""
 
     name: SubAgentName = Field(description="Name of an entry of `agents`, or of a built-in agent; it needs a description.")
-    max_iterations: Count | None = Field(default=None, description="Model calls before a conclusion is forced.")
+    max_iterations: Count | None = Field(default=None, description="Model calls after which the agent must conclude.")
 
     @model_validator(mode="before")
     @classmethod
@@ -111,25 +111,29 @@ class SubAgentConfig(ProviderKey, BackendKeys, ServersKey, SkillsKeys):
 
 
 class OrchestratorConfig(Section):
-    max_concurrent_agents: Count | None = Field(default=None, description="Agents that are sent at the same time; unset: 5.")
-    agent_timeout: Duration | None = Field(default=None, description="Longest time for one of them; unset: what is left of the session's.")
-    max_budget: Duration | None = Field(default=None, description="Longest time for all of them together; unset: what is left.")
+    max_concurrent_agents: Count | None = Field(default=None, description="Sub-agents that run at the same time; unset: 5.")
+    agent_timeout: Duration | None = Field(
+        default=None, description="Longest time for one sub-agent; unset: what is left of the session's time."
+    )
+    max_budget: Duration | None = Field(
+        default=None, description="Longest time for all sub-agents together; unset: what is left of the session's time."
+    )
 
 
 class OrchestratorKey(Section):
-    orchestrator: OrchestratorConfig | None = Field(default=None, description="How other agents are sent.")
+    orchestrator: OrchestratorConfig | None = Field(default=None, description="Limits for sub-agents.")
 
 
 class SubAgentKeys(OrchestratorKey):
     sub_agents: tuple[SubAgentConfig, ...] | None = Field(
-        default=None, description="Agents that this one may send: names, or mappings; the highest level that says so wins."
+        default=None, description="Sub-agents that this agent may send: names, or mappings; the highest level that sets this wins."
     )
 
 
 class AgentConfig(SubAgentKeys, BackendKeys, LimitKeys, ServersKey, SkillsKeys, BudgetKey):
-    type: AgentKindName = Field(default=AgentKind.DEFAULT, description="What the agent does. It cannot be changed by a chain.")
+    type: AgentKindName = Field(default=AgentKind.DEFAULT, description="What the agent does. A chain cannot change it.")
     description: Text = Field(default="", description="For people, and for agents that may send this one.")
     custom_instructions: Text = Field(default="", description="What this agent should do; part of its prompt.")
     native_tools: NativeToolsConfig = Field(
-        default=NativeToolsConfig(), description="Tools that the model's vendor runs; over the provider's."
+        default=NativeToolsConfig(), description="Tools that the model's vendor runs; overrides the provider's setting."
     )

@@ -14,10 +14,10 @@ from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
 
 class BudgetConfig(Section):
     usd: Dollars | None = Field(default=None, description="US dollars for model calls.")
-    tokens: Count | None = Field(default=None, description="Tokens, in and out.")
-    time: Duration | None = Field(default=None, description="How long it may take.")
-    model_calls: Count | None = Field(default=None, description="Calls of models.")
-    tool_calls: Count | None = Field(default=None, description="Calls of tools.")
+    tokens: Count | None = Field(default=None, description="Input and output tokens.")
+    time: Duration | None = Field(default=None, description="The longest time.")
+    model_calls: Count | None = Field(default=None, description="Number of model calls.")
+    tool_calls: Count | None = Field(default=None, description="Number of tool calls.")
 
     @property
     def ceiling(self) -> Ceiling:
@@ -59,7 +59,9 @@ def parse_budget(text: str) -> BudgetConfig:
 
 
 class BudgetKey(Section):
-    budget: Budget | None = Field(default=None, description="What it may use; it ends in a conclusion, not in an error.")
+    budget: Budget | None = Field(
+        default=None, description="The most it may use. When it reaches the limit, it concludes; it does not fail."
+    )
 
 
 def ceiling_of(*levels: BudgetKey) -> Ceiling:
@@ -69,8 +71,8 @@ def ceiling_of(*levels: BudgetKey) -> Ceiling:
 
 
 class PeriodBudgetConfig(Section):
-    per: BudgetPeriod = Field(description="`day` or `month`, by the calendar, in UTC.")
-    usd: Dollars = Field(description="US dollars for model calls in that time.")
+    per: BudgetPeriod = Field(description="`day` or `month`: calendar days or months, in UTC.")
+    usd: Dollars = Field(description="US dollars for model calls in each day or month.")
     alert_type: Name | None = Field(default=None, description="Only sessions of this alert type.")
     chain: Name | None = Field(default=None, description="Only sessions of this chain.")
 

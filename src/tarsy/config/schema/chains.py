@@ -40,7 +40,7 @@ from tarsy.domain.verdict import Confidence
 class StageAgentConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, SkillsKeys, BudgetKey):
     name: StageAgentName = Field(description="Name of an entry of `agents`, or of a built-in agent.")
     type: AgentKindName | None = Field(
-        default=None, description="The type that the agent's definition has; `orchestrator` for one that has `sub_agents` here."
+        default=None, description="The same type as in the agent's definition, or `orchestrator` for an agent that has `sub_agents` here."
     )
 
     @field_validator("type")
@@ -60,33 +60,35 @@ class SynthesisConfig(ProviderKey, BackendKeys):
 
 
 class StageConfig(SubAgentKeys, LimitKeys, ServersKey, FallbackKey, BudgetKey):
-    name: Name = Field(description="For people, and for the context of later stages.")
+    name: Name = Field(description="The stage's name, for people and for the context of later stages.")
     agents: tuple[StageAgentConfig, ...] = Field(
-        min_length=1, description="They run at the same time; their analyses are then synthesised."
+        min_length=1, description="The agents; they run at the same time, and a synthesis combines their analyses."
     )
     replicas: Count = Field(default=1, description="Run the one agent of this stage several times.")
     success_policy: SuccessPolicy | None = Field(
         default=None, description="`any`: one success is enough; `all`: every agent has to succeed."
     )
-    synthesis: SynthesisConfig = Field(default=SynthesisConfig(), description="How several analyses become one.")
+    synthesis: SynthesisConfig = Field(default=SynthesisConfig(), description="How TARSy combines several analyses into one.")
 
 
 class ChatConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, ServersKey):
     enabled: Switch = Field(default=True, description="Allow questions after the investigation.")
-    agent: ChatAgentName = Field(default="ChatAgent", description="Who answers.")
+    agent: ChatAgentName = Field(default="ChatAgent", description="The agent that answers.")
 
 
 class ExecutiveSummaryConfig(Section):
-    enabled: Switch = Field(default=True, description="Sum a finished analysis up; off: the session ends with its last stage.")
+    enabled: Switch = Field(default=True, description="Summarise a finished analysis; off: the session ends with its last stage.")
 
 
 class ChallengeConfig(Section):
     """Another agent tries to refute the verdict; `true` is enough."""
 
     enabled: Switch = Field(default=True, description="Challenge verdicts.")
-    when_below: Confidence | None = Field(default=None, description="Only verdicts of less confidence than this; unset: every verdict.")
+    when_below: Confidence | None = Field(
+        default=None, description="Challenge only verdicts with less confidence than this; unset: every verdict."
+    )
     # Enough for two or three rounds of looking, and an answer.
-    max_iterations: Count = Field(default=6, description="Model calls before the challenger has to conclude.")
+    max_iterations: Count = Field(default=6, description="Model calls after which the challenger must conclude.")
 
     @model_validator(mode="before")
     @classmethod
@@ -98,28 +100,28 @@ class ChallengeConfig(Section):
         return {"anyOf": [{"type": "boolean"}, handler(core_schema)]}
 
 
-_JUDGES = "an investigation is judged by its record, in one call without tools"
+_JUDGES = "the scoring agent reads the stored session, in one call without tools"
 
 
 class ScoringConfig(ProviderKey, BackendKeys):
-    enabled: Switch | None = Field(default=None, description="Judge finished sessions; unset: no.")
-    agent: AgentName | None = Field(default=None, description="Who judges; unset: ScoringAgent.")
-    mcp_servers: tuple[ServerName, ...] | None = without_effect("Tool servers of the judge.", _JUDGES)
-    max_iterations: Count | None = without_effect("Model calls of the judge.", _JUDGES)
+    enabled: Switch | None = Field(default=None, description="Score finished sessions; unset: no.")
+    agent: AgentName | None = Field(default=None, description="The agent that scores; unset: ScoringAgent.")
+    mcp_servers: tuple[ServerName, ...] | None = without_effect("Tool servers of the scoring agent.", _JUDGES)
+    max_iterations: Count | None = without_effect("Model calls of the scoring agent.", _JUDGES)
 
 
 class ChainConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, BudgetKey):
     alert_types: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
-        description="The alerts this chain answers; a type belongs to one chain only."
+        description="Alert types that this chain handles; a type belongs to one chain only."
     )
     description: Text = Field(default="", description="For people.")
-    stages: Annotated[tuple[StageConfig, ...], Field(min_length=1)] = Field(description="They run one after the other.")
+    stages: Annotated[tuple[StageConfig, ...], Field(min_length=1)] = Field(description="The stages; they run one after the other.")
     challenge: ChallengeConfig | None = Field(
         default=None, description="A second agent tries to refute the verdict: `true`, or `{when_below: high}`; unset: no."
     )
     executive_summary: ExecutiveSummaryConfig = Field(
-        default=ExecutiveSummaryConfig(), description="The few sentences for people in a hurry."
+        default=ExecutiveSummaryConfig(), description="The executive summary: the result in a few sentences."
     )
     executive_summary_provider: ProviderName | None = Field(default=None, description="Unset: the chain's provider.")
     chat: ChatConfig = Field(default=ChatConfig(), description="Questions after the investigation.")
-    scoring: ScoringConfig = Field(default=ScoringConfig(), description="Judging the finished investigation.")
+    scoring: ScoringConfig = Field(default=ScoringConfig(), description="Scoring the finished investigation.")

@@ -30,18 +30,18 @@ Moment = Annotated[datetime, BeforeValidator(_moment)]
 class Rate(Section):
     """US dollars per million tokens."""
 
-    input_per_million: Dollars = Field(description="US dollars for a million tokens of input.")
-    output_per_million: Dollars = Field(description="US dollars for a million tokens of output, thinking included.")
+    input_per_million: Dollars = Field(description="US dollars per million tokens of input.")
+    output_per_million: Dollars = Field(description="US dollars per million tokens of output, including thinking.")
     cached_input_per_million: Dollars | None = Field(
-        default=None, description="US dollars for a million tokens of input that the vendor had kept; unset: as other input."
+        default=None, description="US dollars per million tokens of input from the vendor's cache; unset: as other input."
     )
 
 
 class Promotion(Rate):
-    id: Name | None = Field(default=None, description="What people call it.")
+    id: Name | None = Field(default=None, description="A name for people.")
     model: Name = Field(description="The model's exact name.")
-    start: Moment | None = Field(default=None, description="From when on; unset: already.")
-    end: Moment = Field(description="Until when, exclusive.")
+    start: Moment | None = Field(default=None, description="Start; unset: already valid.")
+    end: Moment = Field(description="End, exclusive.")
 
     def holds(self, at: datetime) -> bool:
         return (self.start is None or self.start <= at) and at < self.end
@@ -49,5 +49,5 @@ class Promotion(Rate):
 
 class CostEstimationConfig(Section):
     enabled: Switch = Field(default=True, description="Estimate what model calls cost.")
-    model_rates: Mapping[str, Rate] = Field(default={}, description="Prices by the model's exact name; they come before the known ones.")
-    promotions: tuple[Promotion, ...] = Field(default=(), description="Times at which other prices hold; they come before `model_rates`.")
+    model_rates: Mapping[str, Rate] = Field(default={}, description="Prices by the model's exact name; they override the built-in prices.")
+    promotions: tuple[Promotion, ...] = Field(default=(), description="Temporary prices; they override `model_rates`.")

@@ -26,26 +26,26 @@ class TarsyDocument(Section):
     """`tarsy.yaml` with the files of `tarsy.d`: everything but the models."""
 
     system: SystemConfig = Field(default=SystemConfig(), description="The installation's surroundings.")
-    defaults: DefaultsConfig = Field(default=DefaultsConfig(), description="What holds where nothing more specific is said.")
-    queue: QueueConfig = Field(default=QueueConfig(), description="How many sessions run, and when one counts as abandoned.")
+    defaults: DefaultsConfig = Field(default=DefaultsConfig(), description="Values that apply unless something more specific is set.")
+    queue: QueueConfig = Field(default=QueueConfig(), description="How many sessions run, and when TARSy takes over an abandoned one.")
     mcp_servers: Mapping[str, MCPServerConfig] = Field(default={}, description="Tool servers by name.")
     skills: tuple[SkillSourceConfig, ...] = Field(
-        default=(), description="Where skills come from besides the directory `skills` beside this file, and those that TARSy brings along."
+        default=(), description="Further sources of skills, besides the directory `skills` next to this file and the built-in skills."
     )
     agents: Mapping[str, AgentConfig] = Field(default={}, description="Agents by name.")
     agent_chains: Mapping[str, ChainConfig] = Field(default={}, description="Chains by id.")
     routes: tuple[RouteConfig, ...] = Field(
         default=(),
-        description="What happens to the alerts of monitoring systems. The first that fits counts; see [Monitoring systems](senders.md).",
+        description="What TARSy does with the alerts of monitoring systems. The first route that matches applies; see [Monitoring systems](senders.md).",
     )
     senders: Mapping[str, SenderConfig] = Field(
         default={},
-        description="How senders prove who they are, and mappings for those that are not known, by the last part of the webhook's address.",
+        description="How senders authenticate, and mappings for senders that TARSy does not know. The name is the last part of the webhook's address.",
     )
-    mute: tuple[MuteConfig, ...] = Field(default=(), description="Times in which alerts are recorded only, such as maintenance.")
+    mute: tuple[MuteConfig, ...] = Field(default=(), description="Times in which TARSy only records alerts, such as maintenance.")
 
 
 class ProvidersDocument(Section):
     """`llm-providers.yaml`: the models."""
 
-    llm_providers: Mapping[str, LLMProviderConfig] = Field(default={}, description="Models and the way to reach them, by name.")
+    llm_providers: Mapping[str, LLMProviderConfig] = Field(default={}, description="Models and how to reach them, by name.")

@@ -45,7 +45,7 @@ class TransportConfig(Section):
     command: PlainText | None = Field(default=None, validate_default=True, description="stdio: the program.")
     args: tuple[PlainText, ...] = Field(default=(), description="stdio: its arguments.")
     env: Mapping[str, PlainText] = Field(
-        default={}, description="stdio: its environment, besides PATH, HOME and LANG. Nothing else of ours is passed on."
+        default={}, description="stdio: its environment, besides PATH, HOME and LANG. The server gets no other variables of TARSy."
     )
     url: Annotated[WebAddress, AfterValidator(_without_session)] | None = Field(
         default=None, validate_default=True, description="http, sse: the address."
@@ -53,14 +53,14 @@ class TransportConfig(Section):
     bearer_token: PlainText | None = Field(default=None, description="http, sse: sent as `Authorization: Bearer`.")
     verify_ssl: Switch = Field(default=True, description="http, sse: check the server's certificate.")
     timeout: Duration | None = Field(default=None, description="http, sse: longest wait for a response.")
-    custom_headers: Mapping[str, Text] = Field(default={}, description="http, sse: further headers; may hold `{{.SESSION_ID}}`.")
+    custom_headers: Mapping[str, Text] = Field(default={}, description="http, sse: further headers; may contain `{{.SESSION_ID}}`.")
     session_cleanup_url: WebAddress | None = Field(
-        default=None, description="http, sse: gets a DELETE when an agent is done; may hold `{{.SESSION_ID}}`."
+        default=None, description="http, sse: TARSy sends a DELETE to this address when an agent ends; may contain `{{.SESSION_ID}}`."
     )
     shared_connection: Switch = Field(
         default=False,
-        description="All agents of a process use one connection, or one stdio process, instead of each its own; "
-        "not together with `{{.SESSION_ID}}` or `session_cleanup_url`.",
+        description="All agents of a TARSy process share one connection, or one stdio process. "
+        "Cannot be combined with `{{.SESSION_ID}}` or `session_cleanup_url`.",
     )
 
     @field_validator("command")
@@ -119,8 +119,8 @@ class TransportConfig(Section):
 
 
 class CustomPatternConfig(Section):
-    pattern: Text = Field(description="Regular expression of what to hide.")
-    replacement: Text = Field(default="[MASKED]", description="What stands there instead.")
+    pattern: Text = Field(description="Regular expression of what to mask.")
+    replacement: Text = Field(default="[MASKED]", description="The replacement.")
     description: Text = Field(default="", description="What it finds, for people.")
 
     @field_validator("pattern")
@@ -136,8 +136,8 @@ class CustomPatternConfig(Section):
 class DataMaskingConfig(Section):
     enabled: Switch = Field(
         default=True,
-        description="Hide secrets in what the server's tools return and are given. "
-        "With `false`, only what nothing else can be goes: tokens of known format, private keys, credentials in addresses, Kubernetes Secrets.",
+        description="Mask secrets in the results and arguments of the server's tools. "
+        "With `false`, TARSy masks only unmistakable secrets: tokens of known format, private keys, credentials in addresses, Kubernetes Secrets.",
     )
     pattern_groups: tuple[PatternGroupName, ...] = Field(default=DEFAULT_GROUPS, description="Groups of patterns.")
     patterns: tuple[PatternName, ...] = Field(default=(), description="Single patterns, besides the groups.")
@@ -146,17 +146,17 @@ class DataMaskingConfig(Section):
 
 class ServerSummarizationConfig(Section):
     enabled: Switch = Field(default=True, description="Let a model shorten large results.")
-    size_threshold_tokens: Count = Field(default=5000, description="Results larger than this are shortened.")
-    summary_max_token_limit: Count = Field(default=1000, description="How long the summary may be.")
+    size_threshold_tokens: Count = Field(default=5000, description="TARSy shortens results larger than this.")
+    summary_max_token_limit: Count = Field(default=1000, description="Longest summary, in tokens.")
     llm_provider: ProviderName | None = Field(default=None, description="Unset: `defaults.summarization`, else the agent's own.")
     llm_backend: Backend | None = Field(default=None, description="Unset: as for the provider.")
 
 
 class MCPServerConfig(Section):
-    transport: TransportConfig = Field(description="How the server is reached.")
-    instructions: Text = Field(default="", description="What an agent should know about the server's tools; part of its prompt.")
-    tools: tuple[Name, ...] | None = Field(default=None, description="The only tools that may be used; unset: all.")
+    transport: TransportConfig = Field(description="How to reach the server.")
+    instructions: Text = Field(default="", description="What agents should know about the server's tools; part of their prompt.")
+    tools: tuple[Name, ...] | None = Field(default=None, description="The only tools that agents may use; unset: all.")
     data_masking: DataMaskingConfig = Field(
-        default=DataMaskingConfig(), description="What is hidden in the server's results; on unless switched off."
+        default=DataMaskingConfig(), description="Masking secrets in the server's results; on by default."
     )
-    summarization: ServerSummarizationConfig = Field(default=ServerSummarizationConfig(), description="How large results are shortened.")
+    summarization: ServerSummarizationConfig = Field(default=ServerSummarizationConfig(), description="Shortening large results.")

@@ -32,7 +32,7 @@ class NativeToolsConfig(Section):
     """Tools that the model's vendor runs. Unset: what the level below says, in the end off."""
 
     google_search: Switch | None = Field(default=None, description="Let the model search the web.")
-    code_execution: Switch | None = Field(default=None, description="Let the model run code at its vendor.")
+    code_execution: Switch | None = Field(default=None, description="Let the model run code in the vendor's sandbox.")
     url_context: Switch | None = Field(default=None, description="Let the model read web pages.")
 
     def as_switches(self) -> Mapping[str, bool]:
@@ -69,14 +69,15 @@ class LLMProviderConfig(Section):
     )
     location_env: Name | None = Field(default=None, description="vertexai: variable that holds the cloud location; not set: `global`.")
     base_url: WebAddress | None = Field(
-        default=None, description="Another address of the API: a proxy, or any compatible server such as Ollama, llama.cpp or vLLM."
+        default=None,
+        description="Address of the API, if not the vendor's own: a proxy, or any compatible server such as Ollama, llama.cpp or vLLM.",
     )
     native_tools: NativeToolsConfig = Field(default=NativeToolsConfig(), description="Tools that the vendor runs.")
-    first_chunk_timeout: Duration = Field(default=60.0, description="Longest wait for the first sign of an answer.")
-    stall_timeout: Duration = Field(default=30.0, description="Longest silence within an answer.")
-    max_tool_result_tokens: Count | None = Field(default=None, description="Tool results longer than this are shortened for this model.")
+    first_chunk_timeout: Duration = Field(default=60.0, description="Longest wait for the first part of an answer.")
+    stall_timeout: Duration = Field(default=30.0, description="Longest pause within an answer.")
+    max_tool_result_tokens: Count | None = Field(default=None, description="TARSy shortens tool results longer than this for this model.")
     context_window: Count | None = Field(
-        default=None, description="Tokens the model can take; unset: known for the common model families, else 128000."
+        default=None, description="Size of the model's context in tokens; unset: built-in for common model families, else 128000."
     )
     recording: Text | None = Field(
         default=None, validate_default=True, description="For `type: replay`: the recording to play, a file or `sample:NAME`."

@@ -8,29 +8,31 @@ from tarsy.config.schema.values import Count, Duration, DurationOrZero, Section,
 
 
 class QueueConfig(Section):
-    worker_count: Annotated[Count, Field(le=50)] = Field(default=5, description="Sessions that one process works on at once (1 to 50).")
-    max_concurrent_sessions: Count = Field(default=5, description="Sessions that run at once over all processes.")
-    poll_interval: Duration = Field(default=1.0, description="How often the queue is looked at when no notification comes.")
+    worker_count: Annotated[Count, Field(le=50)] = Field(default=5, description="Sessions that one process runs at once (1 to 50).")
+    max_concurrent_sessions: Count = Field(default=5, description="Sessions that run at once in all processes together.")
+    poll_interval: Duration = Field(default=1.0, description="How often workers check the queue without a notification.")
     poll_interval_jitter: DurationOrZero = Field(
-        default=0.5, description="Random part of the poll interval, so that workers do not march in step."
+        default=0.5, description="Random part of the poll interval, so that workers do not all poll at once."
     )
-    session_timeout: Duration = Field(default=900.0, description="A session that runs longer is ended as timed out.")
-    graceful_shutdown_timeout: Duration = Field(default=900.0, description="How long a stopping process lets its sessions finish.")
+    session_timeout: Duration = Field(default=900.0, description="TARSy ends a session that runs longer as timed out.")
+    graceful_shutdown_timeout: Duration = Field(default=900.0, description="How long a stopping process waits for its sessions.")
     scoring_shutdown_timeout: DurationOrZero | None = without_effect(
-        "How long a stopping process lets scorings finish.",
-        "a scoring that is stopped is continued by another process, or after the restart",
+        "How long a stopping process waits for scorings.",
+        "another process continues a stopped scoring, or the same one after its restart",
     )
-    heartbeat_interval: Duration = Field(default=10.0, description="How often a worker says that it is alive.")
-    orphan_detection_interval: Duration = Field(default=30.0, description="How often abandoned sessions are looked for.")
+    heartbeat_interval: Duration = Field(default=10.0, description="How often a worker sends a heartbeat.")
+    orphan_detection_interval: Duration = Field(default=30.0, description="How often TARSy looks for abandoned sessions.")
     orphan_threshold: Duration = Field(
-        default=60.0, validate_default=True, description="Silence after which a session is taken over; at least three heartbeats."
+        default=60.0,
+        validate_default=True,
+        description="Time without a heartbeat after which another worker takes over a session; at least three heartbeats.",
     )
     max_recoveries: Annotated[int, Field(strict=True, ge=0)] = Field(
         default=3,
-        description="Workers that may die or fall silent in the same step of a session before it is given up; a session that moved on in between is not counted.",
+        description="How many workers may die or go silent in the same step of a session before TARSy gives it up. The count starts again when the session makes progress.",
     )
     max_queue_size: Count | None = Field(
-        default=None, description="Waiting sessions beyond which alerts are refused with HTTP 429; unset: no limit."
+        default=None, description="Number of waiting sessions above which TARSy refuses alerts with HTTP 429; unset: no limit."
     )
 
     @field_validator("orphan_threshold")

@@ -31,36 +31,42 @@ Priority = Annotated[int, Field(strict=True, ge=0, le=9)]
 
 
 class VariantsConfig(Section):
-    label: Name = Field(description="The alerts' label that chooses.")
-    variants: Mapping[str, ServerName] = Field(description="Values of the label, and the tool server that each stands for.")
+    label: Name = Field(description="The label that selects the variant.")
+    variants: Mapping[str, ServerName] = Field(description="Values of the label, and the tool server for each.")
 
 
 class RouteConfig(Section):
     name: Name = Field(description="For people, and part of the incident's key.")
-    match: tuple[Matchers, ...] = Field(default=(), description='Matchers, all of which must fit, as `severity =~ "critical|high"`.')
+    match: tuple[Matchers, ...] = Field(default=(), description='Matchers, all of which must match, such as `severity =~ "critical|high"`.')
     action: RouteAction = Field(default=RouteAction.INVESTIGATE, description="`record`: kept, not investigated. `drop`: counted only.")
-    alert_type: AlertTypeName | None = Field(default=None, description="Which chain investigates; unset: `defaults.alert_type`.")
+    alert_type: AlertTypeName | None = Field(default=None, description="Alert type, which selects the chain; unset: `defaults.alert_type`.")
     group_by: tuple[Name, ...] | None = Field(
-        default=None, description="Labels that alerts of one incident share; `[...]`: each alert alone; unset: as the sender groups."
+        default=None,
+        description="Labels that all alerts of an incident share; `[...]`: each alert alone; unset: the sender's own grouping.",
     )
     group_wait: DurationOrZero | None = Field(
-        default=None, description="How long an investigation waits for alerts that belong to it; unset: 15s for senders that group, else 0."
+        default=None,
+        description="How long an investigation waits for further alerts of its incident; unset: 15s for senders that group, else 0.",
     )
     repeat_interval: Duration = Field(
-        default=REPEAT_INTERVAL.total_seconds(), description="What still fires so long after its investigation is looked at again; doubles."
+        default=REPEAT_INTERVAL.total_seconds(),
+        description="If an incident still fires this long after its investigation, TARSy investigates it again; the time doubles each time.",
     )
     reopen_after: DurationOrZero = Field(
-        default=REOPEN_AFTER.total_seconds(), description="What fires again within this time is the same incident."
+        default=REOPEN_AFTER.total_seconds(), description="An alert that fires again within this time reopens its incident."
     )
     auto_resolve_after: Duration | None = Field(
-        default=None, description="An alert that is not heard of for so long is over; unset: 24h for senders that never say so."
+        default=None,
+        description="TARSy resolves an alert that has not repeated for this long; unset: 24h for senders that never report the end.",
     )
     priority: Priority | None = Field(
-        default=None, description="How far ahead in the queue; unset: from the severity (critical 4 … info 0)."
+        default=None, description="Priority in the queue, higher runs first; unset: from the severity (critical 4 … info 0)."
     )
-    on_resolved: OnResolved = Field(default=OnResolved.CANCEL_PENDING, description="What becomes of investigations when all is over.")
+    on_resolved: OnResolved = Field(
+        default=OnResolved.CANCEL_PENDING, description="What happens to investigations when all alerts of the incident have resolved."
+    )
     tool_servers: Mapping[ServerName, VariantsConfig] = Field(
-        default={}, description="Tool servers that a label of the alert replaces by one of their variants."
+        default={}, description="Tool servers that TARSy replaces by a variant, chosen by a label of the alert."
     )
 
 
@@ -68,7 +74,7 @@ class MuteConfig(Section):
     starts: Moment = Field(alias="from", description="When it begins.")
     ends: Moment = Field(alias="to", description="When it ends.")
     match: tuple[Matchers, ...] = Field(default=(), description="Which alerts; unset: all.")
-    reason: Text = Field(default="maintenance", description="Shown with what was muted.")
+    reason: Text = Field(default="maintenance", description="Shown with muted alerts.")
 
     @model_validator(mode="after")
     def _has_length(self) -> "MuteConfig":

@@ -37,31 +37,35 @@ class Scheme(StrEnum):
 
 
 class BasicConfig(Section):
-    username: Name = Field(description="The user that the sender names.")
-    password_env: Variables = Field(description="Variable that holds the password, or several while it is being replaced.")
+    username: Name = Field(description="The user name that the sender uses.")
+    password_env: Variables = Field(description="Variable that holds the password, or several during a rotation.")
 
 
 class SignatureConfig(Section):
-    scheme: Scheme = Field(description="Whose way of signing it is; GitHub's is common.")
-    secret_env: Variables = Field(description="Variable that holds the secret, or several while it is being replaced.")
-    header: Name | None = Field(default=None, description="Where the signature is, if not in the scheme's usual header.")
-    timestamp_header: Name | None = Field(default=None, description="Where the signed time is (Grafana); older than 5 minutes is refused.")
+    scheme: Scheme = Field(description="The signing scheme; many senders use GitHub's.")
+    secret_env: Variables = Field(description="Variable that holds the secret, or several during a rotation.")
+    header: Name | None = Field(default=None, description="Header with the signature, if it is not the scheme's usual one.")
+    timestamp_header: Name | None = Field(
+        default=None, description="Header with the signed time (Grafana); TARSy refuses requests that are more than 5 minutes off."
+    )
 
 
 class MappingConfig(Section):
-    kind: Literal["alert", "change"] = Field(default="alert", description="What the sender tells of.")
-    each: Expression | None = Field(default=None, description="JMESPath of the list in a body; the others begin at one of its items.")
-    title: Expression = Field(description="JMESPath of what is wrong, or was changed, in a few words.")
-    fingerprint: Expression | None = Field(default=None, description="What is the same whenever the same problem is told of.")
+    kind: Literal["alert", "change"] = Field(default="alert", description="What the sender sends: alerts or changes.")
+    each: Expression | None = Field(
+        default=None, description="JMESPath of the list in a body; the other expressions start at an item of this list."
+    )
+    title: Expression = Field(description="JMESPath of the title: what is wrong, or what changed.")
+    fingerprint: Expression | None = Field(default=None, description="A value that stays the same for the same problem.")
     severity: Expression | None = Field(default=None, description="How bad it is, in any of the usual words.")
-    status: Expression | None = Field(default=None, description="`resolved`, `ok`, `closed` and the like end it.")
+    status: Expression | None = Field(default=None, description="The status; `resolved`, `ok`, `closed` and similar words end the alert.")
     outcome: Expression | None = Field(default=None, description="Of a change: `succeeded`, `failed`, `started`.")
     labels: Expression | None = Field(default=None, description="An object of names and values.")
     annotations: Expression | None = Field(default=None, description="An object of names and longer texts.")
     starts_at: Expression | None = Field(default=None, description="When it began.")
-    ends_at: Expression | None = Field(default=None, description="When it was over.")
+    ends_at: Expression | None = Field(default=None, description="When it ended.")
     at: Expression | None = Field(default=None, description="When a change was made.")
-    link: Expression | None = Field(default=None, description="Where to read on at the sender.")
+    link: Expression | None = Field(default=None, description="Address of the alert at the sender.")
     dashboard: Expression | None = Field(default=None, description="A dashboard's address.")
     runbook: Expression | None = Field(default=None, description="A runbook's address.")
     group_key: Expression | None = Field(default=None, description="What alerts of one incident have in common.")
@@ -76,11 +80,11 @@ class SenderConfig(Section):
         default=None, description="Variable that holds the token, sent as `Authorization: Bearer` or as `?token=`; or several."
     )
     basic: BasicConfig | None = Field(default=None, description="Basic authentication.")
-    signature: SignatureConfig | None = Field(default=None, description="A signature of the body; without it, a request is refused.")
+    signature: SignatureConfig | None = Field(default=None, description="A signature of the body; TARSy refuses requests without it.")
     topics: tuple[Name, ...] = Field(
-        default=(), description="SNS topics (ARN) that are believed when SNS has signed, and whose subscription is confirmed."
+        default=(), description="SNS topics (ARN) whose signed messages TARSy accepts and whose subscriptions it confirms."
     )
-    mapping: MappingConfig | None = Field(default=None, description="Where the parts of an alert stand in this sender's bodies.")
+    mapping: MappingConfig | None = Field(default=None, description="Where to find the parts of an alert in this sender's bodies.")
 
     @model_validator(mode="after")
     def _one_proof(self) -> "SenderConfig":

@@ -56,13 +56,15 @@ def is_commit(ref: str) -> bool:
 
 
 class SkillSourceConfig(Section):
-    path: Name | None = Field(default=None, description="A directory of skills on this machine; relative: to the configuration directory.")
+    path: Name | None = Field(
+        default=None, description="A directory of skills on this machine; a relative path starts at the configuration directory."
+    )
     git: GitAddress | None = Field(
         default=None, validate_default=True, description="A Git repository: `https://…`, `ssh://…` or `git@HOST:PATH`."
     )
     ref: GitRef | None = Field(
         default=None,
-        description="Git: the commit to use, or a branch or tag whose changes wait for `tarsy skills accept`; unset: the default branch.",
+        description="Git: the commit to use, or a branch or tag whose new commits wait for `tarsy skills accept`; unset: the default branch.",
     )
     dir: Subdirectory = Field(default=".", description="Git: the directory within the repository that holds the skills.")
 
