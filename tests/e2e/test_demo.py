@@ -236,7 +236,7 @@ def test_the_doctor_says_what_to_do_about_everything_at_once(tarsy: Tarsy, tmp_p
     assert "poll_interval" in run.stdout
     assert "fail  database" in run.stdout
     assert "secret" not in run.stdout
-    assert "3 to put right." in run.stdout
+    assert "3 to fix." in run.stdout
 
 
 def test_the_doctor_names_the_files_that_the_configuration_is_split_over(tarsy: Tarsy, tmp_path: Path) -> None:
@@ -280,4 +280,4 @@ async def test_the_doctor_calls_the_models_and_starts_the_tool_servers_when_aske
     assert "ok    call          local answers (5 characters)" in said, said + run.stderr.decode()
     assert "fail  call          spare: " in said
     assert "kubernetes-server: " in said
-    assert "1 to put right." in said
+    assert "1 to fix." in said

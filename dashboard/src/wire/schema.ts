@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * Get Health
-         * @description The state of every part. 503 only when the database is unreachable: without it nothing works, without the rest something does.
+         * @description The state of every component. Returns 503 only if the database is unreachable.
          */
         get: operations["getHealth"];
         put?: never;
@@ -52,7 +52,7 @@ export interface paths {
         put?: never;
         /**
          * Submit Alert
-         * @description Take an alert for investigation.
+         * @description Submit an alert for investigation.
          *
          *     JSON, or the alert itself as `text/plain`. At most 1 MiB of alert; a larger one gets 413, an empty one or an unknown
          *     type 400, and 429 says that the queue is full.
@@ -73,7 +73,7 @@ export interface paths {
         };
         /**
          * List Alert Types
-         * @description The alert types that some chain answers.
+         * @description The alert types that have a chain.
          */
         get: operations["listAlertTypes"];
         put?: never;
@@ -115,9 +115,9 @@ export interface paths {
         put?: never;
         /**
          * Submit Webhook
-         * @description Take what a monitoring system sends; its shape tells which one it is.
+         * @description Receive a request of a monitoring system, recognised by its body.
          *
-         *     Alerts of one problem are one incident, which is investigated once. A body of no known shape is one alert, word for word.
+         *     TARSy groups alerts about the same problem into one incident and investigates it once. It treats a body it does not recognise as one alert and keeps its text.
          */
         post: operations["submitWebhook"];
         delete?: never;
@@ -137,7 +137,7 @@ export interface paths {
         put?: never;
         /**
          * Submit Webhook Of
-         * @description Take what the monitoring system `source` sends. Where the configuration asks a sender for proof, 401 says that it is missing or wrong.
+         * @description Receive a request of the monitoring system `source`. If the configuration requires this sender to authenticate, missing or wrong credentials get 401.
          */
         post: operations["submitWebhookOf"];
         delete?: never;
@@ -175,7 +175,7 @@ export interface paths {
         };
         /**
          * Get Incident
-         * @description An incident with its alerts, its investigations, and what was changed around it.
+         * @description An incident with its alerts, its investigations, and the changes around it.
          */
         get: operations["getIncident"];
         put?: never;
@@ -197,7 +197,7 @@ export interface paths {
         put?: never;
         /**
          * Investigate Incident
-         * @description Have it investigated, again if it was before; 409 while an investigation waits or runs.
+         * @description Have it investigated, or investigated again; 409 while an investigation waits or runs.
          */
         post: operations["investigateIncident"];
         delete?: never;
@@ -217,7 +217,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve Incident
-         * @description End it; what waits is cancelled. A sender that says it fires opens it again.
+         * @description Resolve the incident and cancel waiting investigations. An alert that fires again reopens it.
          */
         post: operations["resolveIncident"];
         delete?: never;
@@ -237,7 +237,7 @@ export interface paths {
         put?: never;
         /**
          * Merge Incidents
-         * @description Make another incident part of this one, with whatever is said of it from now on.
+         * @description Merge another incident into this one, with all its future alerts.
          */
         post: operations["mergeIncidents"];
         delete?: never;
@@ -257,7 +257,7 @@ export interface paths {
         put?: never;
         /**
          * Split Incident
-         * @description Make some of its alerts an incident of their own.
+         * @description Split some of its alerts off into a new incident.
          */
         post: operations["splitIncident"];
         delete?: never;
@@ -277,7 +277,7 @@ export interface paths {
         put?: never;
         /**
          * Mute Incident
-         * @description Record its alerts only, until a time; nothing of it is investigated meanwhile.
+         * @description Only record its alerts until a given time; TARSy does not investigate it meanwhile.
          */
         post: operations["muteIncident"];
         delete?: never;
@@ -295,13 +295,13 @@ export interface paths {
         };
         /**
          * List Mutes
-         * @description Every mute that has not ended, those of the configuration first.
+         * @description All mutes that have not ended, those of the configuration first.
          */
         get: operations["listMutes"];
         put?: never;
         /**
          * Add Mute
-         * @description Record alerts that match only, for a time: maintenance.
+         * @description Only record matching alerts for a time, such as maintenance.
          */
         post: operations["addMute"];
         delete?: never;
@@ -322,7 +322,7 @@ export interface paths {
         post?: never;
         /**
          * End Mute
-         * @description End a mute before its time.
+         * @description End a mute early.
          */
         delete: operations["endMute"];
         options?: never;
@@ -359,7 +359,7 @@ export interface paths {
         };
         /**
          * List Changes
-         * @description What was changed in a time, the latest first.
+         * @description Changes in a time range, latest first.
          */
         get: operations["listChanges"];
         put?: never;
@@ -445,7 +445,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Session
-         * @description Stop a session: at once if it waits, otherwise as soon as its worker hears of it. Asking again is harmless.
+         * @description Cancel a session: at once if it waits, otherwise as soon as its worker notices. Repeating the request is harmless.
          */
         post: operations["cancelSession"];
         delete?: never;
@@ -465,7 +465,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Execution
-         * @description Stop one agent; the others of its stage go on.
+         * @description Cancel one agent; the others of its stage continue.
          */
         post: operations["cancelExecution"];
         delete?: never;
@@ -483,7 +483,7 @@ export interface paths {
         };
         /**
          * Count Sessions
-         * @description How many sessions fit, by status: the totals of a list.
+         * @description The number of matching sessions by status.
          */
         get: operations["countSessions"];
         put?: never;
@@ -505,7 +505,7 @@ export interface paths {
         put?: never;
         /**
          * Give Hint
-         * @description Tell every agent of a running investigation something, before its next call to the model. 409 once the investigation has ended: ask a question instead.
+         * @description Give the agents of a running investigation a hint; each reads it before its next model call. 409 once the investigation has ended: ask a question instead.
          */
         post: operations["giveHint"];
         delete?: never;
@@ -523,7 +523,7 @@ export interface paths {
         };
         /**
          * List Notes
-         * @description What reached the investigation while it ran, oldest first, and which agents were told.
+         * @description Hints and news that the investigation received while it ran, oldest first, and which agents read them.
          */
         get: operations["listNotes"];
         put?: never;
@@ -543,7 +543,7 @@ export interface paths {
         };
         /**
          * List Evidence
-         * @description Everything that can be cited: the alert, the runbook, and every tool result; sessions from before results had ids have no results here.
+         * @description Everything that can be cited: the alert, the runbook, and every tool result; sessions older than evidence ids have no results here.
          */
         get: operations["listEvidence"];
         put?: never;
@@ -583,7 +583,7 @@ export interface paths {
         };
         /**
          * List Citations
-         * @description Each citation of the final analysis with what checking it found, in the order of the text; empty for sessions from before they were checked.
+         * @description Each citation of the final analysis with the result of its check, in the order of the text; empty for sessions older than this check.
          */
         get: operations["listCitations"];
         put?: never;
@@ -603,7 +603,7 @@ export interface paths {
         };
         /**
          * Get Report
-         * @description The session as a file: alert, verdict, analysis, questions, and every result that is cited.
+         * @description The session as a file: alert, verdict, analysis, questions, and every cited result.
          */
         get: operations["getReport"];
         put?: never;
@@ -623,7 +623,7 @@ export interface paths {
         };
         /**
          * Get Recording
-         * @description The session as a recording: everything said and done, masked, for `tarsy replay`.
+         * @description The session as a recording for `tarsy replay`, with secrets masked.
          */
         get: operations["getRecording"];
         put?: never;
@@ -645,7 +645,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Sessions
-         * @description Stop every session that fits and has not ended. At least one condition must be given.
+         * @description Cancel every matching session that has not ended. At least one filter is required.
          */
         post: operations["cancelSessions"];
         delete?: never;
@@ -665,7 +665,7 @@ export interface paths {
         put?: never;
         /**
          * Delete Sessions
-         * @description Hide these sessions, as far as they have ended. By their ids only: a filter may fit more than its author thinks of.
+         * @description Hide these sessions if they have ended. Accepts only ids, because a filter could match more sessions than intended.
          */
         post: operations["deleteSessions"];
         delete?: never;
@@ -683,7 +683,7 @@ export interface paths {
         };
         /**
          * Export Sessions
-         * @description The list as a file, at most 10,000 sessions of it: what they were about, came to, took and cost.
+         * @description The list as a file, at most 10,000 sessions: alert type, verdict, duration and cost.
          */
         get: operations["exportSessions"];
         put?: never;
@@ -729,7 +729,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Question
-         * @description Withdraw a question or stop its answer.
+         * @description Cancel a question or its answer.
          */
         post: operations["cancelQuestion"];
         delete?: never;
@@ -753,7 +753,7 @@ export interface paths {
         put?: never;
         /**
          * Request Score
-         * @description Have a finished session judged, again if it was before.
+         * @description Have a finished session scored, or scored again.
          */
         post: operations["requestScore"];
         delete?: never;
@@ -773,9 +773,9 @@ export interface paths {
         put?: never;
         /**
          * Fork Session
-         * @description Go on from a step of an investigation that has ended, in a new session. The steps before are copied as they were; what follows asks models and tools anew.
+         * @description Continue from a step of an ended investigation in a new session. TARSy copies the steps before it; everything after it calls models and tools again.
          *
-         *     409 while the session runs, for a step that is not the beginning of one, and for a recorded session without a `model` to go on with.
+         *     409 while the session runs, if there is no such step, and for a recorded session without a `model` to continue with.
          */
         post: operations["forkSession"];
         delete?: never;
@@ -793,7 +793,7 @@ export interface paths {
         };
         /**
          * List Models
-         * @description The configured models that can be asked now: those whose keys are set.
+         * @description The configured models that TARSy can use now: those whose keys are set.
          */
         get: operations["listModels"];
         put?: never;
@@ -813,7 +813,7 @@ export interface paths {
         };
         /**
          * Get Trace
-         * @description All calls, without what was said in them.
+         * @description All calls, without their content.
          */
         get: operations["getTrace"];
         put?: never;
@@ -853,7 +853,7 @@ export interface paths {
         };
         /**
          * Get Llm Call As Curl
-         * @description The same question as a command that asks the vendor directly. Keys are named by their variables, never written out. 409 if the model was a recording.
+         * @description The model call as a `curl` command to the vendor, with variables instead of keys. 409 if the model was a recording.
          */
         get: operations["getLLMCallAsCurl"];
         put?: never;
@@ -893,7 +893,7 @@ export interface paths {
         };
         /**
          * Get Config
-         * @description The configuration in force. Secrets are never shown; who looked is noted.
+         * @description The current configuration, without secrets. The audit log records who read it.
          */
         get: operations["getConfig"];
         put?: never;
@@ -913,7 +913,7 @@ export interface paths {
         };
         /**
          * Get Default Tools
-         * @description The tool servers that the chain of each alert type uses unless the alert chooses its own.
+         * @description The tool servers that the chain of each alert type uses, unless the alert selects others.
          */
         get: operations["getDefaultTools"];
         put?: never;
@@ -933,7 +933,7 @@ export interface paths {
         };
         /**
          * Get Mcp Servers
-         * @description The tool servers as their monitor last saw them.
+         * @description The tool servers, as of the monitor's last check.
          */
         get: operations["getMCPServers"];
         put?: never;
@@ -953,7 +953,7 @@ export interface paths {
         };
         /**
          * Get Warnings
-         * @description What the operator should look at.
+         * @description Warnings for the operator.
          */
         get: operations["getWarnings"];
         put?: never;
@@ -993,18 +993,18 @@ export interface paths {
         };
         /**
          * Get Pauses
-         * @description What is paused: nothing of it is begun.
+         * @description What is paused: TARSy starts no new work of it.
          */
         get: operations["getPauses"];
         put?: never;
         /**
          * Pause
-         * @description Begin nothing more, of one chain or at all; with `now`, also park what runs. What is waiting stays where it is.
+         * @description Start no new work, of one chain or of all; with `now`, also park running sessions. Waiting sessions keep their place.
          */
         post: operations["pause"];
         /**
          * Resume
-         * @description End a pause: what waits is begun, and what was parked goes on, ahead of what is new.
+         * @description End a pause: start waiting sessions, and continue parked ones before new ones.
          */
         delete: operations["resume"];
         options?: never;
@@ -1023,7 +1023,7 @@ export interface paths {
         put?: never;
         /**
          * Reload Config
-         * @description Read the configuration anew, here and in the other processes. Running sessions keep what they began with; a broken file changes nothing (409).
+         * @description Reload the configuration, in this process and in all others. Running sessions keep theirs; a file with mistakes changes nothing (409).
          */
         post: operations["reloadConfig"];
         delete?: never;
@@ -1058,7 +1058,7 @@ export interface paths {
         };
         /**
          * Get Setup
-         * @description What is set up and what could be. No secret is ever shown.
+         * @description What is set up and what can be set up, without secrets.
          */
         get: operations["getSetup"];
         put?: never;
@@ -1080,7 +1080,7 @@ export interface paths {
         put?: never;
         /**
          * Open Setup
-         * @description Exchange the code that the terminal shows for a cookie that opens the steps below for an hour. A code works once.
+         * @description Exchange the code from the terminal for a cookie that opens the steps below for an hour. A code works once.
          */
         post: operations["openSetup"];
         delete?: never;
@@ -1100,7 +1100,7 @@ export interface paths {
         put?: never;
         /**
          * Find Models
-         * @description The models of a server that speaks like OpenAI's: Ollama, llama.cpp, vLLM, LM Studio. What else answers there is not told.
+         * @description The models of an OpenAI-compatible server: Ollama, llama.cpp, vLLM, LM Studio. Nothing else of the server's response is returned.
          */
         post: operations["findModels"];
         delete?: never;
@@ -1120,7 +1120,7 @@ export interface paths {
         put?: never;
         /**
          * Set Up Key
-         * @description Try a vendor's key with one small call; if the model answers, write the key to `.env` and put it in force.
+         * @description Test a vendor's key with one small call; if the model answers, write the key to `.env` and activate it.
          */
         post: operations["setUpKey"];
         delete?: never;
@@ -1140,7 +1140,7 @@ export interface paths {
         put?: never;
         /**
          * Set Up Local Model
-         * @description Try a model at an address of one's own with one small call; if it answers, write it to the configuration and put it in force.
+         * @description Test a model at your own address with one small call; if it answers, write it to the configuration and activate it.
          */
         post: operations["setUpLocalModel"];
         delete?: never;
@@ -1160,7 +1160,7 @@ export interface paths {
         put?: never;
         /**
          * Set Up Tool Server
-         * @description Have a tool server of a shipped recipe list its tools; if it does, write it to the configuration and put it in force.
+         * @description Ask the tool server of a built-in recipe for its tools; if it answers, write it to the configuration and activate it.
          */
         post: operations["setUpToolServer"];
         delete?: never;
@@ -1178,7 +1178,7 @@ export interface paths {
         };
         /**
          * Get First Alert
-         * @description The address that senders use, and the caller's own token where one is needed.
+         * @description The address for senders, and the caller's own token if one is needed.
          */
         get: operations["getFirstAlert"];
         put?: never;
@@ -1198,7 +1198,7 @@ export interface paths {
         };
         /**
          * Get Usage
-         * @description Use and cost by day, model, chain, alert type, agent and tool; the dearest sessions; what the month will cost; how far budgets are used.
+         * @description Usage and cost by day, model, chain, alert type, agent and tool; the most expensive sessions; a forecast for the month; how much of each budget is used.
          */
         get: operations["getUsage"];
         put?: never;
@@ -1218,7 +1218,7 @@ export interface paths {
         };
         /**
          * Get Usage Table
-         * @description Every sum there is, a line for each day, chain, alert type, agent and model: for a spreadsheet.
+         * @description All sums as CSV, one line per day, chain, alert type, agent and model.
          */
         get: operations["getUsageTable"];
         put?: never;
@@ -1278,7 +1278,7 @@ export interface paths {
         };
         /**
          * Get Me
-         * @description Who the server takes the caller for, and whether a login is needed.
+         * @description Who the caller is, and whether a login is needed.
          */
         get: operations["getMe"];
         put?: never;
@@ -1307,7 +1307,7 @@ export interface components {
         };
         /**
          * ActivityView
-         * @description How often its alerts were heard of; bars without anything are left out.
+         * @description How often its alerts arrived over time; empty intervals are left out.
          */
         ActivityView: {
             /** Bar Seconds */
@@ -1468,7 +1468,7 @@ export interface components {
         BudgetPeriod: "day" | "month";
         /**
          * CancelAnswer
-         * @description What came of a wish to stop.
+         * @description The result of a request to cancel.
          * @enum {string}
          */
         CancelAnswer: "cancelled" | "cancelling" | "already_ended";
@@ -1483,7 +1483,7 @@ export interface components {
         };
         /**
          * CeilingView
-         * @description What a session may use; absent: as much as it takes.
+         * @description The most a session may use; absent: no limit.
          */
         CeilingView: {
             /** Usd */
@@ -1586,7 +1586,7 @@ export interface components {
         };
         /**
          * CitationStatus
-         * @description What checking a citation found; only a quotation that was found counts as verified.
+         * @description The result of checking a citation; only a quotation that was found counts as verified.
          * @enum {string}
          */
         CitationStatus: "quote_found" | "id_only" | "failed";
@@ -1684,7 +1684,7 @@ export interface components {
         };
         /**
          * EffectiveConfig
-         * @description The configuration in force, built-ins included, secrets hidden.
+         * @description The current configuration, including built-ins, with secrets hidden.
          */
         EffectiveConfig: {
             /** Config */
@@ -1824,7 +1824,7 @@ export interface components {
         };
         /**
          * ForkOrigin
-         * @description The step of another session from which this one goes on by itself.
+         * @description The step of another session from which this one continues.
          */
         ForkOrigin: {
             /**
@@ -1843,28 +1843,28 @@ export interface components {
         };
         /**
          * ForkRequest
-         * @description From which step to go on, and what is different from there on.
+         * @description The step to continue from, and what changes from there.
          */
         ForkRequest: {
             /**
              * Execution Id
              * Format: uuid
-             * @description The agent's execution, as the session and its trace tell it.
+             * @description The agent's execution, as listed in the session and its trace.
              */
             execution_id: string;
             /**
              * Turn
-             * @description Which of its calls to the model is made anew, as the trace tells it; the first is 0.
+             * @description The model call to make again, as numbered in the trace; the first is 0.
              */
             turn: number;
             /**
              * Model
-             * @description The configured provider that goes on; absent: the models that the session had.
+             * @description The configured provider that continues; absent: the session's own models.
              */
             model?: string | null;
             /**
              * Hint
-             * @description What its agents are told before the first new call.
+             * @description A hint that its agents read before the first new call.
              */
             hint?: string | null;
         };
@@ -1884,7 +1884,7 @@ export interface components {
         };
         /**
          * Hint
-         * @description What an engineer has to say to the agents.
+         * @description An engineer's hint to the agents.
          */
         Hint: {
             /** Text */
@@ -2293,7 +2293,7 @@ export interface components {
         };
         /**
          * ModelItem
-         * @description A model that can be asked.
+         * @description A model that TARSy can use now.
          */
         ModelItem: {
             /** Name */
@@ -2324,7 +2324,7 @@ export interface components {
             ends: string;
             /**
              * Reason
-             * @description Shown with what was muted.
+             * @description Shown with muted alerts.
              * @default
              */
             reason: string;
@@ -2367,18 +2367,18 @@ export interface components {
             ends: string;
             /**
              * Reason
-             * @description Shown with what was muted.
+             * @description Shown with muted alerts.
              * @default
              */
             reason: string;
             /**
              * Starts
-             * @description When it begins; absent: now.
+             * @description Start; absent: now.
              */
             starts?: string | null;
             /**
              * Match
-             * @description Matchers, all of which must fit.
+             * @description Matchers, all of which must match.
              */
             match: string[];
         };
@@ -2450,7 +2450,7 @@ export interface components {
         };
         /**
          * Outcome
-         * @description What became of an alert, as its sender is told.
+         * @description What TARSy did with an alert.
          * @enum {string}
          */
         Outcome: "opened" | "joined" | "repeated" | "reopened" | "escalated" | "investigated_again" | "resolved" | "recorded" | "dropped";
@@ -2484,7 +2484,7 @@ export interface components {
             chain_id?: string | null;
             /**
              * Reason
-             * @description Shown to people who wonder why nothing happens.
+             * @description Why; shown to people who use TARSy.
              * @default
              */
             reason: string;
@@ -2533,7 +2533,7 @@ export interface components {
         };
         /**
          * PlannedStage
-         * @description A stage as the session's chain plans it, whether it has begun or not.
+         * @description A stage as planned in the session's chain, whether it has started or not.
          */
         PlannedStage: {
             /** Name */
@@ -2607,7 +2607,7 @@ export interface components {
         };
         /**
          * ReloadReport
-         * @description What a reload changed in the process that answers; the others of the installation were told to do the same.
+         * @description What the reload changed in this process; all other processes of the installation reload too.
          */
         ReloadReport: {
             /** Added */
@@ -2899,7 +2899,7 @@ export interface components {
         };
         /**
          * SessionSort
-         * @description What a list of sessions goes by.
+         * @description How a list of sessions is sorted.
          * @enum {string}
          */
         SessionSort: "created" | "queue" | "alert_type" | "outcome" | "confidence" | "duration" | "tokens" | "cost";
@@ -2916,7 +2916,7 @@ export interface components {
         };
         /**
          * SetupOutcome
-         * @description What became of a step: tried, and, if it worked, written and in force.
+         * @description The result of a step: tested and, if it worked, written and active.
          */
         SetupOutcome: {
             /** Ok */
@@ -2947,7 +2947,7 @@ export interface components {
         };
         /**
          * Severity
-         * @description How bad it is, the worst first.
+         * @description Severity, worst first.
          * @enum {string}
          */
         Severity: "critical" | "high" | "warning" | "unknown" | "info";
@@ -2968,7 +2968,7 @@ export interface components {
         SplitRequest: {
             /**
              * Alerts
-             * @description The alerts that become an incident of their own.
+             * @description The alerts that form the new incident.
              */
             alerts: string[];
         };
@@ -3147,7 +3147,7 @@ export interface components {
         };
         /**
          * UsageOverview
-         * @description Whole days in UTC; groups begin with the dearest, days with the first.
+         * @description Whole days in UTC; groups start with the most expensive, days with the earliest.
          */
         UsageOverview: {
             /**
@@ -3232,7 +3232,7 @@ export interface components {
         VerdictOutcome: "fault" | "no_fault" | "inconclusive";
         /**
          * VerdictView
-         * @description What is wrong, with which object, why, and how sure that is.
+         * @description What is wrong, with which object, why, and how certain that is.
          */
         VerdictView: {
             outcome: components["schemas"]["VerdictOutcome"];
@@ -3266,7 +3266,7 @@ export interface components {
         WarningSource: "config" | "mcp" | "sender" | "workers" | "queue" | "model" | "upkeep";
         /**
          * WebhookAccepted
-         * @description What became of the weightiest alert; `results` tells of all.
+         * @description What TARSy did with the most important alert; `results` has all of them.
          */
         WebhookAccepted: {
             /** Incident Id */
@@ -3352,25 +3352,25 @@ export interface components {
             usd: number | null;
             /**
              * Tokens
-             * @description Tokens, in and out.
+             * @description Input and output tokens.
              * @default null
              */
             tokens: number | null;
             /**
              * Time
-             * @description How long it may take.
+             * @description The longest time.
              * @default null
              */
             time: (number | string) | null;
             /**
              * Model Calls
-             * @description Calls of models.
+             * @description Number of model calls.
              * @default null
              */
             model_calls: number | null;
             /**
              * Tool Calls
-             * @description Calls of tools.
+             * @description Number of tool calls.
              * @default null
              */
             tool_calls: number | null;
@@ -3446,7 +3446,7 @@ export interface operations {
                     "application/json": components["schemas"]["HealthReport"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3464,7 +3464,7 @@ export interface operations {
                 last_event_id?: number | null;
             };
             header?: {
-                /** @description Continue after this event; 0 tells of everything that is kept. */
+                /** @description Continue after this event; 0 returns all stored events. */
                 "last-event-id"?: number | null;
             };
             path: {
@@ -3483,7 +3483,7 @@ export interface operations {
                     "text/event-stream": unknown;
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3503,7 +3503,7 @@ export interface operations {
                 runbook?: string | null;
             };
             header?: {
-                /** @description Names this request: the same key again, by the same caller, is the same session. */
+                /** @description Identifies this request: the same caller gets the same session for the same key. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -3525,7 +3525,7 @@ export interface operations {
                     "application/json": components["schemas"]["AlertAccepted"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3554,7 +3554,7 @@ export interface operations {
                     "application/json": components["schemas"]["AlertTypes"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3583,7 +3583,7 @@ export interface operations {
                     "application/json": components["schemas"]["Samples"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3622,7 +3622,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookAccepted"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3643,7 +3643,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The sender: one that is known, or one of `senders` in the configuration. */
+                /** @description The sender: a known one, or one of `senders` in the configuration. */
                 source: string;
             };
             cookie?: never;
@@ -3664,7 +3664,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookAccepted"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3678,15 +3678,15 @@ export interface operations {
     listIncidents: {
         parameters: {
             query?: {
-                /** @description Only these; may be given more than once. */
+                /** @description Only these; repeat it for several. */
                 state?: components["schemas"]["IncidentState"][];
-                /** @description Only these; may be given more than once. */
+                /** @description Only these; repeat it for several. */
                 severity?: components["schemas"]["Severity"][];
-                /** @description Only from these senders; may be given more than once. */
+                /** @description Only from these senders; repeat it for several. */
                 source?: string[];
                 /** @description `name=value`; only incidents with an alert that has all of these labels. */
                 label?: string[];
-                /** @description What the last investigation came to; may be given more than once. */
+                /** @description Outcome of the last investigation; repeat it for several. */
                 verdict?: components["schemas"]["VerdictOutcome"][];
                 /** @description A part of the title. */
                 text?: string | null;
@@ -3713,7 +3713,7 @@ export interface operations {
                     "application/json": components["schemas"]["IncidentList"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3745,7 +3745,7 @@ export interface operations {
                     "application/json": components["schemas"]["IncidentView"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3777,7 +3777,7 @@ export interface operations {
                     "application/json": components["schemas"]["Investigated"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3807,7 +3807,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3841,7 +3841,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3877,7 +3877,7 @@ export interface operations {
                     "application/json": components["schemas"]["SplitOff"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3913,7 +3913,7 @@ export interface operations {
                     "application/json": components["schemas"]["MuteItem"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3942,7 +3942,7 @@ export interface operations {
                     "application/json": components["schemas"]["MuteList"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3975,7 +3975,7 @@ export interface operations {
                     "application/json": components["schemas"]["MuteItem"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4004,7 +4004,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4035,7 +4035,7 @@ export interface operations {
                     "application/json": components["schemas"]["AlertDetail"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4051,7 +4051,7 @@ export interface operations {
             query: {
                 /** @description Made at or after. */
                 from: string;
-                /** @description Made at or before; absent: now. */
+                /** @description Changes made at or before this time; absent: now. */
                 to?: string | null;
             };
             header?: never;
@@ -4069,7 +4069,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChangeList"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4083,32 +4083,32 @@ export interface operations {
     listSessions: {
         parameters: {
             query?: {
-                /** @description Only these; may be given more than once. */
+                /** @description Only these; repeat it for several. */
                 id?: string[];
-                /** @description Only these; may be given more than once. */
+                /** @description Only these; repeat it for several. */
                 status?: components["schemas"]["SessionStatus"][];
                 alert_type?: string | null;
                 chain_id?: string | null;
-                /** @description Words of the alert or the analysis; the last may be a beginning. */
+                /** @description Words of the alert or the analysis; the last word may be incomplete. */
                 text?: string | null;
                 /** @description Submitted at or after. */
                 from?: string | null;
                 /** @description Submitted before. */
                 to?: string | null;
-                /** @description Only with a verdict of these outcomes. */
+                /** @description Only verdicts with these outcomes. */
                 outcome?: components["schemas"]["VerdictOutcome"][];
-                /** @description Only with a verdict of such confidence, as it is shown. */
+                /** @description Only verdicts with this confidence. */
                 confidence?: components["schemas"]["Confidence"][];
-                /** @description Only where this is at fault: a name, or `Kind/namespace/name`. */
+                /** @description Only verdicts that blame this object: a name, or `Kind/namespace/name`. */
                 object?: string | null;
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
-                /** @description What the list goes by; sessions without it come last. */
+                /** @description Sort by this; sessions without a value come last. */
                 sort?: components["schemas"]["SessionSort"];
-                /** @description Absent: names and places from the first, all else from the largest. */
+                /** @description Absent: ascending for names and queue positions, descending for everything else. */
                 order?: components["schemas"]["SortOrder"] | null;
-                /** @description How many to leave out: for pages by number, in any order. */
+                /** @description How many sessions to skip: for pages in any order. */
                 offset?: number;
             };
             header?: never;
@@ -4126,7 +4126,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionList"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4158,7 +4158,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionDetail"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4172,9 +4172,9 @@ export interface operations {
     deleteSession: {
         parameters: {
             query?: {
-                /** @description Erase it with everything recorded, for good. */
+                /** @description Erase it permanently, with everything stored about it. */
                 hard?: boolean;
-                /** @description With `hard`: the session's id once more. */
+                /** @description With `hard`: repeat the session's id. */
                 confirm?: string | null;
             };
             header?: never;
@@ -4193,7 +4193,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4229,7 +4229,7 @@ export interface operations {
                     "application/json": components["schemas"]["Timeline"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4261,7 +4261,7 @@ export interface operations {
                     "application/json": components["schemas"]["CancelResult"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4294,7 +4294,7 @@ export interface operations {
                     "application/json": components["schemas"]["CancelResult"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4308,23 +4308,23 @@ export interface operations {
     countSessions: {
         parameters: {
             query?: {
-                /** @description Only these; may be given more than once. */
+                /** @description Only these; repeat it for several. */
                 id?: string[];
-                /** @description Only these; may be given more than once. */
+                /** @description Only these; repeat it for several. */
                 status?: components["schemas"]["SessionStatus"][];
                 alert_type?: string | null;
                 chain_id?: string | null;
-                /** @description Words of the alert or the analysis; the last may be a beginning. */
+                /** @description Words of the alert or the analysis; the last word may be incomplete. */
                 text?: string | null;
                 /** @description Submitted at or after. */
                 from?: string | null;
                 /** @description Submitted before. */
                 to?: string | null;
-                /** @description Only with a verdict of these outcomes. */
+                /** @description Only verdicts with these outcomes. */
                 outcome?: components["schemas"]["VerdictOutcome"][];
-                /** @description Only with a verdict of such confidence, as it is shown. */
+                /** @description Only verdicts with this confidence. */
                 confidence?: components["schemas"]["Confidence"][];
-                /** @description Only where this is at fault: a name, or `Kind/namespace/name`. */
+                /** @description Only verdicts that blame this object: a name, or `Kind/namespace/name`. */
                 object?: string | null;
             };
             header?: never;
@@ -4342,7 +4342,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionCounts"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4378,7 +4378,7 @@ export interface operations {
                     "application/json": components["schemas"]["NoteView"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4410,7 +4410,7 @@ export interface operations {
                     "application/json": components["schemas"]["Notes"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4442,7 +4442,7 @@ export interface operations {
                     "application/json": components["schemas"]["EvidenceList"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4476,7 +4476,7 @@ export interface operations {
                     "application/json": components["schemas"]["EvidenceDetail"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4490,7 +4490,7 @@ export interface operations {
     listCitations: {
         parameters: {
             query?: {
-                /** @description The answer of this execution, such as that to a question, instead. */
+                /** @description Check the answer of this execution instead, such as the answer to a question. */
                 execution_id?: string | null;
             };
             header?: never;
@@ -4511,7 +4511,7 @@ export interface operations {
                     "application/json": components["schemas"]["CitationList"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4547,7 +4547,7 @@ export interface operations {
                     "text/markdown": unknown;
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4579,7 +4579,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4593,23 +4593,23 @@ export interface operations {
     cancelSessions: {
         parameters: {
             query?: {
-                /** @description Only these; may be given more than once. */
+                /** @description Only these; repeat it for several. */
                 id?: string[];
-                /** @description Only these; may be given more than once. */
+                /** @description Only these; repeat it for several. */
                 status?: components["schemas"]["SessionStatus"][];
                 alert_type?: string | null;
                 chain_id?: string | null;
-                /** @description Words of the alert or the analysis; the last may be a beginning. */
+                /** @description Words of the alert or the analysis; the last word may be incomplete. */
                 text?: string | null;
                 /** @description Submitted at or after. */
                 from?: string | null;
                 /** @description Submitted before. */
                 to?: string | null;
-                /** @description Only with a verdict of these outcomes. */
+                /** @description Only verdicts with these outcomes. */
                 outcome?: components["schemas"]["VerdictOutcome"][];
-                /** @description Only with a verdict of such confidence, as it is shown. */
+                /** @description Only verdicts with this confidence. */
                 confidence?: components["schemas"]["Confidence"][];
-                /** @description Only where this is at fault: a name, or `Kind/namespace/name`. */
+                /** @description Only verdicts that blame this object: a name, or `Kind/namespace/name`. */
                 object?: string | null;
             };
             header?: never;
@@ -4627,7 +4627,7 @@ export interface operations {
                     "application/json": components["schemas"]["CancelledSessions"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4641,7 +4641,7 @@ export interface operations {
     deleteSessions: {
         parameters: {
             query: {
-                /** @description Which; may be given more than once. */
+                /** @description Ids of sessions; repeat it for several. */
                 id: string[];
             };
             header?: never;
@@ -4659,7 +4659,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeletedSessions"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4673,25 +4673,25 @@ export interface operations {
     exportSessions: {
         parameters: {
             query?: {
-                /** @description Only these; may be given more than once. */
+                /** @description Only these; repeat it for several. */
                 id?: string[];
-                /** @description Only these; may be given more than once. */
+                /** @description Only these; repeat it for several. */
                 status?: components["schemas"]["SessionStatus"][];
                 alert_type?: string | null;
                 chain_id?: string | null;
-                /** @description Words of the alert or the analysis; the last may be a beginning. */
+                /** @description Words of the alert or the analysis; the last word may be incomplete. */
                 text?: string | null;
                 /** @description Submitted at or after. */
                 from?: string | null;
                 /** @description Submitted before. */
                 to?: string | null;
-                /** @description Only with a verdict of these outcomes. */
+                /** @description Only verdicts with these outcomes. */
                 outcome?: components["schemas"]["VerdictOutcome"][];
-                /** @description Only with a verdict of such confidence, as it is shown. */
+                /** @description Only verdicts with this confidence. */
                 confidence?: components["schemas"]["Confidence"][];
-                /** @description Only where this is at fault: a name, or `Kind/namespace/name`. */
+                /** @description Only verdicts that blame this object: a name, or `Kind/namespace/name`. */
                 object?: string | null;
-                /** @description A table, or one JSON object a line. */
+                /** @description A CSV table, or one JSON object per line. */
                 format?: components["schemas"]["ExportFormat"];
             };
             header?: never;
@@ -4710,7 +4710,7 @@ export interface operations {
                     "application/jsonl": unknown;
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4742,7 +4742,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChatMessages"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4778,7 +4778,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChatMessage"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4811,7 +4811,7 @@ export interface operations {
                     "application/json": components["schemas"]["CancelResult"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4843,7 +4843,7 @@ export interface operations {
                     "application/json": components["schemas"]["Score"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4875,7 +4875,7 @@ export interface operations {
                     "application/json": components["schemas"]["Score"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4911,7 +4911,7 @@ export interface operations {
                     "application/json": components["schemas"]["AlertAccepted"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4940,7 +4940,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4972,7 +4972,7 @@ export interface operations {
                     "application/json": components["schemas"]["TraceList"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5005,7 +5005,7 @@ export interface operations {
                     "application/json": components["schemas"]["LLMCallDetail"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5038,7 +5038,7 @@ export interface operations {
                     "text/plain": unknown;
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5071,7 +5071,7 @@ export interface operations {
                     "application/json": components["schemas"]["MCPCallDetail"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5100,7 +5100,7 @@ export interface operations {
                     "application/json": components["schemas"]["EffectiveConfig"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5129,7 +5129,7 @@ export interface operations {
                     "application/json": components["schemas"]["DefaultToolsList"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5158,7 +5158,7 @@ export interface operations {
                     "application/json": components["schemas"]["MCPServers"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5187,7 +5187,7 @@ export interface operations {
                     "application/json": components["schemas"]["SystemWarnings"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5216,7 +5216,7 @@ export interface operations {
                     "application/json": components["schemas"]["QueueReport"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5245,7 +5245,7 @@ export interface operations {
                     "application/json": components["schemas"]["Pauses"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5278,7 +5278,7 @@ export interface operations {
                     "application/json": components["schemas"]["Pauses"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5292,7 +5292,7 @@ export interface operations {
     resume: {
         parameters: {
             query?: {
-                /** @description The chain; absent: the pause of everything. */
+                /** @description The chain; absent: end the pause of everything. */
                 chain_id?: string | null;
             };
             header?: never;
@@ -5310,7 +5310,7 @@ export interface operations {
                     "application/json": components["schemas"]["Pauses"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5339,7 +5339,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReloadReport"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5368,7 +5368,7 @@ export interface operations {
                     "application/json": components["schemas"]["Version"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5397,7 +5397,7 @@ export interface operations {
                     "application/json": components["schemas"]["SetupState"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5428,7 +5428,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5461,7 +5461,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelsFound"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5494,7 +5494,7 @@ export interface operations {
                     "application/json": components["schemas"]["SetupOutcome"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5527,7 +5527,7 @@ export interface operations {
                     "application/json": components["schemas"]["SetupOutcome"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5560,7 +5560,7 @@ export interface operations {
                     "application/json": components["schemas"]["SetupOutcome"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5589,7 +5589,7 @@ export interface operations {
                     "application/json": components["schemas"]["FirstAlert"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5603,7 +5603,7 @@ export interface operations {
     getUsage: {
         parameters: {
             query?: {
-                /** @description The last day, week or month, today included; `from` and `to` come before it. */
+                /** @description The last day, week or month, including today; `from` and `to` override it. */
                 period?: components["schemas"]["Period"];
                 /** @description First day, in UTC. */
                 from?: string | null;
@@ -5625,7 +5625,7 @@ export interface operations {
                     "application/json": components["schemas"]["UsageOverview"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5639,7 +5639,7 @@ export interface operations {
     getUsageTable: {
         parameters: {
             query?: {
-                /** @description The last day, week or month, today included; `from` and `to` come before it. */
+                /** @description The last day, week or month, including today; `from` and `to` override it. */
                 period?: components["schemas"]["Period"];
                 /** @description First day, in UTC. */
                 from?: string | null;
@@ -5661,7 +5661,7 @@ export interface operations {
                     "text/csv": unknown;
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5694,7 +5694,7 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5721,7 +5721,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5750,7 +5750,7 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400. */
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -153,12 +153,12 @@ def _known_answer(error: Exception) -> Answer:
     if isinstance(error, DBAPIError) and is_transient(error):
         kind = ProblemKind.DATABASE_AWAY
     if is_disk_full(error):
-        detail = "The database's disk is full, so nothing was stored. Try again when the operator has made room."
+        detail = "The database's disk is full, so nothing was stored. Try again when the operator has freed some space."
         return Answer(problem_of(ProblemKind.DATABASE_FULL, detail), {"Retry-After": str(RETRY_AFTER_SECONDS)})
     if kind is ProblemKind.INTERNAL:
-        return Answer(problem_of(kind, "Something broke inside TARSy. The log has the details."), {})
+        return Answer(problem_of(kind, "An internal error occurred in TARSy. The log has the details."), {})
     if kind is ProblemKind.DATABASE_AWAY:
-        return Answer(problem_of(kind, "The database does not answer. Try again in a moment."), {"Retry-After": "5"})
+        return Answer(problem_of(kind, "The database is unreachable. Try again in a moment."), {"Retry-After": "5"})
     if isinstance(error, UnknownAlertTypeError):
         return Answer(problem_of(kind, str(error), known_alert_types=list(error.known)), {})
     headers = _HEADERS.get(kind, {})

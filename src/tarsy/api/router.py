@@ -13,7 +13,7 @@ from tarsy.api import problems
 
 PREFIX = "/api/v1"
 _PROBLEM_RESPONSE: dict[str, Any] = {
-    "description": "What went wrong, as problem details (RFC 9457). Whatever is wrong with a request itself is a 400.",
+    "description": "What went wrong, as problem details (RFC 9457). An invalid request gets 400.",
     "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 

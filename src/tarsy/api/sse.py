@@ -21,7 +21,7 @@ router = plain_router(tag="live")
 KEEPALIVE_SECONDS = 15.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
-LastEventId = Annotated[int | None, Header(ge=0, lt=2**63, description="Continue after this event; 0 tells of everything that is kept.")]
+LastEventId = Annotated[int | None, Header(ge=0, lt=2**63, description="Continue after this event; 0 returns all stored events.")]
 LastEventIdQuery = Annotated[
     int | None, Query(alias="last_event_id", ge=0, lt=2**63, description="The same, for clients that cannot set headers.")
 ]

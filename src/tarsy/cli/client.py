@@ -81,12 +81,12 @@ class TarsyClient:
         try:
             response = await self._http.request(method, path, **options)
         except httpx.TransportError as error:
-            raise ServerRefusedError(f"No TARSy answers at {self._http.base_url}: {error}") from error
+            raise ServerRefusedError(f"Cannot reach TARSy at {self._http.base_url}: {error}") from error
         if not response.is_success:
             raise ServerRefusedError(_problem(response))
         answer = _object(response)
         if answer is None:
-            raise ServerRefusedError(f"What answers at {self._http.base_url} is not TARSy: {response.text[:200]}")
+            raise ServerRefusedError(f"The server at {self._http.base_url} is not TARSy: {response.text[:200]}")
         return answer
 
 

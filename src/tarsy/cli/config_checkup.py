@@ -54,7 +54,9 @@ def check_keys(loaded: LoadedConfig) -> Iterator[Finding]:
     if default is None:
         error = NoProviderError(vendor_variables())
         ways = "\n".join(f"{vendor}: set {' and '.join(names)}" for vendor, names in error.variables.items())
-        yield warn("model", "none: the sample incidents play a recorded one, other alerts are refused", f"{ways}\nor {error.local_model}")
+        yield warn(
+            "model", "none: sample incidents use a recorded model, and TARSy refuses other alerts", f"{ways}\nor {error.local_model}"
+        )
         return
     provider = config.llm_providers[default]
     yield ok("model", f"{default} ({_described(provider)}){'; keys set: ' + ', '.join(found) if found else ''}")

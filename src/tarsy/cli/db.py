@@ -53,7 +53,7 @@ def backed_up(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> Non
     from tarsy.db.vital_signs import VitalSignsReader
 
     with_upgraded_engine(lambda engine: VitalSignsReader(engine).note_backup(), database_url, data_dir)
-    typer.echo("Noted. When the next backup is late, `tarsy doctor` and the System page say so.")
+    typer.echo("Recorded. If the next backup is late, `tarsy doctor` and the System page warn.")
 
 
 Result = TypeVar("Result")

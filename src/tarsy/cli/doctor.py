@@ -42,7 +42,7 @@ async def _examine(config: Path | None, host: str, port: int, call: bool) -> boo
     async for finding in _findings(config, host, port, call=call):
         typer.echo(str(finding))
         failed += finding.verdict is Verdict.FAIL
-    typer.echo(f"\n{failed} to put right." if failed else "\nReady. Start it with: tarsy serve")
+    typer.echo(f"\n{failed} to fix." if failed else "\nReady. Start it with: tarsy serve")
     return not failed
 
 

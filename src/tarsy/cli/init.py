@@ -32,7 +32,7 @@ def init(
     try:
         planned = planned_files(template, directory, local_model(url or URL, model or MODEL), replaced=said, force=force)
     except CannotAddError as error:
-        typer.echo(f"{error} Mend it, or use --force to overwrite.", err=True)
+        typer.echo(f"{error} Fix it, or use --force to overwrite it.", err=True)
         raise typer.Exit(1) from error
     directory.mkdir(parents=True, exist_ok=True)
     for file in planned:

@@ -61,7 +61,7 @@ async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
     yield _schema(kind, revision)
     for one in paused:
         chain = f" --chain {one.chain_id}" if one.chain_id else ""
-        yield warn("pause", f"{one.chain_id or 'everything'} is {one.told}", f"when it may go on: tarsy resume{chain}")
+        yield warn("pause", f"{one.chain_id or 'everything'} is {one.told}", f"to continue: tarsy resume{chain}")
     for one in ailing:
         yield warn(one.ailment, one.message, one.cure)
 
@@ -71,7 +71,7 @@ def _schema(kind: str, revision: str | None) -> Finding:
     if revision == newest:
         return ok("database", f"{kind}, schema {revision}")
     if revision is None:
-        return ok("database", f"{kind}, empty: the first start makes the tables")
+        return ok("database", f"{kind}, empty: the first start creates the tables")
     if revision > newest:
         return fail("database", f"{kind}, schema {revision} is newer than this TARSy ({newest})", "run the newer TARSy")
     return warn("database", f"{kind}, schema {revision}; the newest is {newest}", "the next start upgrades it, or: tarsy db upgrade")

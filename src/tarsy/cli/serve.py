@@ -62,7 +62,7 @@ def _several(count: int, settings: Settings) -> int:
 
     if settings.role is not Role.ALL:
         raise CannotServeError(
-            f"--processes {count} starts a process that serves and {count} that work: it does not go with --role {settings.role}."
+            f"--processes {count} starts one API process and {count} worker processes, so it cannot be combined with --role {settings.role}."
         )
     more = [*(("--config", str(settings.config_dir)) if settings.config_dir else ()), *(("--insecure",) if settings.insecure else ())]
     return run_processes(parts(count, host=settings.host, port=settings.port, more=more), _command)

@@ -44,7 +44,7 @@ class MuteRepository:
         return _mute(stored)
 
     async def end(self, mute_id: str, *, actor: str) -> None:
-        """End a mute before its time.
+        """End a mute early.
 
         Raises:
             NotFoundError: there is no such mute, or it stands in the configuration.

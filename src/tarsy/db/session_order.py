@@ -13,7 +13,7 @@ from tarsy.domain.work import WorkState
 
 
 class SessionSort(StrEnum):
-    """What a list of sessions goes by."""
+    """How a list of sessions is sorted."""
 
     CREATED = "created"
     # The order in which those that wait are begun.

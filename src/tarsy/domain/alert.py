@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How bad it is, the worst first."""
+    """Severity, worst first."""
 
     CRITICAL = "critical"
     HIGH = "high"

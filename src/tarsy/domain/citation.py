@@ -29,7 +29,7 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class CitationStatus(StrEnum):
-    """What checking a citation found; only a quotation that was found counts as verified."""
+    """The result of checking a citation; only a quotation that was found counts as verified."""
 
     QUOTE_FOUND = "quote_found"
     ID_ONLY = "id_only"

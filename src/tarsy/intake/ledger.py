@@ -35,7 +35,7 @@ from tarsy.intake.routes import Route, route_for
 
 
 class Outcome(StrEnum):
-    """What became of an alert, as its sender is told."""
+    """What TARSy did with an alert."""
 
     OPENED = "opened"
     JOINED = "joined"

@@ -32,7 +32,7 @@ _REQUEST: Mapping[str, Any] = {"application/json": {"schema": {"$ref": f"#/compo
 
 IdempotencyKey = Annotated[
     Annotated[StorableText, Field(min_length=1, max_length=MAX_KEY)] | None,
-    Header(description="Names this request: the same key again, by the same caller, is the same session."),
+    Header(description="Identifies this request: the same caller gets the same session for the same key."),
 ]
 
 
@@ -45,7 +45,7 @@ async def submit_alert(
     runbook: RunbookQuery = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Take an alert for investigation.
+    """Submit an alert for investigation.
 
     JSON, or the alert itself as `text/plain`. At most 1 MiB of alert; a larger one gets 413, an empty one or an unknown
     type 400, and 429 says that the queue is full.
@@ -84,7 +84,7 @@ async def _submission(request: Request, author: str, alert_type: str | None, run
 
 @router.get("/alert-types", operation_id="listAlertTypes")
 async def list_alert_types(services: ServicesOf) -> AlertTypes:
-    """The alert types that some chain answers."""
+    """The alert types that have a chain."""
     offered = services.intake.chains.alert_types()
     return AlertTypes(
         alert_types=[AlertTypeItem.model_validate(alert_type) for alert_type in offered],

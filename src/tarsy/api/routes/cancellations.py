@@ -16,7 +16,7 @@ router = api_router(tag="sessions")
 
 @router.post("/cancellations", status_code=202, operation_id="cancelSessions")
 async def cancel_sessions(services: ServicesOf, author: AuthorOf, choice: Annotated[SessionChoice, Query()]) -> CancelledSessions:
-    """Stop every session that fits and has not ended. At least one condition must be given."""
+    """Cancel every matching session that has not ended. At least one filter is required."""
     if choice.filter() == SessionFilter():
-        raise RequestRefusedError(ProblemKind.BAD_REQUEST, "Say which sessions: `status=pending` is every one that waits.")
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, "Name the sessions: `status=pending` means all that wait.")
     return CancelledSessions(cancelled=await services.sessions.cancel_matching(choice.filter(), actor=author))

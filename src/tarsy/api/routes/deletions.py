@@ -17,8 +17,8 @@ router = api_router(tag="sessions")
 async def delete_sessions(
     services: ServicesOf,
     author: AuthorOf,
-    ids: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=MAX_PAGE, description="Which; may be given more than once.")],
+    ids: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=MAX_PAGE, description="Ids of sessions; repeat it for several.")],
 ) -> DeletedSessions:
-    """Hide these sessions, as far as they have ended. By their ids only: a filter may fit more than its author thinks of."""
+    """Hide these sessions if they have ended. Accepts only ids, because a filter could match more sessions than intended."""
     deleted = await services.sessions.soft_delete_many([str(one) for one in ids], actor=author)
     return DeletedSessions(deleted=deleted)

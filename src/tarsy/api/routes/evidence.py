@@ -21,7 +21,7 @@ EvidenceId = Annotated[str, Path(pattern=f"^{ID_PATTERN}$", description="As it i
 
 @router.get("/evidence", operation_id="listEvidence")
 async def list_evidence(session_id: SessionId, services: ServicesOf) -> EvidenceList:
-    """Everything that can be cited: the alert, the runbook, and every tool result; sessions from before results had ids have no results here."""
+    """Everything that can be cited: the alert, the runbook, and every tool result; sessions older than evidence ids have no results here."""
     await services.sessions.require(str(session_id))
     return EvidenceList.of(await services.evidence.list(str(session_id)))
 
@@ -39,9 +39,11 @@ async def get_evidence(session_id: SessionId, evidence_id: EvidenceId, services:
 async def list_citations(
     session_id: SessionId,
     services: ServicesOf,
-    execution_id: Annotated[UUID | None, Query(description="The answer of this execution, such as that to a question, instead.")] = None,
+    execution_id: Annotated[
+        UUID | None, Query(description="Check the answer of this execution instead, such as the answer to a question.")
+    ] = None,
 ) -> CitationList:
-    """Each citation of the final analysis with what checking it found, in the order of the text; empty for sessions from before they were checked."""
+    """Each citation of the final analysis with the result of its check, in the order of the text; empty for sessions older than this check."""
     await services.sessions.require(str(session_id))
     if execution_id is None:
         return CitationList.of(await services.citations.of_analysis(str(session_id)))

@@ -33,7 +33,7 @@ _MEDIA = {ExportFormat.CSV: "text/csv; charset=utf-8", ExportFormat.JSONL: "appl
 class ExportQuery(SessionChoice):
     """Which sessions, and as what."""
 
-    form: ExportFormat = Field(default=ExportFormat.CSV, alias="format", description="A table, or one JSON object a line.")
+    form: ExportFormat = Field(default=ExportFormat.CSV, alias="format", description="A CSV table, or one JSON object per line.")
 
 
 @router.get(
@@ -43,7 +43,7 @@ class ExportQuery(SessionChoice):
     responses={200: {"content": {"text/csv": {}, "application/jsonl": {}}, "description": "The sessions, newest first, as a file."}},
 )
 async def export_sessions(services: ServicesOf, query: Annotated[ExportQuery, Query()]) -> Response:
-    """The list as a file, at most 10,000 sessions of it: what they were about, came to, took and cost."""
+    """The list as a file, at most 10,000 sessions: alert type, verdict, duration and cost."""
     where = query.filter()
     found = sum((await services.sessions.counts(where)).values())
     if found > MAX_EXPORTED:

@@ -28,7 +28,7 @@ async def list_questions(session_id: SessionId, services: ServicesOf) -> ChatMes
 
 @router.post("/chat/messages/{message_id}/cancel", status_code=202, operation_id="cancelQuestion", tags=["chat"])
 async def cancel_question(session_id: SessionId, message_id: UUID, services: ServicesOf, author: AuthorOf) -> CancelResult:
-    """Withdraw a question or stop its answer."""
+    """Cancel a question or its answer."""
     return CancelResult(result=await services.chats.request_cancel(str(session_id), str(message_id), actor=author))
 
 
@@ -44,5 +44,5 @@ async def get_score(session_id: SessionId, services: ServicesOf) -> Score:
 
 @router.post("/score", status_code=202, operation_id="requestScore", tags=["score"])
 async def request_score(session_id: SessionId, services: ServicesOf, author: AuthorOf) -> Score:
-    """Have a finished session judged, again if it was before."""
+    """Have a finished session scored, or scored again."""
     return Score.model_validate(await services.scores.request(str(session_id), requested_by=author))

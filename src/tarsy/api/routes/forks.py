@@ -26,9 +26,9 @@ log = structlog.get_logger(__name__)
 
 @router.post("/sessions/{session_id}/fork", status_code=202, operation_id="forkSession")
 async def fork_session(session_id: SessionId, wanted: ForkRequest, services: ServicesOf, author: AuthorOf) -> AlertAccepted:
-    """Go on from a step of an investigation that has ended, in a new session. The steps before are copied as they were; what follows asks models and tools anew.
+    """Continue from a step of an ended investigation in a new session. TARSy copies the steps before it; everything after it calls models and tools again.
 
-    409 while the session runs, for a step that is not the beginning of one, and for a recorded session without a `model` to go on with.
+    409 while the session runs, if there is no such step, and for a recorded session without a `model` to continue with.
     """
     session = await services.sessions.get(str(session_id))
     if not session.status.is_final:
@@ -46,7 +46,7 @@ async def fork_session(session_id: SessionId, wanted: ForkRequest, services: Ser
 
 @router.get("/models", operation_id="listModels")
 async def list_models(services: ServicesOf) -> ModelList:
-    """The configured models that can be asked now: those whose keys are set."""
+    """The configured models that TARSy can use now: those whose keys are set."""
     return ModelList(models=[ModelItem.model_validate(one) for one in services.models().values()])
 
 

@@ -22,7 +22,7 @@ PROBE_SECONDS = 3.0
 @router.head("/health", include_in_schema=False)
 @router.get("/health", operation_id="getHealth", responses={503: {"model": HealthReport, "description": "The database is unreachable."}})
 async def get_health(services: ServicesOf, response: Response) -> HealthReport:
-    """The state of every part. 503 only when the database is unreachable: without it nothing works, without the rest something does."""
+    """The state of every component. Returns 503 only if the database is unreachable."""
     report = await _report(services)
     if report.status == "unhealthy":
         response.status_code = 503

@@ -46,14 +46,14 @@ Label = Annotated[StorableText, Field(max_length=1200)]
 class IncidentQuery(Request):
     """Which incidents to list."""
 
-    state: list[IncidentState] = Field(default=[], max_length=len(IncidentState), description="Only these; may be given more than once.")
-    severity: list[Severity] = Field(default=[], max_length=len(Severity), description="Only these; may be given more than once.")
-    source: list[Name] = Field(default=[], max_length=20, description="Only from these senders; may be given more than once.")
+    state: list[IncidentState] = Field(default=[], max_length=len(IncidentState), description="Only these; repeat it for several.")
+    severity: list[Severity] = Field(default=[], max_length=len(Severity), description="Only these; repeat it for several.")
+    source: list[Name] = Field(default=[], max_length=20, description="Only from these senders; repeat it for several.")
     label: list[Label] = Field(
         default=[], max_length=20, description="`name=value`; only incidents with an alert that has all of these labels."
     )
     verdict: list[VerdictOutcome] = Field(
-        default=[], max_length=len(VerdictOutcome), description="What the last investigation came to; may be given more than once."
+        default=[], max_length=len(VerdictOutcome), description="Outcome of the last investigation; repeat it for several."
     )
     text: StorableText | None = Field(default=None, max_length=200, description="A part of the title.")
     opened_from: UtcTime | None = Field(default=None, alias="from", description="Opened at or after.")
@@ -89,7 +89,7 @@ async def list_incidents(services: ServicesOf, query: Annotated[IncidentQuery, Q
 
 @router.get("/incidents/{incident_id}", operation_id="getIncident")
 async def get_incident(incident_id: IncidentId, services: ServicesOf) -> IncidentView:
-    """An incident with its alerts, its investigations, and what was changed around it."""
+    """An incident with its alerts, its investigations, and the changes around it."""
     detail, now = await services.incidents.get(str(incident_id)), datetime.now(UTC)
     incident = detail.summary.incident
     changes = await services.changes.between(incident.opened_at - CHANGES_BEFORE, incident.resolved_at or now, limit=MAX_CHANGES)
@@ -99,39 +99,39 @@ async def get_incident(incident_id: IncidentId, services: ServicesOf) -> Inciden
 
 @router.post("/incidents/{incident_id}/investigate", status_code=202, operation_id="investigateIncident")
 async def investigate_incident(incident_id: IncidentId, services: ServicesOf, author: AuthorOf) -> Investigated:
-    """Have it investigated, again if it was before; 409 while an investigation waits or runs."""
+    """Have it investigated, or investigated again; 409 while an investigation waits or runs."""
     return Investigated(session_id=UUID(await services.desk.commands.investigate(str(incident_id), actor=author)))
 
 
 @router.post("/incidents/{incident_id}/resolve", status_code=204, operation_id="resolveIncident")
 async def resolve_incident(incident_id: IncidentId, services: ServicesOf, author: AuthorOf) -> None:
-    """End it; what waits is cancelled. A sender that says it fires opens it again."""
+    """Resolve the incident and cancel waiting investigations. An alert that fires again reopens it."""
     await services.desk.commands.resolve(str(incident_id), actor=author)
 
 
 @router.post("/incidents/{incident_id}/merge", status_code=204, operation_id="mergeIncidents")
 async def merge_incidents(incident_id: IncidentId, wanted: MergeRequest, services: ServicesOf, author: AuthorOf) -> None:
-    """Make another incident part of this one, with whatever is said of it from now on."""
+    """Merge another incident into this one, with all its future alerts."""
     await services.desk.commands.merge(str(incident_id), str(wanted.incident_id), actor=author)
 
 
 @router.post("/incidents/{incident_id}/split", status_code=201, operation_id="splitIncident")
 async def split_incident(incident_id: IncidentId, wanted: SplitRequest, services: ServicesOf, author: AuthorOf) -> SplitOff:
-    """Make some of its alerts an incident of their own."""
+    """Split some of its alerts off into a new incident."""
     alerts = [str(alert) for alert in wanted.alerts]
     return SplitOff(incident_id=UUID(await services.desk.commands.split(str(incident_id), alerts, actor=author)))
 
 
 @router.post("/incidents/{incident_id}/mute", status_code=201, operation_id="muteIncident")
 async def mute_incident(incident_id: IncidentId, wanted: MuteIncident, services: ServicesOf, author: AuthorOf) -> MuteItem:
-    """Record its alerts only, until a time; nothing of it is investigated meanwhile."""
+    """Only record its alerts until a given time; TARSy does not investigate it meanwhile."""
     incident = (await services.incidents.get(str(incident_id))).summary.incident
     return await _muted(services, Mute(starts=_now(), ends=wanted.ends, incident_key=incident.key, reason=wanted.reason, actor=author))
 
 
 @router.get("/mutes", operation_id="listMutes")
 async def list_mutes(services: ServicesOf) -> MuteList:
-    """Every mute that has not ended, those of the configuration first."""
+    """All mutes that have not ended, those of the configuration first."""
     now = _now()
     configured = [mute for mute in services.desk.reception.policy().mutes if mute.ends > now]
     return MuteList(mutes=[MuteItem.of(mute) for mute in (*configured, *await services.mutes.list(now))])
@@ -139,7 +139,7 @@ async def list_mutes(services: ServicesOf) -> MuteList:
 
 @router.post("/mutes", status_code=201, operation_id="addMute")
 async def add_mute(wanted: MuteRequest, services: ServicesOf, author: AuthorOf) -> MuteItem:
-    """Record alerts that match only, for a time: maintenance."""
+    """Only record matching alerts for a time, such as maintenance."""
     matchers = tuple(matcher for text in wanted.match for matcher in parse_matchers(text))
     return await _muted(
         services, Mute(starts=wanted.starts or _now(), ends=wanted.ends, match=matchers, reason=wanted.reason, actor=author)
@@ -148,7 +148,7 @@ async def add_mute(wanted: MuteRequest, services: ServicesOf, author: AuthorOf) 
 
 @router.delete("/mutes/{mute_id}", status_code=204, operation_id="endMute")
 async def end_mute(mute_id: UUID, services: ServicesOf, author: AuthorOf) -> None:
-    """End a mute before its time."""
+    """End a mute early."""
     await services.mutes.end(str(mute_id), actor=author)
 
 
@@ -162,9 +162,9 @@ async def get_alert(alert_id: UUID, services: ServicesOf) -> AlertDetail:
 async def list_changes(
     services: ServicesOf,
     since: Annotated[UtcTime, Query(alias="from", description="Made at or after.")],
-    until: Annotated[UtcTime | None, Query(alias="to", description="Made at or before; absent: now.")] = None,
+    until: Annotated[UtcTime | None, Query(alias="to", description="Changes made at or before this time; absent: now.")] = None,
 ) -> ChangeList:
-    """What was changed in a time, the latest first."""
+    """Changes in a time range, latest first."""
     changes = await services.changes.between(since, until or _now(), limit=MAX_CHANGES)
     return ChangeList(changes=[ChangeItem.model_validate(change) for change in changes])
 

@@ -24,7 +24,7 @@ async def login(credentials: Login, request: Request, response: Response, servic
     name = tokens.name_of(credentials.token)
     if name is None:
         log.warning("login.refused", peer=peer_of(request.scope))
-        raise RequestRefusedError(ProblemKind.LOGIN_REQUIRED, "This is not a token that the server knows.")
+        raise RequestRefusedError(ProblemKind.LOGIN_REQUIRED, "The server does not know this token.")
     # TLS ends at a proxy: only the page itself knows how it was reached, and a browser tells with every POST.
     secure = request.headers.get("origin", "").startswith("https:")
     cookie = tokens.cookie_for(name, now=time.time())
@@ -40,7 +40,7 @@ async def logout(response: Response) -> None:
 
 @router.get("/me", operation_id="getMe")
 async def get_me(request: Request, services: ServicesOf) -> Me:
-    """Who the server takes the caller for, and whether a login is needed."""
+    """Who the caller is, and whether a login is needed."""
     identity: Identity | None = request.state.identity
     return Me(
         author=identity.author if identity else None,

@@ -36,7 +36,7 @@ async def get_report(
     services: ServicesOf,
     form: Annotated[ReportFormat, Query(alias="format", description="A page, or Markdown.")] = ReportFormat.HTML,
 ) -> Response:
-    """The session as a file: alert, verdict, analysis, questions, and every result that is cited."""
+    """The session as a file: alert, verdict, analysis, questions, and every cited result."""
     report = await read_report(services, str(session_id))
     # Rendering takes a second at the worst, in which other requests are answered.
     text = await to_thread.run_sync(_written, report, form)
@@ -52,7 +52,7 @@ async def get_report(
     responses={200: {"content": {"application/json": {}}, "description": "The recording, as a file."}},
 )
 async def get_recording(session_id: SessionId, services: ServicesOf) -> Response:
-    """The session as a recording: everything said and done, masked, for `tarsy replay`."""
+    """The session as a recording for `tarsy replay`, with secrets masked."""
     await services.sessions.require(str(session_id))
     recording = await services.recordings.read(str(session_id))
     if recording is None:

@@ -14,5 +14,5 @@ router = api_router(tag="sessions")
 
 @router.get("/session-counts", operation_id="countSessions")
 async def count_sessions(services: ServicesOf, choice: Annotated[SessionChoice, Query()]) -> SessionCounts:
-    """How many sessions fit, by status: the totals of a list."""
+    """The number of matching sessions by status."""
     return SessionCounts.of(await services.sessions.counts(choice.filter()))

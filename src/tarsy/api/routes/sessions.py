@@ -30,20 +30,18 @@ MAX_POSITION = 2**63 - 1
 class SessionChoice(Request):
     """Which sessions are meant."""
 
-    id: list[UUID] = Field(default=[], max_length=MAX_PAGE, description="Only these; may be given more than once.")
-    status: list[SessionStatus] = Field(default=[], max_length=len(SessionStatus), description="Only these; may be given more than once.")
+    id: list[UUID] = Field(default=[], max_length=MAX_PAGE, description="Only these; repeat it for several.")
+    status: list[SessionStatus] = Field(default=[], max_length=len(SessionStatus), description="Only these; repeat it for several.")
     alert_type: Name | None = None
     chain_id: Name | None = None
     text: StorableText | None = Field(
-        default=None, max_length=500, description="Words of the alert or the analysis; the last may be a beginning."
+        default=None, max_length=500, description="Words of the alert or the analysis; the last word may be incomplete."
     )
     created_from: UtcTime | None = Field(default=None, alias="from", description="Submitted at or after.")
     created_to: UtcTime | None = Field(default=None, alias="to", description="Submitted before.")
-    outcome: list[VerdictOutcome] = Field(default=[], max_length=len(VerdictOutcome), description="Only with a verdict of these outcomes.")
-    confidence: list[Confidence] = Field(
-        default=[], max_length=len(Confidence), description="Only with a verdict of such confidence, as it is shown."
-    )
-    object: Name | None = Field(default=None, description="Only where this is at fault: a name, or `Kind/namespace/name`.")
+    outcome: list[VerdictOutcome] = Field(default=[], max_length=len(VerdictOutcome), description="Only verdicts with these outcomes.")
+    confidence: list[Confidence] = Field(default=[], max_length=len(Confidence), description="Only verdicts with this confidence.")
+    object: Name | None = Field(default=None, description="Only verdicts that blame this object: a name, or `Kind/namespace/name`.")
 
     def filter(self) -> SessionFilter:
         return SessionFilter(
@@ -65,9 +63,11 @@ class SessionQuery(SessionChoice):
 
     limit: int = Field(default=50, ge=1, le=MAX_PAGE)
     cursor: str | None = Field(default=None, max_length=200, description="`next_cursor` of the page before.")
-    sort: SessionSort = Field(default=SessionSort.CREATED, description="What the list goes by; sessions without it come last.")
-    order: SortOrder | None = Field(default=None, description="Absent: names and places from the first, all else from the largest.")
-    offset: int = Field(default=0, ge=0, le=MAX_OFFSET, description="How many to leave out: for pages by number, in any order.")
+    sort: SessionSort = Field(default=SessionSort.CREATED, description="Sort by this; sessions without a value come last.")
+    order: SortOrder | None = Field(
+        default=None, description="Absent: ascending for names and queue positions, descending for everything else."
+    )
+    offset: int = Field(default=0, ge=0, le=MAX_OFFSET, description="How many sessions to skip: for pages in any order.")
 
     def ordered(self) -> SessionOrder:
         """The order that is asked for.
@@ -111,13 +111,13 @@ async def get_timeline(
 
 @router.post("/{session_id}/cancel", status_code=202, operation_id="cancelSession")
 async def cancel_session(session_id: SessionId, services: ServicesOf, author: AuthorOf) -> CancelResult:
-    """Stop a session: at once if it waits, otherwise as soon as its worker hears of it. Asking again is harmless."""
+    """Cancel a session: at once if it waits, otherwise as soon as its worker notices. Repeating the request is harmless."""
     return CancelResult(result=await services.sessions.request_cancel(str(session_id), actor=author))
 
 
 @router.post("/{session_id}/executions/{execution_id}/cancel", status_code=202, operation_id="cancelExecution")
 async def cancel_execution(session_id: SessionId, execution_id: UUID, services: ServicesOf, author: AuthorOf) -> CancelResult:
-    """Stop one agent; the others of its stage go on."""
+    """Cancel one agent; the others of its stage continue."""
     answer = await services.sessions.request_execution_cancel(str(session_id), str(execution_id), actor=author)
     return CancelResult(result=answer)
 
@@ -127,8 +127,8 @@ async def delete_session(
     session_id: SessionId,
     services: ServicesOf,
     author: AuthorOf,
-    hard: Annotated[bool, Query(description="Erase it with everything recorded, for good.")] = False,  # noqa: FBT002 - a query parameter
-    confirm: Annotated[UUID | None, Query(description="With `hard`: the session's id once more.")] = None,
+    hard: Annotated[bool, Query(description="Erase it permanently, with everything stored about it.")] = False,  # noqa: FBT002 - a query parameter
+    confirm: Annotated[UUID | None, Query(description="With `hard`: repeat the session's id.")] = None,
 ) -> None:
     """Hide a finished session or, with `hard` and `confirm`, erase it."""
     if not hard:

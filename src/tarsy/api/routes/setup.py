@@ -60,7 +60,7 @@ OpenDesk = Annotated[SetupDesk, Depends(opened_desk)]
 
 @router.get("", operation_id="getSetup")
 async def get_setup(services: ServicesOf, desk: DeskOf, ticket: Ticket = "") -> SetupState:
-    """What is set up and what could be. No secret is ever shown."""
+    """What is set up and what can be set up, without secrets."""
     model = desk.model()
     return SetupState(
         needed=model is None and not await services.sessions.any(),
@@ -80,7 +80,7 @@ def _recipe(desk: SetupDesk, name: str) -> RecipeItem:
 
 @router.post("/open", status_code=204, operation_id="openSetup")
 async def open_setup(typed: SetupCode, request: Request, response: Response, desk: DeskOf, services: ServicesOf, author: AuthorOf) -> None:
-    """Exchange the code that the terminal shows for a cookie that opens the steps below for an hour. A code works once."""
+    """Exchange the code from the terminal for a cookie that opens the steps below for an hour. A code works once."""
     try:
         ticket = desk.door.open(typed.code)
     except DoorClosedError as error:
@@ -95,7 +95,7 @@ async def open_setup(typed: SetupCode, request: Request, response: Response, des
 
 @router.post("/models", operation_id="findModels")
 async def find_models(address: ModelAddress, desk: OpenDesk) -> ModelsFound:
-    """The models of a server that speaks like OpenAI's: Ollama, llama.cpp, vLLM, LM Studio. What else answers there is not told."""
+    """The models of an OpenAI-compatible server: Ollama, llama.cpp, vLLM, LM Studio. Nothing else of the server's response is returned."""
     try:
         return ModelsFound.shown(await desk.probe(address.url))
     except NoModelsError as error:
@@ -104,25 +104,25 @@ async def find_models(address: ModelAddress, desk: OpenDesk) -> ModelsFound:
 
 @router.post("/key", operation_id="setUpKey")
 async def set_up_key(wanted: VendorKey, desk: OpenDesk, services: ServicesOf, author: AuthorOf) -> SetupOutcome:
-    """Try a vendor's key with one small call; if the model answers, write the key to `.env` and put it in force."""
+    """Test a vendor's key with one small call; if the model answers, write the key to `.env` and activate it."""
     return await _done(desk.use_key(wanted.vendor, wanted.key), services, author)
 
 
 @router.post("/local-model", operation_id="setUpLocalModel")
 async def set_up_local_model(wanted: LocalModel, desk: OpenDesk, services: ServicesOf, author: AuthorOf) -> SetupOutcome:
-    """Try a model at an address of one's own with one small call; if it answers, write it to the configuration and put it in force."""
+    """Test a model at your own address with one small call; if it answers, write it to the configuration and activate it."""
     return await _done(desk.use_local(wanted.url, wanted.model), services, author)
 
 
 @router.post("/tool-server", operation_id="setUpToolServer")
 async def set_up_tool_server(wanted: ToolServerChoice, desk: OpenDesk, services: ServicesOf, author: AuthorOf) -> SetupOutcome:
-    """Have a tool server of a shipped recipe list its tools; if it does, write it to the configuration and put it in force."""
+    """Ask the tool server of a built-in recipe for its tools; if it answers, write it to the configuration and activate it."""
     return await _done(desk.connect(wanted.recipe, wanted.values), services, author)
 
 
 @router.get("/first-alert", operation_id="getFirstAlert", dependencies=[Depends(opened_desk)])
 async def get_first_alert(request: Request, desk: DeskOf, services: ServicesOf) -> FirstAlert:
-    """The address that senders use, and the caller's own token where one is needed."""
+    """The address for senders, and the caller's own token if one is needed."""
     identity: Identity | None = request.state.identity
     known = identity is not None and identity.kind in {IdentityKind.BEARER, IdentityKind.COOKIE}
     token = services.auth.tokens.by_name.get(identity.author) if identity and known and services.auth.login_required else None

@@ -32,26 +32,26 @@ router = api_router("/system", tag="system")
 
 @router.get("/config", operation_id="getConfig")
 async def get_config(services: ServicesOf, author: AuthorOf) -> EffectiveConfig:
-    """The configuration in force. Secrets are never shown; who looked is noted."""
+    """The current configuration, without secrets. The audit log records who read it."""
     await services.audit.append(author, AuditAction.CONFIG_VIEWED)
     return EffectiveConfig(config=dict(services.system.config()))
 
 
 @router.get("/default-tools", operation_id="getDefaultTools")
 async def get_default_tools(services: ServicesOf) -> DefaultToolsList:
-    """The tool servers that the chain of each alert type uses unless the alert chooses its own."""
+    """The tool servers that the chain of each alert type uses, unless the alert selects others."""
     return DefaultToolsList(defaults=[*services.system.default_tools()])
 
 
 @router.get("/mcp-servers", operation_id="getMCPServers")
 async def get_mcp_servers(services: ServicesOf) -> MCPServers:
-    """The tool servers as their monitor last saw them."""
+    """The tool servers, as of the monitor's last check."""
     return MCPServers.shown(servers=services.system.mcp_servers())
 
 
 @router.get("/warnings", operation_id="getWarnings")
 async def get_warnings(services: ServicesOf) -> SystemWarnings:
-    """What the operator should look at."""
+    """Warnings for the operator."""
     found = [*await _diagnosed(services), *services.system.warnings(), *_refused_senders(services.desk.reception.refusals)]
     return SystemWarnings(warnings=[*found, *await _unpriced(services)])
 
@@ -90,13 +90,13 @@ async def get_queue(services: ServicesOf) -> QueueReport:
 
 @router.get("/pause", operation_id="getPauses")
 async def get_pauses(services: ServicesOf) -> Pauses:
-    """What is paused: nothing of it is begun."""
+    """What is paused: TARSy starts no new work of it."""
     return Pauses.shown(pauses=await services.pauses.current())
 
 
 @router.post("/pause", operation_id="pause")
 async def pause(wanted: PauseRequest, services: ServicesOf, author: AuthorOf) -> Pauses:
-    """Begin nothing more, of one chain or at all; with `now`, also park what runs. What is waiting stays where it is."""
+    """Start no new work, of one chain or of all; with `now`, also park running sessions. Waiting sessions keep their place."""
     return Pauses.shown(
         pauses=await services.pauses.pause(wanted.chain_id, actor=author, reason=services.mask(wanted.reason), now=wanted.now)
     )
@@ -106,15 +106,17 @@ async def pause(wanted: PauseRequest, services: ServicesOf, author: AuthorOf) ->
 async def resume(
     services: ServicesOf,
     author: AuthorOf,
-    chain_id: Annotated[StorableText | None, Query(max_length=MAX_NAME, description="The chain; absent: the pause of everything.")] = None,
+    chain_id: Annotated[
+        StorableText | None, Query(max_length=MAX_NAME, description="The chain; absent: end the pause of everything.")
+    ] = None,
 ) -> Pauses:
-    """End a pause: what waits is begun, and what was parked goes on, ahead of what is new."""
+    """End a pause: start waiting sessions, and continue parked ones before new ones."""
     return Pauses.shown(pauses=await services.pauses.resume(chain_id, actor=author))
 
 
 @router.post("/reload", operation_id="reloadConfig")
 async def reload_config(services: ServicesOf, author: AuthorOf) -> ReloadReport:
-    """Read the configuration anew, here and in the other processes. Running sessions keep what they began with; a broken file changes nothing (409)."""
+    """Reload the configuration, in this process and in all others. Running sessions keep theirs; a file with mistakes changes nothing (409)."""
     found = await services.reload()
     report = ReloadReport.model_validate(found)
     await services.reloads.tell(author, report.model_dump())

@@ -19,7 +19,7 @@ router = api_router("/sessions/{session_id}/trace", tag="trace")
 
 @router.get("", operation_id="getTrace")
 async def get_trace(session_id: SessionId, services: ServicesOf) -> TraceList:
-    """All calls, without what was said in them."""
+    """All calls, without their content."""
     await services.sessions.require(str(session_id))
     return TraceList.model_validate(await services.interactions.trace(str(session_id)))
 
@@ -38,12 +38,12 @@ async def get_llm_call(session_id: SessionId, interaction_id: UUID, services: Se
     responses={200: {"content": {"text/plain": {}}, "description": "A command for a shell."}},
 )
 async def get_llm_call_as_curl(session_id: SessionId, interaction_id: UUID, services: ServicesOf) -> Response:
-    """The same question as a command that asks the vendor directly. Keys are named by their variables, never written out. 409 if the model was a recording."""
+    """The model call as a `curl` command to the vendor, with variables instead of keys. 409 if the model was a recording."""
     session = await services.sessions.get(str(session_id))
     call = await services.interactions.llm_call(session.id, str(interaction_id))
     provider = provider_named(session.chain_snapshot, call.interaction.provider)
     if provider is None or provider.type is ProviderType.REPLAY:
-        raise ConflictError("No model was asked: what was said comes from a recording.")
+        raise ConflictError("There was no call to a model: the answer comes from a recording.")
     known = await services.interactions.tools_of(call.interaction.execution_id)
     offered: list[str] = call.interaction.request.get("tools", [])
     asked = Asked(

@@ -17,14 +17,14 @@ from tarsy.domain.usage_report import MAX_DAYS, Period, Span
 
 router = api_router("/usage", tag="usage")
 
-PeriodOf = Annotated[Period, Query(description="The last day, week or month, today included; `from` and `to` come before it.")]
+PeriodOf = Annotated[Period, Query(description="The last day, week or month, including today; `from` and `to` override it.")]
 FirstDay = Annotated[Day | None, Query(alias="from", description="First day, in UTC.")]
 LastDay = Annotated[Day | None, Query(alias="to", description="Last day, in UTC.")]
 
 
 @router.get("", operation_id="getUsage")
 async def get_usage(services: ServicesOf, period: PeriodOf = Period.MONTH, first: FirstDay = None, last: LastDay = None) -> UsageOverview:
-    """Use and cost by day, model, chain, alert type, agent and tool; the dearest sessions; what the month will cost; how far budgets are used."""
+    """Usage and cost by day, model, chain, alert type, agent and tool; the most expensive sessions; a forecast for the month; how much of each budget is used."""
     now = datetime.now(UTC)
     report = await services.usage.report(_span(period, first, last, now.date()), now.date())
     states = await services.spending.states(services.period_budgets, now)
@@ -35,7 +35,7 @@ async def get_usage(services: ServicesOf, period: PeriodOf = Period.MONTH, first
 
 @router.get("/table.csv", operation_id="getUsageTable", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
 async def get_usage_table(services: ServicesOf, period: PeriodOf = Period.MONTH, first: FirstDay = None, last: LastDay = None) -> Response:
-    """Every sum there is, a line for each day, chain, alert type, agent and model: for a spreadsheet."""
+    """All sums as CSV, one line per day, chain, alert type, agent and model."""
     span = _span(period, first, last, datetime.now(UTC).date())
     rows = await services.usage.details(span)
     table = csv_table(DETAIL_COLUMNS, ([row[name] for name in DETAIL_COLUMNS] for row in rows))
@@ -47,7 +47,7 @@ def _span(period: Period, first: date | None, last: date | None, today: date) ->
     usual = period.until(today)
     span = Span(first or min(usual.first, last or today), last or today)
     if span.last < span.first:
-        raise RequestRefusedError(ProblemKind.BAD_REQUEST, "The last day (`to`) lies before the first one (`from`).")
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, "`to` is before `from`.")
     if (span.last - span.first).days > MAX_DAYS:
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, f"Ask for {MAX_DAYS} days at most.")
     return span

@@ -23,7 +23,7 @@ _ORIGIN = re.compile(r"[A-Za-z0-9*](?:[A-Za-z0-9.*-]{0,252})")
 
 Source = Annotated[
     str,
-    Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="The sender: one that is known, or one of `senders` in the configuration."),
+    Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="The sender: a known one, or one of `senders` in the configuration."),
 ]
 
 
@@ -31,9 +31,9 @@ Source = Annotated[
 async def submit_webhook(
     request: Request, services: ServicesOf, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
 ) -> WebhookAccepted:
-    """Take what a monitoring system sends; its shape tells which one it is.
+    """Receive a request of a monitoring system, recognised by its body.
 
-    Alerts of one problem are one incident, which is investigated once. A body of no known shape is one alert, word for word.
+    TARSy groups alerts about the same problem into one incident and investigates it once. It treats a body it does not recognise as one alert and keeps its text.
     """
     return await _taken(request, services, None, alert_type or None, runbook or None)
 
@@ -42,7 +42,7 @@ async def submit_webhook(
 async def submit_webhook_of(
     source: Source, request: Request, services: ServicesOf, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
 ) -> WebhookAccepted:
-    """Take what the monitoring system `source` sends. Where the configuration asks a sender for proof, 401 says that it is missing or wrong."""
+    """Receive a request of the monitoring system `source`. If the configuration requires this sender to authenticate, missing or wrong credentials get 401."""
     return await _taken(request, services, source, alert_type or None, runbook or None)
 
 

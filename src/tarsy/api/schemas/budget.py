@@ -11,7 +11,7 @@ from tarsy.kit.model import adapter
 
 
 class CeilingView(View):
-    """What a session may use; absent: as much as it takes."""
+    """The most a session may use; absent: no limit."""
 
     usd: float | None
     tokens: int | None

@@ -11,20 +11,18 @@ from tarsy.domain.note import MAX_HINT_CHARACTERS
 
 
 class ForkRequest(Request):
-    """From which step to go on, and what is different from there on."""
+    """The step to continue from, and what changes from there."""
 
-    execution_id: UUID = Field(description="The agent's execution, as the session and its trace tell it.")
-    turn: int = Field(
-        ge=0, le=2**31 - 1, description="Which of its calls to the model is made anew, as the trace tells it; the first is 0."
-    )
-    model: Name | None = Field(default=None, description="The configured provider that goes on; absent: the models that the session had.")
+    execution_id: UUID = Field(description="The agent's execution, as listed in the session and its trace.")
+    turn: int = Field(ge=0, le=2**31 - 1, description="The model call to make again, as numbered in the trace; the first is 0.")
+    model: Name | None = Field(default=None, description="The configured provider that continues; absent: the session's own models.")
     hint: Annotated[StorableText, Field(min_length=1, max_length=MAX_HINT_CHARACTERS, pattern=r"\S")] | None = Field(
-        default=None, description="What its agents are told before the first new call."
+        default=None, description="A hint that its agents read before the first new call."
     )
 
 
 class ModelItem(View):
-    """A model that can be asked."""
+    """A model that TARSy can use now."""
 
     # The name under which it is configured.
     name: str

@@ -49,7 +49,7 @@ class WebhookResult(View):
 
 
 class WebhookAccepted(View):
-    """What became of the weightiest alert; `results` tells of all."""
+    """What TARSy did with the most important alert; `results` has all of them."""
 
     incident_id: UUID | None
     alerts: int
@@ -185,7 +185,7 @@ class ActivityBarItem(View):
 
 
 class ActivityView(View):
-    """How often its alerts were heard of; bars without anything are left out."""
+    """How often its alerts arrived over time; empty intervals are left out."""
 
     bar_seconds: int
     bars: list[ActivityBarItem]
@@ -284,7 +284,7 @@ class MergeRequest(Request):
 
 
 class SplitRequest(Request):
-    alerts: list[UUID] = Field(min_length=1, max_length=200, description="The alerts that become an incident of their own.")
+    alerts: list[UUID] = Field(min_length=1, max_length=200, description="The alerts that form the new incident.")
 
 
 Reason = Annotated[StorableText, Field(max_length=1000)]
@@ -292,7 +292,7 @@ Reason = Annotated[StorableText, Field(max_length=1000)]
 
 class MuteIncident(Request):
     ends: UtcTime = Field(description="When its alerts count again.")
-    reason: Reason = Field(default="", description="Shown with what was muted.")
+    reason: Reason = Field(default="", description="Shown with muted alerts.")
 
 
 def _matcher(text: str) -> str:
@@ -304,7 +304,7 @@ def _matcher(text: str) -> str:
 
 
 class MuteRequest(MuteIncident):
-    starts: UtcTime | None = Field(default=None, description="When it begins; absent: now.")
+    starts: UtcTime | None = Field(default=None, description="Start; absent: now.")
     match: list[Annotated[StorableText, Field(max_length=1000), AfterValidator(_matcher)]] = Field(
-        min_length=1, max_length=20, description="Matchers, all of which must fit."
+        min_length=1, max_length=20, description="Matchers, all of which must match."
     )

@@ -11,7 +11,7 @@ from tarsy.domain.note import MAX_HINT_CHARACTERS, NoteKind, NoteState, SessionN
 
 
 class Hint(Request):
-    """What an engineer has to say to the agents."""
+    """An engineer's hint to the agents."""
 
     text: Annotated[StorableText, Field(min_length=1, max_length=MAX_HINT_CHARACTERS, pattern=r"\S")]
 

@@ -144,7 +144,7 @@ class StageView(View):
 
 
 class PlannedStage(View):
-    """A stage as the session's chain plans it, whether it has begun or not."""
+    """A stage as planned in the session's chain, whether it has started or not."""
 
     name: str
     agents: list[str]
@@ -152,7 +152,7 @@ class PlannedStage(View):
 
 
 class ForkOrigin(View):
-    """The step of another session from which this one goes on by itself."""
+    """The step of another session from which this one continues."""
 
     session_id: UUID
     stage: str

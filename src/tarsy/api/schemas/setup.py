@@ -85,7 +85,7 @@ class ToolServerChoice(Request):
 
 
 class SetupOutcome(View):
-    """What became of a step: tried, and, if it worked, written and in force."""
+    """The result of a step: tested and, if it worked, written and active."""
 
     ok: bool
     message: str

@@ -29,7 +29,7 @@ class Version(View):
 
 
 class EffectiveConfig(View):
-    """The configuration in force, built-ins included, secrets hidden."""
+    """The current configuration, including built-ins, with secrets hidden."""
 
     config: dict[str, Any]
 
@@ -97,7 +97,7 @@ class SystemWarnings(View):
 
 
 class ReloadReport(View):
-    """What a reload changed in the process that answers; the others of the installation were told to do the same."""
+    """What the reload changed in this process; all other processes of the installation reload too."""
 
     # Entries such as `agents.Web`, settings such as `queue.worker_count`, variables of `.env` by their names.
     added: list[str]
@@ -135,9 +135,7 @@ class PauseRequest(Request):
     chain_id: Annotated[StorableText, Field(min_length=1, max_length=MAX_NAME)] | None = Field(
         default=None, description="Only sessions of this chain; absent: everything."
     )
-    reason: Annotated[StorableText, Field(max_length=1000)] = Field(
-        default="", description="Shown to people who wonder why nothing happens."
-    )
+    reason: Annotated[StorableText, Field(max_length=1000)] = Field(default="", description="Why; shown to people who use TARSy.")
     now: bool = Field(default=False, strict=True, description="Also park what runs.")
 
 

@@ -49,7 +49,7 @@ class DearSessionItem(View):
 
 
 class UsageOverview(View):
-    """Whole days in UTC; groups begin with the dearest, days with the first."""
+    """Whole days in UTC; groups start with the most expensive, days with the earliest."""
 
     first_day: date
     last_day: date

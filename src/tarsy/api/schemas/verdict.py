@@ -17,7 +17,7 @@ class RuledOutView(View):
 
 
 class VerdictView(View):
-    """What is wrong, with which object, why, and how sure that is."""
+    """What is wrong, with which object, why, and how certain that is."""
 
     outcome: VerdictOutcome
     object: AffectedObjectView | None

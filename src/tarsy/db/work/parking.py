@@ -21,7 +21,7 @@ DUE_AT_ONCE = 50
 
 
 class CancelAnswer(StrEnum):
-    """What came of a wish to stop."""
+    """The result of a request to cancel."""
 
     # It had not begun, and now never will.
     CANCELLED = "cancelled"
