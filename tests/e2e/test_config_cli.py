@@ -66,7 +66,7 @@ def test_check_puts_the_files_of_tarsy_d_together_and_names_them(tmp_path: Path)
     assert run.stdout == f"{tmp_path} with tarsy.d/shop.yaml, tarsy.d/web.yaml: ok (2 chains, 14 agents, 1 MCP server)\n"
     (tmp_path / "tarsy.d" / "web.yaml").write_text("agents:\n  Shop: {}\n")
     twice = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
-    told = f"{tmp_path}/tarsy.d/web.yaml:2: agents.Shop: agents.Shop already stands in {tmp_path}/tarsy.d/shop.yaml:2; keep one of the two"
+    told = f"{tmp_path}/tarsy.d/web.yaml:2: agents.Shop: agents.Shop is already set in {tmp_path}/tarsy.d/shop.yaml:2; keep one of the two"
     assert (twice.returncode, twice.stderr.splitlines()[0]) == (1, told)
 
 

@@ -117,13 +117,13 @@ CHAIN = "agent_chains: {{c: {{alert_types: [t], stages: [{{name: s, agents: [{{n
         (LISTS, "fallback_lists", "write the entries where a list is used, as fallback_providers, and remove this"),
         ("label_maps: {m: {labels: []}}", "label_maps", "remove it: sessions have no labels here"),
         ("defaults: {label_map: m}", "defaults.label_map", "remove it: sessions have no labels here"),
-        ("system: {prompt_caching: {enabled: true}}", "system.prompt_caching", "remove it: there is nothing to switch, the vendors decide"),
-        ("defaults: {compose: {llm_provider: x}}", "defaults.compose", "remove it: there are no actions yet, so there is no report after one"),
+        ("system: {prompt_caching: {enabled: true}}", "system.prompt_caching", "remove it: TARSy uses the vendors' caches by itself"),
+        ("defaults: {compose: {llm_provider: x}}", "defaults.compose", "remove it: there are no action agents yet"),
         ("defaults: {executive_summary_provider: google-default}", "defaults.executive_summary_provider", "write at every chain:\nexecutive_summary_provider: google-default"),
         ("defaults: {executive_summary: {llm_provider: google-default}}", "defaults.executive_summary", "write at every chain:\nexecutive_summary_provider: google-default"),
         (CHAIN.format(agent="", chain=", executive_summary: {llm_provider: google-default}"), "agent_chains.c.executive_summary.llm_provider", "write at agent_chains.c:\nexecutive_summary_provider: google-default"),
         ("defaults: {agents: {WebResearcher: {llm_provider: google-default, fallback_list: mid}}}", "defaults.agents", "write it where the agent is named in a stage:\n- {name: WebResearcher, llm_provider: google-default}"),
-        ("defaults: {summarization: {fallback_list: mid}}", "defaults.summarization.fallback_list", "remove it: the fallback_providers of the stage, the chain or defaults hold here too"),
+        ("defaults: {summarization: {fallback_list: mid}}", "defaults.summarization.fallback_list", "remove it: the fallback_providers of the stage, the chain or defaults apply here too"),
         ("agents: {A: {type: action}}", "agents.A.type", "leave type out for an agent that only investigates"),
         (CHAIN.format(agent=", type: scoring", chain=""), "agent_chains.c.stages[0].agents[0].type", "define another agent and name it here:\nagents:\n  KubernetesAgent-scoring: {type: scoring}"),
     ],
@@ -148,12 +148,12 @@ def test_a_named_list_of_fallbacks_is_answered_with_its_entries_and_those_load(d
 
 def test_the_reason_why_actions_are_refused_is_told(directory: ConfigDirectory) -> None:
     problem = one(directory, "agents: {A: {type: action}}")
-    assert problem.message == "type action is not supported yet: what it does cannot wait for a person's approval"
+    assert problem.message == "type action is not supported yet: such an agent cannot wait for a person's approval"
 
 
 def test_a_providers_key_that_is_known_elsewhere_is_answered_too(directory: ConfigDirectory) -> None:
     problem = one(directory, "", "llm_providers: {m: {type: openai, model: m, reasoning_effort: high}}")
-    assert problem.cure == "remove it: the model's own default holds"
+    assert problem.cure == "remove it: TARSy keeps the model's default"
 
 
 def test_a_key_in_the_wrong_place_is_sent_to_the_right_one_and_not_to_another_key(directory: ConfigDirectory) -> None:
@@ -161,7 +161,7 @@ def test_a_key_in_the_wrong_place_is_sent_to_the_right_one_and_not_to_another_ke
     problem = one(directory, "agents: {A: {llm_provider: google-default}}")
     assert problem.message == '"llm_provider" is not a key here'
     assert "llm_backend" not in problem.cure
-    assert problem.cure.startswith("it can stand in defaults, ")
+    assert problem.cure.startswith("it belongs in defaults, ")
 
 
 def test_a_key_that_is_there_already_is_not_what_was_meant(directory: ConfigDirectory) -> None:

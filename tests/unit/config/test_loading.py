@@ -225,7 +225,7 @@ def test_a_variable_in_another_notation_is_warned_of(directory: ConfigDirectory)
 
 def test_a_default_alert_type_that_no_chain_answers_is_warned_of(directory: ConfigDirectory) -> None:
     (warning,) = directory.load("agent_chains: {kubernetes: {alert_types: [pods]}}").warnings
-    assert (warning.message, warning.cure) == ('no chain answers the default alert type "kubernetes"', "set defaults.alert_type")
+    assert (warning.message, warning.cure) == ('no chain handles the default alert type "kubernetes"', "set defaults.alert_type")
 
 
 def test_tool_servers_of_an_agent_that_calls_no_tools_are_warned_of(directory: ConfigDirectory) -> None:

@@ -33,8 +33,8 @@ def test_an_entry_that_stands_in_two_files_is_a_problem_that_names_both(director
     directory.write_piece("b.yaml", "agents:\n  B: {}\n  A: {}\n")
     told = [str(problem) for problem in directory.problems("defaults:\n  max_iterations: 4\n")]
     assert told == [
-        f"{directory.path}/tarsy.d/a.yaml:3: defaults.max_iterations: defaults.max_iterations already stands in {directory.path}/tarsy.yaml:2; keep one of the two",
-        f"{directory.path}/tarsy.d/b.yaml:3: agents.A: agents.A already stands in {directory.path}/tarsy.d/a.yaml:2; keep one of the two",
+        f"{directory.path}/tarsy.d/a.yaml:3: defaults.max_iterations: defaults.max_iterations is already set in {directory.path}/tarsy.yaml:2; keep one of the two",
+        f"{directory.path}/tarsy.d/b.yaml:3: agents.A: agents.A is already set in {directory.path}/tarsy.d/a.yaml:2; keep one of the two",
     ]
 
 
@@ -99,7 +99,7 @@ def test_lists_at_the_top_continue_in_the_order_of_the_files_and_keep_their_plac
 
 def test_a_section_that_is_of_two_kinds_is_a_problem_in_the_later_file() -> None:
     whole = put_together(_source("tarsy.yaml", "a: {x: 1}\nb:\n"), [_source("b.yaml", "a: [1]\nb: {y: 1}\n")])
-    assert [problem.message for problem in whole.problems] == ["a already stands in tarsy.yaml:1"]
+    assert [problem.message for problem in whole.problems] == ["a is already set in tarsy.yaml:1"]
     assert whole.data["b"] == {"y": 1}
 
 

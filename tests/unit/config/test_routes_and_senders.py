@@ -73,7 +73,7 @@ def test_what_is_written_is_in_force(directory: ConfigDirectory) -> None:
             "senders: {pagerduty: {signature: {scheme: pagerduty, secret_env: NOWHERE}}}",
             "the environment variable NOWHERE, which is not set",
         ),
-        ("senders: {a: {token_env: SPLUNK, basic: {username: u, password_env: SPLUNK}}}", "a sender proves who it is in one way"),
+        ("senders: {a: {token_env: SPLUNK, basic: {username: u, password_env: SPLUNK}}}", "a sender can authenticate in one way only"),
         ("mute: [{from: 2026-11-21T02:00:00Z, to: 2026-11-20T02:00:00Z}]", "this mute ends before it begins"),
     ],
 )

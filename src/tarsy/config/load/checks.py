@@ -164,7 +164,7 @@ def unfit_backends(config: Config, reach: Reach, files: Files) -> Iterator[Probl
             message = f'llm_backend {summary.backend} cannot reach provider "{summary.provider.name}" of type {summary.provider.type}'
             in_server: Path = ("mcp_servers", name, "summarization")
             place = in_server if files.tarsy.holds(in_server) else ("defaults", "summarization")
-            yield files.tarsy.problem(place, message, "write llm_backend: langchain beside the provider")
+            yield files.tarsy.problem(place, message, "write llm_backend: langchain next to the provider")
 
 
 def _unfit(config: Config, explained: ExplainedAgent, message: str) -> tuple[str, str]:
@@ -175,7 +175,7 @@ def _unfit(config: Config, explained: ExplainedAgent, message: str) -> tuple[str
         whose = f"agent {name} works with {', '.join(sorted(tools))}, which only Gemini models have, and its provider is"
         given = f'"{explained.agent.provider.name}" of type {explained.agent.provider.type} (from {explained.levels["provider"]})'
         return f"{whose} {given}", "give it one where it is named: llm_provider: google-default"
-    return message, "write llm_backend: langchain beside the provider"
+    return message, "write llm_backend: langchain next to the provider"
 
 
 def _place_of_both(explained: ExplainedAgent) -> Path:
@@ -212,7 +212,7 @@ def unanswered_default(config: Config, files: Files) -> Iterator[Problem]:
     """The remark that alerts without a type will be refused."""
     wanted = config.defaults.alert_type
     if wanted not in config.chains.alert_types:
-        yield files.tarsy.problem(("defaults",), f'no chain answers the default alert type "{wanted}"', "set defaults.alert_type")
+        yield files.tarsy.problem(("defaults",), f'no chain handles the default alert type "{wanted}"', "set defaults.alert_type")
 
 
 def no_model(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:

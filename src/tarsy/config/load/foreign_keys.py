@@ -48,7 +48,7 @@ def strategy_cure(strategy: object, keys: Collection[str]) -> str:
     if str(strategy) not in STRATEGIES:
         return f"use type, llm_backend and tool_calling; {did_you_mean(str(strategy), STRATEGIES)}"
     lines = [line for line in STRATEGIES[str(strategy)] if line.split(":")[0] in keys]
-    return "\n".join(["write instead:", *lines]) if lines else "remove it: this level has no say in how the model is reached"
+    return "\n".join(["write instead:", *lines]) if lines else "remove it: this level cannot choose how TARSy reaches the model"
 
 
 def _fits(key: str, path: Path) -> bool:
@@ -64,7 +64,7 @@ def _fallback_lists(found: Found) -> str:
 
 def _fallback_list(found: Found) -> str:
     if "fallback_providers" not in found.known:
-        return "remove it: the fallback_providers of the stage, the chain or defaults hold here too"
+        return "remove it: the fallback_providers of the stage, the chain or defaults apply here too"
     entries = listing(mapping_at(found.document, FALLBACK_LISTS).get(str(found.value))) or []
     lines = [f"  - {_fallback(mapping(entry) or {})}" for entry in entries]
     return "\n".join(["write instead:", "fallback_providers:", *lines]) if lines else "write fallback_providers: [{provider: NAME}]"
@@ -98,8 +98,8 @@ def _removed(reason: str) -> Callable[[Found], str]:
     return cure
 
 
-_NO_ACTIONS = _removed("there are no actions yet, so there is no report after one")
-_BACKEND_FOLLOWS = _removed("how the summary's model is reached follows from its provider")
+_NO_ACTIONS = _removed("there are no action agents yet")
+_BACKEND_FOLLOWS = _removed("the summary's provider determines how TARSy reaches its model")
 _NO_LABELS = _removed("sessions have no labels here")
 _CURES: Mapping[str, Callable[[Found], str]] = {
     FALLBACK_LISTS: _fallback_lists,
@@ -109,15 +109,15 @@ _CURES: Mapping[str, Callable[[Found], str]] = {
     "llm_provider": _summary_provider,
     "llm_backend": _BACKEND_FOLLOWS,
     "executive_summary_backend": _BACKEND_FOLLOWS,
-    "executive_summary_fallback_list": _removed("the fallback_providers of the chain hold for its summary too"),
+    "executive_summary_fallback_list": _removed("the fallback_providers of the chain apply to its summary too"),
     "compose": _NO_ACTIONS,
     "compose_provider": _NO_ACTIONS,
     "compose_backend": _NO_ACTIONS,
     "compose_fallback_list": _NO_ACTIONS,
     "label_maps": _NO_LABELS,
     "label_map": _NO_LABELS,
-    "prompt_caching": _removed("there is nothing to switch, the vendors decide"),
-    "reasoning_effort": _removed("the model's own default holds"),
+    "prompt_caching": _removed("TARSy uses the vendors' caches by itself"),
+    "reasoning_effort": _removed("TARSy keeps the model's default"),
     "agents": _agent_pairs,
 }
 _PLACES: Mapping[str, frozenset[str]] = {

@@ -99,9 +99,9 @@ def _words(model: type[Section], path: Path, details: ErrorDetails, document: An
         case "too_short":
             message = "this list must not be empty"
         case "greater_than_equal":
-            message, cure = f"{value} is too small", f"the least is {context['ge']}"
+            message, cure = f"{value} is too small", f"the minimum is {context['ge']}"
         case "less_than_equal":
-            message, cure = f"{value} is too large", f"the most is {context['le']}"
+            message, cure = f"{value} is too large", f"the maximum is {context['le']}"
         case kind if kind in _KINDS:
             message = f"{_shown(path, value)} is not {_KINDS[kind]}"
         case _:
@@ -120,7 +120,7 @@ def _unknown_key(model: type[Section], path: Path, value: object, document: Any)
     if cure := foreign_keys.replacement(foreign_keys.Found(path, value, known, document)):
         return f'"{key}" is not a key of this TARSy', cure
     if places := places_of(key, model):
-        return f'"{key}" is not a key here', f"it can stand in {places}"
+        return f'"{key}" is not a key here', f"it belongs in {places}"
     return f'unknown key "{key}"', meant_key(key, model, useful_keys(section) - _keys_at(document, path[:-1]))
 
 

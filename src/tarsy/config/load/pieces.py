@@ -61,4 +61,4 @@ def _moved(path: Path, by: int) -> Path:
 
 def _twice(whole: Source, piece: Source, path: Path) -> Problem:
     first = whole.place_of(path)
-    return piece.problem(path, f"{dotted(path)} already stands in {first.file}:{first.line}", "keep one of the two")
+    return piece.problem(path, f"{dotted(path)} is already set in {first.file}:{first.line}", "keep one of the two")

@@ -40,7 +40,7 @@ class AgentKind(StrEnum):
 
 def _supported_type(value: object) -> object:
     if value == "action":
-        reason = "type action is not supported yet: what it does cannot wait for a person's approval"
+        reason = "type action is not supported yet: such an agent cannot wait for a person's approval"
         raise refuse(reason, "leave type out for an agent that only investigates")
     # An empty text is how some configurations write the default.
     return AgentKind.DEFAULT.value if value == "" else value

@@ -42,7 +42,7 @@ class QueueConfig(Section):
         # A worker may miss one beat in a slow moment and a second one in a database failover.
         if isinstance(heartbeat, float) and threshold < 3 * heartbeat:
             raise refuse(
-                f"{threshold:g}s is less than three heartbeats of {heartbeat:g}s: living workers would lose their sessions",
+                f"{threshold:g}s is less than three heartbeats of {heartbeat:g}s: live workers would lose their sessions",
                 f"write {3 * heartbeat:g}s or more, or shorten heartbeat_interval",
             )
         return threshold

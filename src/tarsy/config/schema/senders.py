@@ -89,7 +89,7 @@ class SenderConfig(Section):
     @model_validator(mode="after")
     def _one_proof(self) -> "SenderConfig":
         if sum(proof is not None for proof in (self.token_env, self.basic, self.signature)) > 1:
-            raise refuse("a sender proves who it is in one way", "keep one of token_env, basic and signature")
+            raise refuse("a sender can authenticate in one way only", "keep one of token_env, basic and signature")
         return self
 
     def secret_variables(self) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ def _as_backend(value: object) -> object:
 
 def _positive(value: float) -> float:
     if value <= 0:
-        raise refuse("this must be longer than nothing")
+        raise refuse("this must be longer than 0")
     return value
 
 

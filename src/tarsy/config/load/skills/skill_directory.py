@@ -64,7 +64,7 @@ def _read_skill(place: Place, entry: Path, found: FoundSkills) -> None:
     main = name if flat else f"{name}/{MAIN_FILE}"
     text = _main_text(place, main, within=place.root if flat else entry)
     if not _is_within(entry, place.root):
-        text = place.problem(name, "this link leads out of the directory of skills", "put a copy here")
+        text = place.problem(name, "this link points outside the directory of skills", "put a copy here")
     if isinstance(text, Problem):
         found.problems.append(text)
         found.broken.add(name)
@@ -95,7 +95,7 @@ def _read_skill(place: Place, entry: Path, found: FoundSkills) -> None:
 def _main_text(place: Place, path: str, within: Path) -> str | Problem:
     file = place.root / path
     if not _is_within(file, within):
-        return place.problem(path, "this link leads out of the skill's directory", "put a copy here")
+        return place.problem(path, "this link points outside the skill's directory", "put a copy here")
     text = _text_of(file)
     if isinstance(text, str):
         return text
@@ -111,7 +111,7 @@ def _further_files(place: Place, directory: Path, found: FoundSkills) -> Iterato
         path = file.relative_to(directory).as_posix()
         if not _is_within(file, directory):
             found.problems.append(
-                place.problem(f"{directory.name}/{path}", "this link leads out of the skill's directory", "put a copy here")
+                place.problem(f"{directory.name}/{path}", "this link points outside the skill's directory", "put a copy here")
             )
             continue
         text = _text_of(file)

@@ -52,7 +52,7 @@ def parse_skill(file: str, text: str, directory_name: str) -> ParsedSkill:
     body = "\n".join(lines[end + 1 :]).strip()
     problems = [*source.problems, *_mistakes(source, directory_name)]
     if not body:
-        problems.append(Problem(file, end + 1, "", "this skill says nothing", "write its instructions below the front matter"))
+        problems.append(Problem(file, end + 1, "", "this skill has no instructions", "write its instructions below the front matter"))
     head = None if problems else _head(mapping(source.data) or {})
     return ParsedSkill(head, body, tuple(problems), tuple(_remarks(source)))
 
@@ -78,7 +78,7 @@ def _name_mistakes(source: Source, value: Any, directory_name: str) -> Iterator[
     if not name:
         yield source.problem(("name",), "name is missing", f"write name: {directory_name}")
     elif len(name) > MAX_NAME or not _NAME.fullmatch(name):
-        cure = f"at most {MAX_NAME} small letters, digits and single hyphens, such as {_suggested(directory_name)}"
+        cure = f"at most {MAX_NAME} lower-case letters, digits and single hyphens, such as {_suggested(directory_name)}"
         yield source.problem(("name",), f'"{name}" is not the name of a skill', cure)
     elif name != directory_name:
         yield source.problem(("name",), f'the skill is called "{name}", but its directory "{directory_name}"', "rename one of them")
