@@ -131,7 +131,7 @@ def test_a_link_that_leads_out_of_a_skill_is_refused(directory: ConfigDirectory,
         (directory.path / "skills").mkdir()
         (directory.path / link).symlink_to(outside)
     [problem] = told(directory)
-    assert problem.startswith(f"{link}: this link leads out of the ")
+    assert problem.startswith(f"{link}: this link points outside the ")
 
 
 def test_the_skills_of_a_further_directory_are_found_beside_the_configuration(directory: ConfigDirectory) -> None:
@@ -160,7 +160,7 @@ def test_two_skills_of_one_name_are_a_problem_unless_one_of_them_is_built_in(dir
         ({"git": "ext::sh -c true"}, "skills[0].git: skills are fetched over https and ssh only; write https://…, ssh://… or git@HOST:PATH"),
         ({"git": "ssh://-oProxyCommand=true/r"}, "skills[0].git: this is not the address of a Git repository; write https://…, ssh://… or git@HOST:PATH"),
         ({"git": "https://me:token@h/r"}, "skills[0].git: the address holds credentials; remove them: Git's own credential helper, or system.github.token_env, brings them"),
-        ({"git": "https://h/r", "dir": "../x"}, "skills[0].dir: this leads out of the repository; write a path within it, such as skills"),
+        ({"git": "https://h/r", "dir": "../x"}, "skills[0].dir: this points outside the repository; write a path within it, such as skills"),
         ({"git": "https://h/r", "ref": "--upload-pack=x"}, "skills[0].ref: this is not a commit, branch or tag"),
         ({"git": "https://h/r"}, "skills[0]: no commit of https://h/r has been accepted yet; read what `tarsy skills sync` shows, then `tarsy skills accept`, or write a commit as ref"),
         ({"git": "git@h:g/r.git", "ref": "a" * 40}, f"skills[0]: git@h:g/r.git@{'a' * 12} is not here yet; run `tarsy skills sync`"),

@@ -41,7 +41,7 @@ def _git_ref(value: str) -> str:
 def _within(value: str) -> str:
     path = PurePosixPath(value)
     if path.is_absolute() or ".." in path.parts:
-        raise refuse("this leads out of the repository", "write a path within it, such as skills")
+        raise refuse("this points outside the repository", "write a path within it, such as skills")
     return path.as_posix()
 
 
