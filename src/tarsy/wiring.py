@@ -115,6 +115,7 @@ from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, Measur
 from tarsy.telemetry.metrics import Metrics
 from tarsy.telemetry.ports import Observer
 from tarsy.telemetry.session_times import SessionTimes
+from tarsy.telemetry.switch import is_traced
 from tarsy.telemetry.untraced import Untraced
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.masking import Masker, Unmasked
@@ -256,7 +257,7 @@ def _look_after(parts: "_Parts", built: Application, tasks: TaskGroup) -> None:
 
 async def _observer(env: Mapping[str, str]) -> Observer:
     """Tracing, where the environment names a collector."""
-    if not env.get("OTEL_EXPORTER_OTLP_ENDPOINT") or env.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+    if not is_traced(env):
         return Untraced()
     await load("tarsy.telemetry.traces.traced")
     from tarsy.telemetry.traces.traced import Traced  # noqa: PLC0415 - just loaded, and off for most

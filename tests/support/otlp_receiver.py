@@ -2,7 +2,7 @@
 
 import gzip
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,6 +10,7 @@ from typing import Any
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 
@@ -19,6 +20,9 @@ class Collector:
     bodies: list[bytes] = field(default_factory=list[bytes])
     spans: list[Span] = field(default_factory=list[Span])
     metrics: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    headers: list[Mapping[str, str]] = field(default_factory=list[Mapping[str, str]])
+    # What the sender says of itself.
+    origin: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def env(self) -> dict[str, str]:
@@ -38,6 +42,7 @@ class Collector:
         self.bodies.append(body)
         if path == "/v1/traces":
             for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+                self.origin = attributes(resource.resource)
                 self.spans += [span for scope in resource.scope_spans for span in scope.spans]
         else:
             for resource in ExportMetricsServiceRequest.FromString(body).resource_metrics:
@@ -45,8 +50,8 @@ class Collector:
                     self.metrics |= {metric.name: list(metric.histogram.data_points) for metric in scope.metrics}
 
 
-def attributes(span: Span) -> dict[str, Any]:
-    return {one.key: _value(one.value) for one in span.attributes}
+def attributes(told: Span | Resource) -> dict[str, Any]:
+    return {one.key: _value(one.value) for one in told.attributes}
 
 
 def _value(value: Any) -> Any:
@@ -61,6 +66,7 @@ def otlp_receiver() -> Generator[Collector]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
+            collector.headers.append({name.lower(): value for name, value in self.headers.items()})
             collector.take(self.path, gzip.decompress(body) if self.headers.get("content-encoding") == "gzip" else body)
             self.send_response(200)
             self.send_header("content-length", "0")

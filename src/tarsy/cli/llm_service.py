@@ -62,7 +62,9 @@ async def _serve(host: str, port: int, cert: Path | None, key: Path | None, clie
 
 def _traced(models: "Models", env: Mapping[str, str]) -> "Models":
     """The calls as spans below those of the orchestrator, where the environment names a collector."""
-    if not env.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+    from tarsy.telemetry.switch import is_traced
+
+    if not is_traced(env):
         return models
     from tarsy.telemetry.traces.traced_service import TracedService
     from tarsy.telemetry.traces.tracing import tracing_to

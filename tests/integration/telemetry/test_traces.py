@@ -1,5 +1,6 @@
 """An investigation as a trace, as a collector receives it."""
 
+import os
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -180,6 +181,49 @@ async def test_the_llm_service_continues_the_trace_of_its_caller(database_url: s
     asked = {span.span_id for span in collector.spans if span.name == "chat model-1" and span.kind == span.SPAN_KIND_CLIENT}
     assert len(served) == 4
     assert {span.parent_span_id for span in served} == asked
+
+
+@pytest.mark.parametrize(
+    ("said", "spans", "metrics"),
+    [
+        ({"OTEL_SDK_DISABLED": "true"}, False, False),
+        ({"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"}, False, False),
+        ({"OTEL_TRACES_EXPORTER": "none"}, False, True),
+        ({"OTEL_METRICS_EXPORTER": "none"}, True, False),
+    ],
+    ids=["everything", "both", "traces", "metrics"],
+)
+async def test_what_is_switched_off_is_not_sent(
+    database_url: str,
+    collector: Collector,
+    said: dict[str, str],
+    spans: bool,  # noqa: FBT001 - a parameter of the test
+    metrics: bool,  # noqa: FBT001 - the same
+) -> None:
+    await work_off(replace(STORY, env={**collector.env, **said}), database_url)
+    assert (bool(collector.spans), bool(collector.metrics)) == (spans, metrics)
+    # Not only unread: nothing came.
+    assert bool(collector.bodies) == (spans or metrics)
+
+
+async def test_what_is_said_of_the_collector_beside_its_address_holds_wherever_it_is_said(
+    database_url: str, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=staging")
+    env = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"{collector.url}/elsewhere",
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"{collector.url}/v1/traces",
+        "OTEL_EXPORTER_OTLP_HEADERS": "x-tenant=ours",
+        "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+        "OTEL_SERVICE_NAME": "first-responder",
+    }
+    await work_off(replace(STORY, env=env), database_url)
+    assert collector.named("invoke_workflow chain")
+    assert {(headers["x-tenant"], headers["content-encoding"]) for headers in collector.headers} == {("ours", "gzip")}
+    assert collector.origin["service.name"] == "first-responder"
+    assert collector.origin["deployment.environment.name"] == "staging"
+    assert collector.origin["service.version"]
+    assert "OTEL_SERVICE_NAME" not in os.environ
 
 
 async def test_a_collector_can_be_reached_by_grpc(database_url: str) -> None:

@@ -6,19 +6,19 @@ from datetime import datetime
 from functools import lru_cache
 
 from opentelemetry.sdk.metrics.export import MetricExporter
-from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import Event, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 from opentelemetry.util.types import AttributeValue
 
 from tarsy import __version__
+from tarsy.telemetry.traces.exporters import exporters, seen_by_the_library
 from tarsy.telemetry.traces.histograms import Instruments, MetricSender
 from tarsy.telemetry.traces.ids import new_span_id, new_trace_id, span_id_of, trace_id_of
 from tarsy.telemetry.traces.span import OpenSpan, Origin
 
-ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
-PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
 # Of the sessions that a process works on at the same time, and then some.
 KNOWN_PARENTS = 1_024
 
@@ -52,13 +52,14 @@ class NounSpan:
 class Tracing:
     """Makes spans. All of a session are of one trace, in whichever process they are made."""
 
-    def __init__(self, spans: SpanExporter, metrics: MetricExporter, env: Mapping[str, str]) -> None:
-        self._origin = Origin(Resource.create({"service.name": "tarsy", "service.version": __version__}))
+    def __init__(self, spans: SpanExporter | None, metrics: MetricExporter | None, env: Mapping[str, str]) -> None:
+        self._origin = Origin(_resource())
         # It knows the sampler that the environment asks for; its spans are not for calls as many as ours.
-        self._sampler = TracerProvider(resource=self._origin, shutdown_on_exit=False).sampler
-        self._batches = BatchSpanProcessor(spans)
+        self._sampler = TracerProvider(resource=self._origin, shutdown_on_exit=False).sampler if spans else ALWAYS_OFF
+        # The base class sends nothing anywhere.
+        self._batches = BatchSpanProcessor(spans or SpanExporter())
         self.instruments = Instruments()
-        self._metrics = MetricSender(metrics, self.instruments, self._origin, env)
+        self._metrics = MetricSender(metrics, self.instruments, self._origin, env) if metrics else None
         # Each call of an execution has the same parent.
         self.parent = lru_cache(maxsize=KNOWN_PARENTS)(self._parent)
         self._flags = lru_cache(maxsize=KNOWN_PARENTS)(self._decided)
@@ -107,7 +108,8 @@ class Tracing:
     def close(self) -> None:
         """Send what is left; may take seconds where the collector does not answer."""
         self._batches.shutdown()
-        self._metrics.close()
+        if self._metrics:
+            self._metrics.close()
 
 
 def nanoseconds(moment: datetime) -> int:
@@ -115,19 +117,12 @@ def nanoseconds(moment: datetime) -> int:
 
 
 def tracing_to(env: Mapping[str, str]) -> Tracing:
-    """Tracing to the collector that the environment names; the SDK reads the other OTEL_ variables itself."""
-    endpoint = env[ENDPOINT]
-    if env.get(PROTOCOL) == "grpc":
-        from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import (  # noqa: PLC0415 - one of two transports
-            OTLPMetricExporter as GrpcMetrics,
-        )
-        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (  # noqa: PLC0415 - one of two transports
-            OTLPSpanExporter as GrpcSpans,
-        )
+    """Tracing to the collector that the environment names."""
+    with seen_by_the_library(env):
+        return Tracing(*exporters(env), env)
 
-        return Tracing(GrpcSpans(endpoint), GrpcMetrics(endpoint), env)
-    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter  # noqa: PLC0415 - one of two transports
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - one of two transports
 
-    base = endpoint.rstrip("/")
-    return Tracing(OTLPSpanExporter(f"{base}/v1/traces"), OTLPMetricExporter(f"{base}/v1/metrics"), env)
+def _resource() -> Resource:
+    """Where all spans of this process come from; what the environment says of it goes before what we do."""
+    own = {"service.name": "tarsy", "service.version": __version__}
+    return Resource.create({**own, **OTELResourceDetector().detect().attributes})
