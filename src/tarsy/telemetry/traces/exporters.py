@@ -1,19 +1,27 @@
-"""The way to the collector that the environment names."""
+"""The way to the collector that the environment names. How it is reached is the library's; what is sent of spans is encoded here."""
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.metrics.export import MetricExporter
-from opentelemetry.sdk.trace.export import SpanExporter
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from tarsy.telemetry.switch import ENDPOINT, METRICS_EXPORTER, TRACES_EXPORTER, is_sent
+from tarsy.telemetry.traces.encoding import encoded
 
 PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
 TRACES_ENDPOINT = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 METRICS_ENDPOINT = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
+
+
+class HttpSpans(OTLPSpanExporter):
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        sent = self._client.export(encoded(spans).SerializeToString())
+        return SpanExportResult.SUCCESS if sent.success else SpanExportResult.FAILURE
 
 
 def exporters(env: Mapping[str, str]) -> tuple[SpanExporter | None, MetricExporter | None]:
@@ -30,7 +38,7 @@ def _both(env: Mapping[str, str]) -> tuple[SpanExporter, MetricExporter]:
         return grpc_exporters.exporters(env.get(TRACES_ENDPOINT) or endpoint, env.get(METRICS_ENDPOINT) or endpoint)
     base = endpoint.rstrip("/")
     return (
-        OTLPSpanExporter(env.get(TRACES_ENDPOINT) or f"{base}/v1/traces"),
+        HttpSpans(env.get(TRACES_ENDPOINT) or f"{base}/v1/traces"),
         OTLPMetricExporter(env.get(METRICS_ENDPOINT) or f"{base}/v1/metrics"),
     )
 

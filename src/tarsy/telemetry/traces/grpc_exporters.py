@@ -1,10 +1,21 @@
 """The same over gRPC. Loaded only where it is asked for: gRPC is large."""
 
+from collections.abc import Sequence
+
 from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.metrics.export import MetricExporter
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter
+
+from tarsy.telemetry.traces.encoding import encoded
+
+
+class GrpcSpans(OTLPSpanExporter):
+    def _translate_data(self, data: Sequence[ReadableSpan]) -> ExportTraceServiceRequest:
+        return encoded(data)
 
 
 def exporters(spans: str, metrics: str) -> tuple[SpanExporter, MetricExporter]:
-    return OTLPSpanExporter(spans), OTLPMetricExporter(metrics)
+    return GrpcSpans(spans), OTLPMetricExporter(metrics)

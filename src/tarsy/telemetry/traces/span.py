@@ -20,20 +20,6 @@ _SCOPE = InstrumentationScope("tarsy", __version__)
 _FINE = Status(StatusCode.UNSET)
 
 
-class Origin(Resource):
-    """Where all spans of this process come from. The encoder groups spans by it, and would make JSON of it for every one."""
-
-    def __init__(self, resource: Resource) -> None:
-        super().__init__(dict(resource.attributes), resource.schema_url)
-        self._known_hash = super().__hash__()
-
-    def __hash__(self) -> int:
-        return self._known_hash
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or super().__eq__(other)
-
-
 class OpenSpan:
     """A span that has begun. `send` takes it when it has ended."""
 
@@ -48,7 +34,7 @@ class OpenSpan:
         *,
         kind: SpanKind,
         begun: int | None,
-        origin: Origin,
+        origin: Resource,
         send: Callable[[ReadableSpan], None],
     ) -> None:
         self.context = context

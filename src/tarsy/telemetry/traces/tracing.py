@@ -17,7 +17,7 @@ from tarsy import __version__
 from tarsy.telemetry.traces.exporters import exporters, seen_by_the_library
 from tarsy.telemetry.traces.histograms import Instruments, MetricSender
 from tarsy.telemetry.traces.ids import new_span_id, new_trace_id, span_id_of, trace_id_of
-from tarsy.telemetry.traces.span import OpenSpan, Origin
+from tarsy.telemetry.traces.span import OpenSpan
 
 # Of the sessions that a process works on at the same time, and then some.
 KNOWN_PARENTS = 1_024
@@ -53,7 +53,7 @@ class Tracing:
     """Makes spans. All of a session are of one trace, in whichever process they are made."""
 
     def __init__(self, spans: SpanExporter | None, metrics: MetricExporter | None, env: Mapping[str, str]) -> None:
-        self._origin = Origin(_resource())
+        self._origin = _origin()
         # It knows the sampler that the environment asks for; its spans are not for calls as many as ours.
         self._sampler = TracerProvider(resource=self._origin, shutdown_on_exit=False).sampler if spans else ALWAYS_OFF
         # The base class sends nothing anywhere.
@@ -122,7 +122,7 @@ def tracing_to(env: Mapping[str, str]) -> Tracing:
         return Tracing(*exporters(env), env)
 
 
-def _resource() -> Resource:
+def _origin() -> Resource:
     """Where all spans of this process come from; what the environment says of it goes before what we do."""
     own = {"service.name": "tarsy", "service.version": __version__}
     return Resource.create({**own, **OTELResourceDetector().detect().attributes})
