@@ -71,6 +71,23 @@ async def test_the_check_of_the_configuration_names_the_line_and_a_rate_cures_it
     assert await to_thread.run_sync(_check, tmp_path, monkeypatch, capsys) == []
 
 
+async def test_the_doctor_says_it_too_and_finds_nothing_to_put_right(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configured(tmp_path)
+    for name, value in {**KEYS, "DATABASE_URL": database_url}.items():
+        monkeypatch.setenv(name, value)
+    examine = partial(app, ["doctor", "--config", str(tmp_path), "--port", "0"], standalone_mode=False)
+    assert await to_thread.run_sync(examine) == 0
+    remarks = [line for line in capsys.readouterr().out.splitlines() if "does not count" in line]
+    assert len(remarks) == 3
+    assert remarks[1].startswith("warn")
+    assert f"the ceiling of $5.00 a day does not count calls of {MODEL}, whose price is not known; {CURE}" in remarks[1]
+    configured(tmp_path, "  cost_estimation: {model_rates: {unheard-of: {input_per_million: 1, output_per_million: 2}}}\n")
+    await to_thread.run_sync(examine)
+    assert "does not count" not in capsys.readouterr().out
+
+
 async def test_a_session_under_such_a_ceiling_says_so_once(database_url: str, tmp_path: Path) -> None:
     unheard_of = PRICED.model_copy(update={"model": "unheard-of", "name": "ours"})
     limited = with_ceiling(
