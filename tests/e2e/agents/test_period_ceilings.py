@@ -132,13 +132,36 @@ async def test_a_raised_budget_wakes_what_waits_as_far_as_there_is_room_and_by_p
         await sql(running, "UPDATE work SET priority = 5, rank = rank - interval '50 min' WHERE subject_id = :id", {"id": middle})
         await work_off(running)
         assert await waiting(running) == {low, high, middle}
-        needs = await each_needs(running)
+        needs = await least_needed(running)
 
-        (tmp_path / "tarsy.yaml").write_text(f"{RATES}  budgets: [{{per: day, usd: {2 * needs}}}]\n", encoding="utf-8")
-        await running.reload()
+        await raise_to(running, tmp_path, 2 * needs)
         await until_waiting(running, {low})
         claimed = [await take(running.engine) for _ in range(3)]
     assert [one.noun.id if one else None for one in claimed] == [high, middle, None]
+
+
+async def test_what_became_critical_while_it_waited_is_woken_by_a_raise_too_small_for_the_others(database_url: str, tmp_path: Path) -> None:
+    made = scenario(tmp_path, "  budgets: [{per: day, usd: 0}]\n")
+    made = replace(made, chain=made.chain.model_copy(update={"budget": replace(made.chain.budget, model_calls=3)}))
+    async with made.continued(database_url) as running:
+        incident = str(uuid4())
+        await sql(running, _INCIDENT, {"id": incident})
+        await sql(running, "UPDATE incidents SET severity = 'warning'")
+        critical, *others = [await submit(running, made, incident_id=incident), await submit(running, made), await submit(running, made)]
+        await work_off(running)
+        assert await waiting(running) == {critical, *others}
+        await sql(running, "UPDATE incidents SET severity = 'critical'")
+
+        await raise_to(running, tmp_path, await least_needed(running) / 2)
+        await until_waiting(running, set(others))
+        await work_off(running)
+        assert (await running.services.sessions.get(critical)).status is SessionStatus.COMPLETED
+        assert await waiting(running) == set(others)
+
+
+async def raise_to(running: Application, directory: Path, usd: Decimal) -> None:
+    (directory / "tarsy.yaml").write_text(f"{RATES}  budgets: [{{per: day, usd: {usd}}}]\n", encoding="utf-8")
+    await running.reload()
 
 
 async def waiting(running: Application) -> set[str]:
@@ -155,9 +178,9 @@ async def until_waiting(running: Application, expected: set[str]) -> None:
             await anyio.sleep(0.02)
 
 
-async def each_needs(running: Application) -> Decimal:
+async def least_needed(running: Application) -> Decimal:
     async with running.engine.connect() as connection:
-        return (await connection.execute(sa.text("SELECT DISTINCT budget_needs FROM work"))).scalar_one()
+        return (await connection.execute(sa.text("SELECT min(budget_needs) FROM work"))).scalar_one()
 
 
 async def test_what_a_budget_holds_up_is_cancelled_when_its_incident_is_over(database_url: str, tmp_path: Path) -> None:
