@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from support.paths import ROOT
+from support.scraped import value
 from support.tarsy_process import Served, served
 from tarsy.telemetry.metrics import Metrics
 
@@ -130,3 +131,11 @@ def test_an_invented_path_makes_no_series(server: Served) -> None:
     assert "no/such/thing" not in told
     assert 'route="/api/v1/alerts"' in told
     assert 'route="/api/v1/sessions/{session_id}"' in told
+
+
+def test_requests_are_counted_and_timed_by_route(server: Served) -> None:
+    with server.client() as client:
+        told = client.get("/metrics").content
+    alerts = {"method": "POST", "route": "/api/v1/alerts"}
+    assert value(told, "tarsy_http_requests_total", **alerts, status="202") == 1
+    assert value(told, "tarsy_http_request_seconds_count", **alerts) == 1

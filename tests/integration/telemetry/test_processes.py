@@ -86,12 +86,19 @@ async def test_gauges_of_the_installation_are_gone_where_another_process_tells_t
     metrics = Metrics()
     gauges, scrape = InstallationGauges(metrics.installation), Exposition(metrics.registry, lambda: None)
     budget = PeriodBudget(per=BudgetPeriod.DAY, usd=Decimal("2.5"), chain="shop")
+    await SessionRepository(engine).insert(replace(Scenario(chain(stage(agent())), ()).session(), id=str(uuid4())))
+    async with engine.begin() as connection:
+        await connection.exec_driver_sql("UPDATE work SET priority = 7")
     gauges.show(await ProcessRepository(engine, lambda: [budget]).beat(YOUNGER))
     assert value(scrape(), "tarsy_workers", role="worker") == 8
     of = {"per": "day", "chain": "shop", "alert_type": ""}
     assert [value(scrape(), f"tarsy_budget_{what}_usd", **of) for what in ("limit", "spent", "reserved")] == [2.5, 0, 0]
-    assert value(scrape(), "tarsy_sessions", status="pending") == 0
+    assert value(scrape(), "tarsy_processes", role="worker") == 1
+    assert value(scrape(), "tarsy_sessions", status="pending") == 1
+    assert value(scrape(), "tarsy_queue_depth", priority="7") == 1
+    assert (value(scrape(), "tarsy_queue_oldest_age_seconds", priority="7") or 0) > 0
     assert value(scrape(), "tarsy_incidents_open", severity="critical") == 0
     gauges.show(None)
     assert value(scrape(), "tarsy_workers", role="worker") is None
+    assert value(scrape(), "tarsy_queue_depth", priority="7") is None
     assert value(scrape(), "tarsy_budget_limit_usd", **of) is None

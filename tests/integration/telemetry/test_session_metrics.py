@@ -107,6 +107,14 @@ async def test_ceilings_that_were_met_are_counted(database_url: str, tmp_path: P
     assert value(told, "tarsy_ceilings_met_total", account="session", limit="model_calls") == 3
 
 
+async def test_work_that_is_let_go_of_before_its_end_is_counted(database_url: str, tmp_path: Path) -> None:
+    made = runaway(Runaway(endless_tools), tmp_path, priced_chain(), "  budgets: [{per: day, usd: 0}]\n")
+    async with made.running(database_url) as running:
+        told = await work_off(running)
+    assert value(told, "tarsy_work_released_total", kind="session", how="parking") == 1
+    assert value(told, "tarsy_session_run_seconds_count", status="completed") is None
+
+
 async def test_citations_and_folded_results_are_counted(database_url: str) -> None:
     folded = "\n".join(["the disk is full, cannot write a single block of the log"] * 4000)
     story = Scenario(
