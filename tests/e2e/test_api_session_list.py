@@ -16,7 +16,16 @@ from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
 from tarsy.db.processes import ProcessRepository
 from tarsy.db.session_order import SessionOrder, SessionSort, SortOrder, ordered_page
-from tarsy.db.tables import agent_executions, alert_sessions, session_scores, session_spending, timeline_events, work
+from tarsy.db.tables import (
+    agent_executions,
+    alert_sessions,
+    incidents,
+    session_figures,
+    session_scores,
+    session_spending,
+    timeline_events,
+    work,
+)
 from tarsy.domain.overview import LiveProcess
 from tarsy.domain.status import SessionStatus
 
@@ -74,6 +83,65 @@ async def test_the_list_is_sorted_by_any_column_and_comes_by_page_numbers(databa
     assert some == {"total": 1, "by_status": {"pending": 1}}
 
 
+async def test_the_list_is_sorted_by_what_stands_beside_a_session(database_url: str) -> None:
+    engine = create_engine(database_url)
+    async with world(database_url) as api:
+
+        async def listed(**query: Any) -> list[str]:
+            return [one["id"] for one in (await api.client.get("/api/v1/sessions", params=query)).raise_for_status().json()["sessions"]]
+
+        worst, mild, plain = [
+            await _ended(api, engine, text, seconds=5, tokens=None, confidence=None) for text in ("worst", "mild", "plain")
+        ]
+        of = {worst: await _incident(engine, "critical"), mild: await _incident(engine, "info")}
+        for _ in range(2):
+            await _ask(api, mild)
+        await _ask(api, worst)
+        async with engine.begin() as connection:
+            for session_id, verified in ((worst, 9), (mild, 10)):
+                values = {"incident_id": of[session_id], "citations": {"cited": 12, "verified": verified}}
+                await connection.execute(sa.update(alert_sessions).where(alert_sessions.c.id == session_id).values(values))
+            figures = [{"session_id": worst, "agents": 2, "fallbacks": 0}, {"session_id": mild, "agents": 10, "fallbacks": 1}]
+            await connection.execute(sa.insert(session_figures).values(figures))
+            # Of two judgements the later one is shown, and counts.
+            for session_id, score, later in ((mild, 99, 0), (mild, 9, 1), (worst, 50, 0)):
+                row = {"id": str(uuid4()), "session_id": session_id, "status": "completed", "requested_by": "ada", "total_score": score}
+                await connection.execute(sa.insert(session_scores).values(row | {"created_at": AT + timedelta(seconds=later)}))
+
+        assert await listed(sort="severity") == [worst, mild, plain]
+        assert await listed(sort="severity", order="asc") == [mild, worst, plain]
+        assert await listed(sort="citations") == [mild, worst, plain]
+        assert await listed(sort="agents") == [mild, worst, plain]
+        assert await listed(sort="agents", order="asc") == [worst, mild, plain]
+        # A list shows nothing for a 0: it comes last, whichever way the list goes.
+        assert await listed(sort="fallbacks", order="asc") == [mild, plain, worst]
+        assert await listed(sort="questions") == [mild, worst, plain]
+        assert await listed(sort="score") == [worst, mild, plain]
+        for sort in SessionSort:
+            whole = await listed(sort=sort)
+            assert [await listed(sort=sort, limit=1, offset=place) for place in range(3)] == [[one] for one in whole], sort
+        refused = await api.client.get("/api/v1/sessions", params={"sort": "colour"})
+    await engine.dispose()
+    assert refused.status_code == 400
+    assert "sort" in refused.text
+    assert all(sort in refused.text for sort in SessionSort)
+
+
+async def _ask(api: World, session_id: str) -> None:
+    """Ask about a session, and withdraw the question: one can be open at a time."""
+    asked = await api.client.post(f"/api/v1/sessions/{session_id}/chat/messages", json={"content": "why?"})
+    question = asked.raise_for_status().json()["id"]
+    (await api.client.post(f"/api/v1/sessions/{session_id}/chat/messages/{question}/cancel")).raise_for_status()
+
+
+async def _incident(engine: AsyncEngine, severity: str) -> str:
+    incident = {"id": str(uuid4()), "key": severity, "route": "r", "title": "t", "severity": severity, "source": "s", "alert_type": "t"}
+    counts = {"opened_at": AT, "heard_at": AT, "firing": 1, "alerts": 1, "deliveries": 1}
+    async with engine.begin() as connection:
+        await connection.execute(sa.insert(incidents).values(incident | counts))
+    return incident["id"]
+
+
 # What a database with millions of sessions would choose: the planner of an empty one reads the whole table.
 _AS_IF_LARGE = (
     "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off"
@@ -90,6 +158,12 @@ async def test_an_index_gives_every_order(database_url: str) -> None:
         SessionSort.DURATION: "ix_alert_sessions_by_duration",
         SessionSort.TOKENS: "ix_session_spending_by_tokens",
         SessionSort.COST: "ix_session_spending_dearest",
+        SessionSort.SEVERITY: "ix_incidents_by_severity",
+        SessionSort.CITATIONS: "ix_alert_sessions_by_citations",
+        SessionSort.AGENTS: "ix_session_figures_by_agents",
+        SessionSort.FALLBACKS: "ix_session_figures_by_fallbacks",
+        SessionSort.QUESTIONS: "ix_chats_by_questions",
+        SessionSort.SCORE: "ix_session_scores_by_score",
     }
     engine = create_engine(database_url)
     async with engine.begin() as connection:
@@ -101,6 +175,8 @@ async def test_an_index_gives_every_order(database_url: str) -> None:
                 plan = await connection.scalars(sa.text(f"EXPLAIN {query}"), {"limit": 51, "offset": 0, "reach": 51})
                 told = "\n".join(plan)
                 assert indexes[sort] in told, told
+                # The index gives all of it: only the few sessions of one incident are sorted after it.
+                assert ("Presorted Key" in told) == (sort is SessionSort.SEVERITY), told
     await engine.dispose()
 
 

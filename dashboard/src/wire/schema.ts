@@ -2902,7 +2902,7 @@ export interface components {
          * @description How a list of sessions is sorted.
          * @enum {string}
          */
-        SessionSort: "created" | "queue" | "alert_type" | "outcome" | "confidence" | "duration" | "tokens" | "cost";
+        SessionSort: "created" | "queue" | "alert_type" | "severity" | "outcome" | "confidence" | "citations" | "agents" | "fallbacks" | "questions" | "score" | "duration" | "tokens" | "cost";
         /**
          * SessionStatus
          * @description Where an alert session stands.

@@ -48,13 +48,9 @@ class ChatRepository:
 
     async def _store(self, connection: AsyncConnection, session_id: str, content: str, author: str) -> ChatUserMessage:
         at = self._clock.now()
-        opened = insert(chats).values(id=str(uuid4()), session_id=session_id, created_by=author, created_at=at)
-        # A no-op update instead of "do nothing": it gives the id back also when the chat was there.
-        chat_id = (
-            await connection.execute(
-                opened.on_conflict_do_update(index_elements=["session_id"], set_={"created_by": chats.c.created_by}).returning(chats.c.id)
-            )
-        ).scalar_one()
+        opened = insert(chats).values(id=str(uuid4()), session_id=session_id, created_by=author, created_at=at, questions=1)
+        counted = opened.on_conflict_do_update(index_elements=["session_id"], set_={"questions": chats.c.questions + 1})
+        chat_id = (await connection.execute(counted.returning(chats.c.id))).scalar_one()
         message = ChatUserMessage(
             id=str(uuid4()),
             chat_id=chat_id,

@@ -23,6 +23,7 @@ from tarsy.db.tables import (
     messages,
     notes,
     run_inputs,
+    session_figures,
     stages,
     timeline_events,
 )
@@ -32,6 +33,7 @@ from tarsy.domain.note import NoteKind
 from tarsy.domain.run_input import InputKind
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import RunStatus
+from tarsy.domain.timeline import TimelineEventType
 
 _IDS = frozenset({"id", "stage_id", "execution_id", "parent_execution_id", "referenced_stage_id"})
 # It was paid for by the session that it was made in, and counts there.
@@ -60,6 +62,7 @@ class ForkRepository:
             for statement in _copies(session.id, plan, use):
                 await connection.execute(statement)
             await _count_on(connection, session.id)
+            await connection.execute(_figures(session.id))
             if hint:
                 await store_notes(connection, NoteKind.HINT, [NewNote(session.id, session.author, hint)], session.created_at)
             details = dict(session.fork or {})
@@ -72,6 +75,16 @@ async def _count_on(connection: AsyncConnection, fork: str) -> None:
     copied = timeline_events.c
     last = sa.select(sa.literal(session_channel(fork)), sa.func.coalesce(sa.func.max(copied.position), 0)).where(copied.session_id == fork)
     await connection.execute(sa.insert(event_channels).from_select(["name", "last_id"], last))
+
+
+def _figures(fork: str) -> sa.Insert:
+    """What the copied steps would have added to the figures of their session."""
+    agents = sa.select(sa.func.count()).where(agent_executions.c.session_id == fork).scalar_subquery()
+    event = timeline_events.c
+    took_over = (event.session_id == fork) & (event.event_type == TimelineEventType.PROVIDER_FALLBACK.value)
+    fallbacks = sa.select(sa.func.count()).where(took_over).scalar_subquery()
+    counted = sa.select(sa.literal(fork, Id), agents, fallbacks)
+    return sa.insert(session_figures).from_select(["session_id", "agents", "fallbacks"], counted)
 
 
 def _copies(fork: str, plan: ForkPlan, use: ModelUse | None) -> Iterator[sa.Insert]:

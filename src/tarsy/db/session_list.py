@@ -132,7 +132,7 @@ _PROGRESS = Statement(
             WHERE e.session_id = s.id AND t.stage_type NOT IN ({sql_list([StageType.CHAT, StageType.SCORING])})) AS agents,
         (SELECT count(*) FROM timeline_events
             WHERE session_id = s.id AND event_type = {sql_list([TimelineEventType.PROVIDER_FALLBACK])}) AS fallbacks,
-        (SELECT total_score FROM session_scores WHERE session_id = s.id AND total_score IS NOT NULL ORDER BY created_at DESC LIMIT 1) AS score,
+        (SELECT total_score FROM session_scores WHERE session_id = s.id AND total_score IS NOT NULL ORDER BY created_at DESC, id DESC LIMIT 1) AS score,
         (SELECT count(*) FROM chat_user_messages WHERE session_id = s.id) AS questions
     FROM unnest(CAST(:ids AS uuid[])) AS s(id)
     LEFT JOIN LATERAL (

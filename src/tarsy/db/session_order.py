@@ -1,13 +1,14 @@
 """Pure module: the orders in which sessions can be listed, each with the words of SQL that an index serves.
 
-Sessions that have what an order goes by come first, whichever way it goes; the others follow, the newest first.
+Sessions that have what an order goes by come first, whichever way it goes; the others follow, the newest first. In the way that a reader
+expects of an order, the newest are first among equals too; the other way is the exact reverse, which the same index gives.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tarsy.db.tables import CONFIDENCE_RANK, RUN_TIME, sql_list
+from tarsy.db.tables import CONFIDENCE_RANK, RUN_TIME, SEVERITY_RANK, VERIFIED_CITATIONS, sql_list
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.work import WorkState
 
@@ -19,8 +20,16 @@ class SessionSort(StrEnum):
     # The order in which those that wait are begun.
     QUEUE = "queue"
     ALERT_TYPE = "alert_type"
+    # Of its incident.
+    SEVERITY = "severity"
     OUTCOME = "outcome"
     CONFIDENCE = "confidence"
+    # How many were verified.
+    CITATIONS = "citations"
+    AGENTS = "agents"
+    FALLBACKS = "fallbacks"
+    QUESTIONS = "questions"
+    SCORE = "score"
     DURATION = "duration"
     TOKENS = "tokens"
     COST = "cost"
@@ -29,6 +38,10 @@ class SessionSort(StrEnum):
 class SortOrder(StrEnum):
     ASC = "asc"
     DESC = "desc"
+
+    @property
+    def reverse(self) -> "SortOrder":
+        return SortOrder.DESC if self is SortOrder.ASC else SortOrder.ASC
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +61,7 @@ _FROM_THE_FIRST = frozenset({SessionSort.QUEUE, SessionSort.ALERT_TYPE, SessionS
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    # What is sorted by, and by what next; `{way}` is the way it goes.
+    # What is sorted by, and by what next; `{way}` is the way it goes, `{back}` the other one.
     order: str
     # Which sessions have it, and which have not.
     present: str
@@ -58,15 +71,26 @@ class _Key:
 
 
 def _column(name: str) -> _Key:
-    """Few values: the newest first within each."""
-    return _Key(f"s.{name} {{way}}, s.created_at DESC, s.id DESC", f"s.{name} IS NOT NULL", f"s.{name} IS NULL")
+    """Few values, from the first: the newest first within each."""
+    return _Key(f"s.{name} {{way}}, s.created_at {{back}}, s.id {{back}}", f"s.{name} IS NOT NULL", f"s.{name} IS NULL")
 
 
-def _spent(column: str) -> _Key:
-    absent = "NOT EXISTS (SELECT FROM session_spending WHERE session_id = s.id)"
-    return _Key(f"u.{column} {{way}}, u.session_id {{way}}", "true", absent, "JOIN session_spending u ON u.session_id = s.id")
+def _beside(table: str, column: str, having: str = "true") -> _Key:
+    """In a row of another table: what that has at most one of for a session."""
+    absent = f"NOT EXISTS (SELECT FROM {table} u WHERE u.session_id = s.id AND {having})"
+    return _Key(f"u.{column} {{way}}, u.session_id {{way}}", having, absent, f"JOIN {table} u ON u.session_id = s.id")
 
 
+def _counted(table: str, column: str) -> _Key:
+    """A list shows nothing for a count of 0."""
+    return _beside(table, column, f"u.{column} > 0")
+
+
+_LATEST_SCORE = """
+    u.total_score IS NOT NULL AND NOT EXISTS (
+        SELECT FROM session_scores later
+        WHERE later.session_id = u.session_id AND later.total_score IS NOT NULL AND (later.created_at, later.id) > (u.created_at, u.id)
+    )"""
 _READY = f"kind = '{INVESTIGATION}' AND state = {sql_list([WorkState.READY])}"
 _KEYS: Mapping[SessionSort, _Key] = {
     SessionSort.QUEUE: _Key(
@@ -78,15 +102,29 @@ _KEYS: Mapping[SessionSort, _Key] = {
     SessionSort.ALERT_TYPE: _column("alert_type"),
     SessionSort.OUTCOME: _column("verdict_outcome"),
     SessionSort.CONFIDENCE: _Key(
-        f"({CONFIDENCE_RANK}) {{way}}, s.created_at DESC, s.id DESC", "s.verdict_confidence IS NOT NULL", "s.verdict_confidence IS NULL"
+        f"({CONFIDENCE_RANK}) {{way}}, s.created_at {{way}}, s.id {{way}}",
+        "s.verdict_confidence IS NOT NULL",
+        "s.verdict_confidence IS NULL",
     ),
     SessionSort.DURATION: _Key(
         f"({RUN_TIME}) {{way}}, s.id {{way}}",
         "s.started_at IS NOT NULL AND s.completed_at IS NOT NULL",
         "(s.started_at IS NULL OR s.completed_at IS NULL)",
     ),
-    SessionSort.TOKENS: _spent("total_tokens"),
-    SessionSort.COST: _spent("cost_usd"),
+    SessionSort.TOKENS: _beside("session_spending", "total_tokens"),
+    SessionSort.COST: _beside("session_spending", "cost_usd"),
+    SessionSort.SEVERITY: _Key(
+        f"({SEVERITY_RANK}) {{way}}, i.opened_at {{way}}, i.id {{way}}, s.created_at {{way}}, s.id {{way}}",
+        "true",
+        "s.incident_id IS NULL",
+        "JOIN incidents i ON i.id = s.incident_id",
+    ),
+    SessionSort.CITATIONS: _Key(f"({VERIFIED_CITATIONS}) {{way}}, s.id {{way}}", "s.citations IS NOT NULL", "s.citations IS NULL"),
+    SessionSort.AGENTS: _counted("session_figures", "agents"),
+    SessionSort.FALLBACKS: _counted("session_figures", "fallbacks"),
+    SessionSort.QUESTIONS: _counted("chats", "questions"),
+    # Of several judgements the latest, as a list shows it.
+    SessionSort.SCORE: _beside("session_scores", "total_score", _LATEST_SCORE),
 }
 
 
@@ -98,12 +136,13 @@ def ordered_page(shown: str, conditions: str, order: SessionOrder) -> str:
         found = f"SELECT * FROM alert_sessions s WHERE {conditions} {ordered} LIMIT :limit OFFSET :offset"  # noqa: S608 - our own words
         return f"SELECT {shown} FROM ({found}) s {ordered}"  # noqa: S608 - our own words
     key = _KEYS[order.by]
+    ordered = key.order.format(way=order.way, back=order.way.reverse)
     # Two parts, each of which an index can give in order: the second is looked for only where the first does not fill the page.
     return f"""
         SELECT {shown} FROM (
             SELECT id, row_number() OVER () AS place FROM (
                 (SELECT s.id FROM alert_sessions s {key.joined} WHERE {conditions} AND {key.present}
-                ORDER BY {key.order.format(way=order.way)} LIMIT :reach)
+                ORDER BY {ordered} LIMIT :reach)
                 UNION ALL
                 (SELECT s.id FROM alert_sessions s WHERE {conditions} AND {key.absent} ORDER BY s.created_at DESC, s.id DESC LIMIT :reach)
                 LIMIT :limit OFFSET :offset

@@ -18,11 +18,12 @@ from tarsy.db.storable import json_text, storable
 from tarsy.db.tables import agent_executions, citations, llm_interactions, mcp_interactions, messages, run_inputs, stages, timeline_events
 from tarsy.db.usage_sums import model_sums, session_sums, tool_sums
 from tarsy.db.work.subjects import SUBJECTS
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.stage import StageClose
 from tarsy.domain.status import RUN_MOVES, RunStatus, sources_of
 from tarsy.domain.step import Step
-from tarsy.domain.timeline import TimelineClose, TimelineEvent
+from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 
 
 def _insert(table: sa.Table, **computed: str) -> str:
@@ -77,6 +78,11 @@ _PARTS: Mapping[str, str] = {
     "model_sums": model_sums(_brought(llm_interactions)),
     "session_sums": session_sums(_brought(llm_interactions)),
     "tool_sums": tool_sums(_brought(mcp_interactions)),
+    "figures": """
+        INSERT INTO session_figures AS f (session_id, agents, fallbacks)
+        SELECT r.session_id, r.agents, r.fallbacks
+        FROM held, jsonb_to_recordset(CAST(:figures AS jsonb)) AS r(session_id uuid, agents integer, fallbacks integer)
+        ON CONFLICT (session_id) DO UPDATE SET agents = f.agents + excluded.agents, fallbacks = f.fallbacks + excluded.fallbacks""",
     "settled": "DELETE FROM reservations d USING held WHERE d.id = ANY(CAST(:settled AS uuid[]))",
     "runbook": "UPDATE alert_sessions SET runbook = :runbook FROM held WHERE id = :session_id",
     **{
@@ -158,7 +164,15 @@ def _values(step: Step, drafts: Sequence[Draft]) -> Mapping[str, Sequence[rows.N
         "closed": [_closed(close) for close in step.closed],
         "execution_changes": [_changed(change) for change in step.execution_changes],
         "stage_closes": [_stage_closed(close) for close in step.stage_closes],
+        "figures": _figures(step),
     }
+
+
+def _figures(step: Step) -> list[rows.NewRow]:
+    """What the step adds to the figures of its session. Who answers a question or judges did not work on it."""
+    agents = len(step.executions) if step.claim.kind == INVESTIGATION else 0
+    fallbacks = sum(event.event_type is TimelineEventType.PROVIDER_FALLBACK for event in step.opened)
+    return [{"session_id": step.session_id, "agents": agents, "fallbacks": fallbacks}] if agents or fallbacks else []
 
 
 def _placed(opened: Sequence[TimelineEvent], drafts: Sequence[Draft]) -> list[rows.NewRow]:

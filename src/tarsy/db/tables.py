@@ -41,9 +41,12 @@ Id = sa.Uuid(as_uuid=False)
 # Rows that are updated in place many times leave room on their page, so that an update touches no index.
 ROOMY = {"fillfactor": 70}
 
-# What sessions are sorted by beside their columns, as an index and a query have to write it alike: how sure a verdict is (its place among the words), and how long a session ran.
+# What sessions are sorted by beside their columns, as an index and a query have to write it alike: how sure a verdict is and how bad an incident
+# (their places among the words), how long a session ran, and how many citations of its analysis were verified.
 CONFIDENCE_RANK = "strpos('low medium high', verdict_confidence)"
+SEVERITY_RANK = "strpos('info unknown warning high critical', severity)"
 RUN_TIME = "completed_at - started_at"
+VERIFIED_CITATIONS = "CAST(citations ->> 'verified' AS integer)"
 
 
 def _one_of(column: str, values: type[StrEnum]) -> sa.CheckConstraint:
@@ -80,6 +83,7 @@ incidents = sa.Table(
     sa.Index("ix_incidents_recent", sa.text("opened_at DESC"), sa.text("id DESC")),
     sa.Index("ix_incidents_open", sa.text("opened_at DESC"), sa.text("id DESC"), postgresql_where=sa.text("resolved_at IS NULL")),
     sa.Index("ix_incidents_resolved", "resolved_at"),
+    sa.Index("ix_incidents_by_severity", sa.text(f"({SEVERITY_RANK})"), "opened_at", "id"),
     sa.Index(None, "merged_into"),
     postgresql_with=ROOMY,
 )
@@ -274,8 +278,8 @@ alert_sessions = sa.Table(
     sa.Index(
         "ix_alert_sessions_by_confidence",
         sa.text(f"({CONFIDENCE_RANK})"),
-        sa.text("created_at DESC"),
-        sa.text("id DESC"),
+        "created_at",
+        "id",
         postgresql_where=sa.text("deleted_at IS NULL AND verdict_confidence IS NOT NULL"),
     ),
     sa.Index(
@@ -283,6 +287,12 @@ alert_sessions = sa.Table(
         sa.text(f"({RUN_TIME})"),
         "id",
         postgresql_where=sa.text("deleted_at IS NULL AND started_at IS NOT NULL AND completed_at IS NOT NULL"),
+    ),
+    sa.Index(
+        "ix_alert_sessions_by_citations",
+        sa.text(f"({VERIFIED_CITATIONS})"),
+        "id",
+        postgresql_where=sa.text("deleted_at IS NULL AND citations IS NOT NULL"),
     ),
     postgresql_with=ROOMY,
 )
@@ -563,6 +573,18 @@ session_spending = sa.Table(
     postgresql_with=ROOMY,
 )
 
+# How many worked on a session, and how often a model took over from another; added to by the step that brings them.
+session_figures = sa.Table(
+    "session_figures",
+    metadata,
+    sa.Column("session_id", Id, sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("agents", sa.Integer, nullable=False),
+    sa.Column("fallbacks", sa.Integer, nullable=False),
+    sa.Index("ix_session_figures_by_agents", "agents", "session_id", postgresql_where=sa.text("agents > 0")),
+    sa.Index("ix_session_figures_by_fallbacks", "fallbacks", "session_id", postgresql_where=sa.text("fallbacks > 0")),
+    postgresql_with=ROOMY,
+)
+
 # What is set aside for a model call until it has told what it used; a call that never did leaves its row, and is spent.
 reservations = sa.Table(
     "reservations",
@@ -612,7 +634,9 @@ chats = sa.Table(
     _session_key(),
     sa.Column("created_by", sa.Text, nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("questions", sa.Integer, nullable=False, server_default="0"),
     sa.UniqueConstraint("session_id"),
+    sa.Index("ix_chats_by_questions", "questions", "session_id", postgresql_where=sa.text("questions > 0")),
 )
 
 chat_user_messages = sa.Table(
@@ -655,6 +679,7 @@ session_scores = sa.Table(
     sa.CheckConstraint("total_score BETWEEN 0 AND 100", name="score_range"),
     sa.Index("uq_session_scores_open", "session_id", unique=True, postgresql_where=_RUN_OPEN),
     sa.Index(None, "session_id", "created_at"),
+    sa.Index("ix_session_scores_by_score", "total_score", "session_id", postgresql_where=sa.text("total_score IS NOT NULL")),
     sa.Index(None, "stage_id"),
     postgresql_with=ROOMY,
 )

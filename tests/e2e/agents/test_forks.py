@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import sqlalchemy as sa
 import yaml
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, says, stage
 from support.replaying import replayed
 from tarsy.db.audit import AuditAction
 from tarsy.db.recordings import RecordingSource
+from tarsy.db.tables import session_figures
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import Recording
 from tarsy.llm.in_process import in_process_client
@@ -106,6 +108,9 @@ async def test_a_fork_keeps_the_steps_before_and_another_model_goes_on(database_
         notes = (await session.get(f"{forked_id}/notes"))["notes"]
         audited = await session.running.services.audit.of_session(forked_id)
         listed = (await session.http.get("/api/v1/sessions")).json()["sessions"]
+        async with session.running.engine.connect() as connection:
+            figures = await connection.execute(sa.select(session_figures.c.session_id, session_figures.c.agents))
+            worked = {row.session_id: row.agents for row in figures}
         models = (await session.http.get("/api/v1/models")).json()["models"]
         assert await session.get(SESSION_ID) == before
 
@@ -124,6 +129,8 @@ async def test_a_fork_keeps_the_steps_before_and_another_model_goes_on(database_
     # What is kept was paid for by the session it was made in: two turns, one of the next stage, and the summary.
     assert (before["usage"]["total_tokens"], forked["usage"]["total_tokens"]) == (75, 60)
     assert {one["total_tokens"] for one in listed} == {75, 60}
+    # Whoever is copied has worked on it too, for those who look and for those who sort.
+    assert worked == {one["id"]: one["agents"] for one in listed} == {SESSION_ID: 3, forked_id: 3}
     assert audited[0].action is AuditAction.SESSION_FORKED
     assert [model["name"] for model in models] == ["second"]
 

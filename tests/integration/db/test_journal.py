@@ -18,7 +18,7 @@ from support.timeline_entries import streaming, warning
 from tarsy.db.connection import create_engine
 from tarsy.db.driver import borrowed
 from tarsy.db.journal import PostgresJournal
-from tarsy.domain.claim import Claim
+from tarsy.domain.claim import CHAT_ANSWER, Claim
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
@@ -26,7 +26,7 @@ from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step, StoredRun
-from tarsy.domain.timeline import TimelineClose
+from tarsy.domain.timeline import TimelineClose, TimelineEventType
 
 STREAMED = str(uuid4())
 
@@ -94,6 +94,19 @@ async def test_an_attempt_that_nobody_waits_for_any_more_is_waited_for_before_th
         await slow.commit()
     await others.dispose()
     assert await ground.fetch("SELECT content FROM timeline_events") == [{"content": "second"}]
+
+
+async def test_a_step_adds_to_the_figures_of_its_session(database_url: str, ground: Ground, claim: Claim) -> None:
+    engine = create_engine(database_url)
+    journal = PostgresJournal(engine, lambda _events: None)
+    took_over = replace(warning(claim, "the other model"), event_type=TimelineEventType.PROVIDER_FALLBACK)
+    await journal.commit(replace(all_odd(claim), opened=(took_over,)))
+    await journal.commit(Step(claim=claim, opened=(replace(took_over, id=str(uuid4())), warning(claim, "counts for nothing"))))
+    # Whoever answers a question did not work on the session.
+    answers = replace(all_odd(claim), claim=replace(claim, kind=CHAT_ANSWER), messages=(), mcp_interactions=())
+    await journal.commit(replace(answers, stages=tuple(replace(stage, stage_index=1) for stage in answers.stages)))
+    await engine.dispose()
+    assert await ground.fetch("SELECT agents, fallbacks FROM session_figures") == [{"agents": 1, "fallbacks": 2}]
 
 
 ODD = "a\x00b\ud800c é"

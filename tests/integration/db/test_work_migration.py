@@ -152,3 +152,24 @@ async def test_words_of_sessions_of_before_are_still_found(ground: Ground) -> No
         await migrate.upgrade(engine)
         page = await SessionRepository(engine).list(SessionFilter(text="disk"))
         assert [session.id for session in page.sessions] == [session_id]
+
+
+async def test_figures_of_sessions_from_before_are_counted(ground: Ground) -> None:
+    async with first_schema(ground.url) as engine:
+        before = Before(ground)
+        question = await before.question("completed")
+        await before.session("completed")
+        (asked,) = await ground.fetch("SELECT session_id FROM chat_user_messages WHERE id = $1", question)
+        for index, kind in enumerate(("investigation", "chat")):
+            await ground.fetch(
+                "WITH stage AS (INSERT INTO stages (id, session_id, stage_name, stage_index, stage_type, expected_agent_count, status) "
+                "VALUES (gen_random_uuid(), $1, $2, $3, $2, 1, 'completed') RETURNING id) "
+                "INSERT INTO agent_executions (id, session_id, stage_id, agent_name, agent_index, llm_backend, llm_provider, model_name, "
+                "tool_calling, status) SELECT gen_random_uuid(), $1, id, 'a', 1, 'b', 'p', 'm', 'native', 'completed' FROM stage",
+                asked["session_id"],
+                kind,
+                index,
+            )
+        await migrate.upgrade(engine)
+    assert await ground.fetch("SELECT session_id, agents, fallbacks FROM session_figures") == [{**asked, "agents": 1, "fallbacks": 0}]
+    assert await ground.fetch("SELECT questions FROM chats") == [{"questions": 1}]

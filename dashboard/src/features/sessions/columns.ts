@@ -12,14 +12,14 @@ export interface Column {
 
 /** In the order in which they stand. */
 export const COLUMNS = [
-  { id: "severity", label: "Severity", width: "92px" },
+  { id: "severity", label: "Severity", width: "92px", sort: "severity" },
   { id: "verdict", label: "Verdict, author", width: "170px", sort: "outcome" },
   { id: "confidence", label: "Confidence", width: "104px", sort: "confidence" },
-  { id: "citations", label: "Citations", width: "76px", figure: true },
-  { id: "agents", label: "Agents", width: "64px", figure: true },
-  { id: "fallback", label: "Fallbacks", width: "78px", figure: true },
-  { id: "chat", label: "Questions", width: "82px", figure: true },
-  { id: "score", label: "Score", width: "56px", figure: true },
+  { id: "citations", label: "Citations", width: "76px", sort: "citations", figure: true },
+  { id: "agents", label: "Agents", width: "64px", sort: "agents", figure: true },
+  { id: "fallback", label: "Fallbacks", width: "78px", sort: "fallbacks", figure: true },
+  { id: "chat", label: "Questions", width: "82px", sort: "questions", figure: true },
+  { id: "score", label: "Score", width: "56px", sort: "score", figure: true },
   { id: "tokens", label: "Tokens", width: "72px", sort: "tokens", figure: true },
   { id: "cost", label: "Cost", width: "72px", sort: "cost", figure: true },
   { id: "duration", label: "Duration", width: "84px", sort: "duration", figure: true },
