@@ -11,5 +11,5 @@ export function TraceRoute() {
   const navigate = route.useNavigate();
   const onSelect = useCallback((next: string | undefined) => void navigate({ search: next === undefined ? {} : { call: next }, replace: true, resetScroll: false }), [navigate]);
   const onForked = (id: string) => void navigate({ to: "/sessions/$sessionId", params: { sessionId: id }, search: {} });
-  return <TracePage key={sessionId} sessionId={sessionId} selected={call} onSelect={onSelect} fork={({ lane, turn }) => turn !== null && <ForkButton sessionId={sessionId} executionId={lane} turn={turn} onForked={onForked} />} />;
+  return <TracePage key={sessionId} sessionId={sessionId} selected={call} onSelect={onSelect} fork={({ lane, turn }) => <ForkButton sessionId={sessionId} executionId={lane} turn={turn} onForked={onForked} />} />;
 }

@@ -98,10 +98,19 @@ function ForkFromHere() {
   const event = use(EntryEventContext);
   const door = use(ForkDoorContext);
   const executionId = event?.execution_id;
-  if (!door || !event || !executionId || !door.executions.has(executionId)) return null;
+  if (!door || !event || !executionId) return null;
+  const refusal = door.refusal(executionId);
+  // Not `disabled`: who points at it, or comes to it by keyboard, is told why.
   return (
-    <Tooltip title="Fork from here">
-      <IconButton className="entry-link" size="small" aria-label="Fork from here" onClick={() => door.open({ executionId, at: event.created_at })} sx={QUIET}>
+    <Tooltip title={refusal ?? "Fork from here"} describeChild={refusal !== null} enterTouchDelay={refusal === null ? 700 : 0}>
+      <IconButton
+        className="entry-link"
+        size="small"
+        aria-label="Fork from here"
+        aria-disabled={refusal !== null}
+        onClick={() => refusal === null && door.open({ executionId, at: event.created_at })}
+        sx={{ ...QUIET, ...(refusal === null ? {} : { color: "text.disabled", cursor: "not-allowed" }) }}
+      >
         <GitFork size={14} />
       </IconButton>
     </Tooltip>

@@ -6,12 +6,12 @@ import type { TimelineEvent } from "@/wire/types";
 export type ForkAsk = { executionId: string; turn: number } | { executionId: string; at: string };
 
 export interface ForkDoor {
-  /** The executions that can be forked: not those that others sent, nor answers to questions. */
-  executions: ReadonlySet<string>;
+  /** Why an execution cannot be forked, in a sentence for people; null if it can. */
+  refusal: (executionId: string) => string | null;
   open: (ask: ForkAsk) => void;
 }
 
-/** Null where nothing can be forked: while the session runs, and where no model could go on. */
+/** Null where no model could go on. */
 export const ForkDoorContext = createContext<ForkDoor | null>(null);
 
 /** The event that the entry around it shows. */

@@ -57,13 +57,21 @@ test("an entry leads to the fork of its agent's step, where there is one", async
   const [other] = entryRows([event({ id: "o", execution_id: "sent", content: "hm" })]);
   if (!row || !other) throw new Error("no row");
   render(
-    <ForkDoorContext value={{ executions: new Set(["x"]), open }}>
+    <ForkDoorContext value={{ refusal: (id) => (id === "x" ? null : "It was sent by another agent."), open }}>
       <Entry row={row} />
       <Entry row={other} />
     </ForkDoorContext>,
   );
-  await userEvent.click(screen.getByRole("button", { name: "Fork from here" }));
+  const [fork, refused] = screen.getAllByRole("button", { name: "Fork from here" });
+  if (!fork || !refused) throw new Error("no buttons");
+  await userEvent.click(fork);
   expect(open).toHaveBeenCalledWith({ executionId: "x", at: "2026-01-01T00:00:00Z" });
+
+  // Where it cannot be done, the button says why.
+  await userEvent.click(refused);
+  expect(open).toHaveBeenCalledTimes(1);
+  expect(refused.getAttribute("aria-disabled")).toBe("true");
+  expect(refused.getAttribute("title") ?? (await screen.findByRole("tooltip")).textContent).toBe("It was sent by another agent.");
 });
 
 test("a failed tool call says so, and shows arguments and result when opened", async () => {

@@ -3,13 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { models } from "@/api/forks";
 import type { ForkAsk, ForkDoor } from "@/presentation/fork-door";
-import { forkable } from "@/presentation/fork-place";
-import { hasEnded } from "@/presentation/statuses";
+import { forkRefusal } from "@/presentation/fork-place";
 import type { SessionDetail } from "@/wire/types";
 
-/** Null while the session runs, and where no model could go on. */
+/** Null where no model could go on. */
 export function useForkDoor({ status, stages }: SessionDetail, open: (ask: ForkAsk) => void): ForkDoor | null {
-  const { data } = useQuery({ ...models, enabled: hasEnded(status) });
+  const { data } = useQuery(models);
   const canGoOn = (data?.models.length ?? 0) > 0;
-  return useMemo(() => (canGoOn ? { executions: forkable({ status, stages }), open } : null), [canGoOn, status, stages, open]);
+  return useMemo(() => (canGoOn ? { refusal: (executionId) => forkRefusal({ status, stages }, executionId), open } : null), [canGoOn, status, stages, open]);
 }

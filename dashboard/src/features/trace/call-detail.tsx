@@ -23,7 +23,7 @@ import { Conversation } from "./conversation";
 import { conversationText } from "./conversation-text";
 import type { Call } from "./waterfall";
 
-/** What stands beside a model's call from where the investigation may be taken up anew. */
+/** What stands beside a model's call: the way to take the investigation up anew from there, or why there is none. */
 export type ForkSlot = (call: Call) => ReactNode;
 
 interface CallDetailProps {
@@ -40,7 +40,7 @@ interface CallDetailProps {
 export function CallDetail({ sessionId, call, place, onPrevious, onNext, onClose, fork }: CallDetailProps) {
   const actions = (
     <Stack direction="row" sx={{ alignItems: "center" }}>
-      {call.turn !== null && fork(call)}
+      {call.kind === "llm" && fork(call)}
       {place && (
         <Typography variant="caption" color="textSecondary" sx={{ mx: 1, fontVariantNumeric: "tabular-nums" }}>
           {place.number} of {place.of}
