@@ -19,6 +19,7 @@ export const SHORTCUTS: readonly { where: string; keys: readonly Shortcut[] }[] 
       { keys: ["g", "n"], does: "Write a new alert" },
       { keys: ["g", "u"], does: "Go to usage" },
       { keys: ["g", "y"], does: "Go to the system" },
+      { keys: ["Esc"], does: "Close what is open" },
     ],
   },
   {
@@ -31,5 +32,16 @@ export const SHORTCUTS: readonly { where: string; keys: readonly Shortcut[] }[] 
       { keys: ["/"], does: "Search" },
     ],
   },
-  { where: "In a trace", keys: [{ keys: ["j"], does: "Next call" }, { keys: ["k"], does: "Call before" }] },
+  { where: "In a session", keys: [{ keys: ["/"], does: "Find words in it" }] },
+  {
+    where: "In a trace",
+    keys: [
+      { keys: ["j"], does: "Next call" },
+      { keys: ["k"], does: "Call before" },
+      { keys: ["/"], does: "Search" },
+      { keys: ["+"], does: "Look closer at the time" },
+      { keys: ["-"], does: "Look from further away" },
+      { keys: ["0"], does: "Show all of the time" },
+    ],
+  },
 ];
