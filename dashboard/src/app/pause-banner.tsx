@@ -27,7 +27,7 @@ function Paused({ pause, busy, error, onResume }: { pause: PauseItem; busy: bool
       role="status"
       icon={<CirclePause size={20} aria-hidden />}
       action={
-        <Button color="inherit" size="small" loading={busy} onClick={onResume} aria-label={pause.chain_id === null ? "Resume all work" : `Resume the chain ${pause.chain_id}`}>
+        <Button color="inherit" size="small" loading={busy} onClick={onResume} aria-label={pause.chain_id === null ? "Resume all work" : `Resume the chain ${pause.chain_id}`} sx={{ whiteSpace: "nowrap" }}>
           Resume
         </Button>
       }

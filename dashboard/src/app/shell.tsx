@@ -23,7 +23,7 @@ const NAV = {
   textDecoration: "none",
   fontWeight: 600,
   fontSize: "0.9rem",
-  px: { xs: 0.5, sm: 1 },
+  px: 1,
   py: 0.5,
   borderRadius: 1,
   "&:hover": { color: "text.primary" },
@@ -44,17 +44,15 @@ export function Shell() {
         Skip to the content
       </Box>
       <Box component="header" sx={{ borderBottom: 1, borderColor: "divider", bgcolor: "background.paper" }}>
-        <Box component="nav" aria-label="Main" sx={{ display: "flex", alignItems: "center", gap: { xs: 0.5, sm: 1 }, px: { xs: 1.5, sm: 3 }, height: 52, maxWidth: 1680, mx: "auto" }}>
+        <Box component="nav" aria-label="Main" sx={{ display: "flex", flexWrap: { xs: "wrap", sm: "nowrap" }, alignItems: "center", columnGap: { xs: 0.5, sm: 1 }, px: { xs: 1.5, sm: 3 }, py: { xs: 0.75, sm: 0 }, minHeight: 52, maxWidth: 1680, mx: "auto" }}>
           <BareLink to="/" search={{}} aria-label="TARSy" sx={{ display: "inline-flex", alignItems: "center", gap: 0.75, fontWeight: 700, fontSize: "1.05rem", color: "text.primary", textDecoration: "none", mr: { xs: 0.5, sm: 2 } }}>
             <Box component="span" sx={{ color: "primary.main", display: "inline-flex" }}>
               <Activity size={20} aria-hidden />
             </Box>
-            <Box component="span" sx={{ display: { xs: "none", sm: "inline" } }}>
-              TARSy
-            </Box>
+            TARSy
           </BareLink>
-          {/* On a phone there is no room for all of them: they are moved aside. */}
-          <Box sx={{ display: "flex", gap: { xs: 0.5, sm: 1 }, minWidth: 0, overflowX: "auto", scrollbarWidth: "none" }}>
+          {/* On a phone they have a line of their own. */}
+          <Box sx={{ display: "flex", gap: { xs: 0.5, sm: 1 }, order: { xs: 1, sm: 0 }, width: { xs: "100%", sm: "auto" }, ml: { xs: -1, sm: 0 }, mt: { xs: 0.5, sm: 0 } }}>
             <BareLink to="/incidents" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
               Incidents
             </BareLink>

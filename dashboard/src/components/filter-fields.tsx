@@ -41,7 +41,7 @@ export function SearchBox({ label, text, onText, box }: { label: string; text: s
         if (event.key === "Escape") box?.current?.blur();
       }}
       {...(box ? { inputRef: box } : {})}
-      sx={{ flex: "1 1 240px", maxWidth: { md: 420 } }}
+      sx={{ flex: "1 1 200px", maxWidth: { md: 420 } }}
       slotProps={{
         htmlInput: { "aria-label": label, ...(box ? { "aria-keyshortcuts": "/" } : {}) },
         input: { startAdornment: <InputAdornment position="start"><Search size={16} aria-hidden /></InputAdornment> },

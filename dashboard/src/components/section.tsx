@@ -20,7 +20,7 @@ export function Section({ title, actions, children, flush = false, folded = fals
   return (
     <Paper component="section" aria-labelledby={id} variant="outlined" sx={{ overflow: "clip", flexShrink: 0 }}>
       <Stack direction="row" sx={{ alignItems: "center", flexWrap: "wrap", gap: 1, px: 2, py: 1, borderBottom: folded ? 0 : 1, borderColor: "divider", minHeight: 45 }}>
-        <Typography id={id} variant="h2" sx={{ flex: 1 }}>
+        <Typography id={id} variant="h2" sx={{ flex: "1 0 auto", maxWidth: "100%" }}>
           {title}
         </Typography>
         {actions}

@@ -40,7 +40,7 @@ td, th { text-align: left; padding: .3rem 1rem .3rem 0; vertical-align: top; bor
 .way { display: flex; justify-content: space-between; gap: 1rem; flex-wrap: wrap; margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 .hit { margin: 1.2rem 0; } .hit p { margin: .1rem 0; color: var(--soft); } mark { background: var(--mark); color: inherit; }
 @media (max-width: 75rem) { .columns { grid-template-columns: 15rem minmax(0, 1fr); } .contents { display: none; } }
-@media (max-width: 50rem) { .columns { display: block; } .side { display: none; } .narrow { display: block; } input { width: 11rem; } }
+@media (max-width: 50rem) { .columns { display: block; } .side { display: none; } .narrow { display: block; } form { width: 100%; } input { flex: 1; } }
 @media print { header, .side, .contents, .narrow, .way { display: none; } .columns { display: block; } }
 """
 # A list of two entries is longer than what it saves.

@@ -1,18 +1,24 @@
 """The API's documentation as a page: made here from the OpenAPI document, so that nothing is loaded from elsewhere."""
 
+import re
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24; background: #fff; }
-h2 { border-bottom: 1px solid #d0d7de; margin-top: 2.5rem; text-transform: capitalize; }
-code { background: #f3f5f7; padding: .1rem .3rem; border-radius: .25rem; }
+:root { color-scheme: light dark; --text: #1b2430; --page: #fff; --side: #f6f7f9; --line: #dfe3e8; --link: #1d5bb8; }
+@media (prefers-color-scheme: dark) { :root { --text: #dde4ed; --page: #0f1319; --side: #161b23; --line: #2a323d; --link: #86b7ff; } }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0; color: var(--text); background: var(--page); }
+a { color: var(--link); }
+header { display: flex; gap: 1.25rem; padding: .7rem 1.25rem; border-bottom: 1px solid var(--line); background: var(--side); }
+header a { text-decoration: none; font-weight: 600; }
+main { max-width: 60rem; margin: 1rem auto 4rem; padding: 0 1.25rem; }
+h2 { border-bottom: 1px solid var(--line); margin-top: 2.5rem; text-transform: capitalize; }
+code { background: var(--side); border: 1px solid var(--line); padding: .05rem .3rem; border-radius: .25rem; font-size: .9em; }
 .method { display: inline-block; min-width: 4.5rem; font-weight: 700; }
-table { border-collapse: collapse; margin: .5rem 0; } td, th { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top; }
-h3 code, td, p { overflow-wrap: anywhere; }
-@media (max-width: 40rem) { body { margin: 1rem auto; } .method { min-width: 0; } tr { display: block; padding: .3rem 0; } td { display: block; padding: 0; } }
-@media (prefers-color-scheme: dark) { body { color: #e6edf3; background: #0d1117; } code { background: #21262d; } a { color: #6cb6ff; } }
+table { border-collapse: collapse; margin: .5rem 0; } td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top; }
+h3 code { line-height: 1.8; } h3 code, td, p { overflow-wrap: anywhere; }
+@media (max-width: 40rem) { .method { display: block; } h3 code { font-size: .8em; } tr { display: block; padding: .3rem 0; } td { display: block; padding: 0; } }
 """
 
 
@@ -21,8 +27,9 @@ def reference_page(document: Mapping[str, Any], nonce: str) -> str:
     sections = "".join(_sections(document))
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(info["title"])} API</title>'
-        f'<meta name="viewport" content="width=device-width"><style nonce="{nonce}">{_STYLE}</style></head><body><main>'
-        f"<h1>{escape(info['title'])} API {escape(info['version'])}</h1><p>{escape(info['description'])}</p>"
+        f'<meta name="viewport" content="width=device-width"><style nonce="{nonce}">{_STYLE}</style></head><body>'
+        '<header><a href="/">TARSy</a><a href="/help/">Manual</a><a href="/docs" aria-current="page">API</a></header><main>'
+        f"<h1>{escape(info['title'])} API {escape(info['version'])}</h1><p>{_prose(info['description'])}</p>"
         '<p>The whole contract, for machines: <a href="/openapi.json">openapi.json</a></p>'
         f"{sections}</main></body></html>"
     )
@@ -47,9 +54,14 @@ def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
     )
     return (
         f'<article><h3 id="{escape(operation["operationId"])}"><span class="method">{escape(method.upper())}</span> <code>{escape(path)}</code></h3>'
-        f"<p>{escape(operation.get('description', operation.get('summary', '')))}</p>{table}"
+        f"<p>{_prose(operation.get('description', operation.get('summary', '')))}</p>{table}"
         f"{_body(operation)}<p>Answer: {answers}</p></article>"
     )
+
+
+def _prose(text: str) -> str:
+    """A sentence, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _body(operation: Mapping[str, Any]) -> str:
@@ -62,7 +74,7 @@ def _parameter(parameter: Mapping[str, Any]) -> str:
     needed = "required" if parameter.get("required") else "optional"
     return (
         f"<tr><td><code>{escape(parameter['name'])}</code></td><td>{escape(_type_name(parameter['schema']))}, {needed}</td>"
-        f"<td>{escape(parameter.get('description', ''))}</td></tr>"
+        f"<td>{_prose(parameter.get('description', ''))}</td></tr>"
     )
 
 

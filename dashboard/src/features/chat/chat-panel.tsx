@@ -27,7 +27,7 @@ export function ChatPanel({ session, events }: { session: SessionDetail; events:
   const sent = useSentAgents(session.stages);
   const messages = data?.messages ?? [];
   const answering = messages.find((message) => isAnswering(message.status));
-  const { scrolled, follow } = useStickToEnd();
+  const { scrolled, follow } = useStickToEnd(messages.length > 0);
   const pose = (question: string) => {
     follow();
     return send.mutateAsync(question);
@@ -66,10 +66,10 @@ function Suggestions({ session, asked, busy, onPick }: SuggestionsProps) {
   const offered = data?.samples.find((sample) => sample.alert_type === session.alert_type)?.questions ?? [];
   const questions = offered.filter((question) => !asked.some((message) => message.content === question));
   if (questions.length === 0) {
-    if (session.recorded) return null;
+    if (asked.length > 0) return null;
     return (
       <Typography variant="body2" color="textSecondary">
-        Ask about what was found. The agent knows the whole investigation and can use its tools again.
+        {session.recorded ? "The model is recorded. It answers only what was recorded for this session." : "Ask about what was found. The agent knows the whole investigation and can use its tools again."}
       </Typography>
     );
   }

@@ -1,13 +1,14 @@
-/** Keeps the end of a box that grows in view, until the reader scrolls up in it; scrolling back down takes it up again. */
+/** Keeps the end of a box that grows in view, as far as it `follows` anything, until the reader scrolls up in it; scrolling back down takes it up again. */
 import { useCallback, useEffect, useRef } from "react";
 
 // Being this close to the end counts as being there.
 const NEAR_PX = 60;
 
-export function useStickToEnd() {
+export function useStickToEnd(follows: boolean) {
   const scrolled = useRef<HTMLDivElement>(null);
   const sticks = useRef(true);
   useEffect(() => {
+    if (!follows) return;
     const box = scrolled.current;
     const content = box?.firstElementChild;
     if (!box || !content) return;
@@ -30,7 +31,7 @@ export function useStickToEnd() {
       box.removeEventListener("scroll", onScroll);
       observer.disconnect();
     };
-  }, []);
+  }, [follows]);
   const follow = useCallback(() => {
     sticks.current = true;
   }, []);

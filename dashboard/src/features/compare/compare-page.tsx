@@ -71,11 +71,11 @@ function WithOther({ session, other, onOther }: { session: SessionDetail; other:
   );
 }
 
-const CELL = { px: 2, py: 0.75, borderTop: 1, borderColor: "divider", textAlign: "left", verticalAlign: "top", overflowWrap: "anywhere", fontWeight: 400 } as const;
+const CELL = { px: { xs: 1, sm: 2 }, py: 0.75, borderTop: 1, borderColor: "divider", textAlign: "left", verticalAlign: "top", overflowWrap: "anywhere", fontWeight: 400 } as const;
 
 function Figures({ sessions, figures }: { sessions: readonly [SessionDetail, SessionDetail]; figures: readonly Figure[] }) {
   return (
-    <Box component="table" sx={{ width: "100%", borderCollapse: "collapse", tableLayout: "fixed", fontSize: "0.875rem", "& th:first-of-type": { width: { xs: 88, sm: 130 } } }}>
+    <Box component="table" sx={{ width: "100%", borderCollapse: "collapse", tableLayout: "fixed", fontSize: "0.875rem", "& th:first-of-type": { width: { xs: 100, sm: 130 }, overflowWrap: "normal" } }}>
       <thead>
         <tr>
           <Box component="th" scope="col" sx={{ ...CELL, border: 0, color: "text.secondary" }}>

@@ -37,12 +37,12 @@ export function IncidentsPage({ search, onSearch }: { search: IncidentSearch; on
   const first = pages.data?.pages[0];
   return (
     <Stack spacing={2}>
-      <Typography variant="h1" sx={{ position: "absolute", left: -9999 }}>
-        Incidents
-      </Typography>
       <QueueLine />
       <Filters search={search} onChange={onSearch} searchBox={searchBox} totals={first} sources={[...new Set(incidents.map((incident) => incident.source))].sort()} />
       <Box ref={list}>
+        <Typography variant="h1" sx={{ position: "absolute", left: -9999 }}>
+          Incidents
+        </Typography>
         {pages.isLoadingError && <Failure what="The incidents could not be loaded." error={pages.error} onRetry={() => void pages.refetch()} />}
         {pages.isPending && <Loading what="incidents" />}
         {first && (incidents.length === 0 ? <Emptiness search={search} resolved={first.resolved} onAll={() => onSearch({ ...search, state: "all" })} /> : <List incidents={incidents} total={first.total} />)}
@@ -90,6 +90,12 @@ function Heading({ children, right = false }: { children: string; right?: boolea
 function Emptiness({ search, resolved, onAll }: { search: IncidentSearch; resolved: number; onAll: () => void }) {
   const { state, ...others } = search;
   if (Object.keys(others).length > 0) return <Nothing title="No incident matches">Try fewer words, another severity or a longer time.</Nothing>;
-  if (state !== undefined || resolved === 0) return <Nothing title="No incidents">Alerts that monitoring systems send to /api/v1/webhook are gathered here, one incident for each problem.</Nothing>;
+  if (state !== undefined || resolved === 0) {
+    return (
+      <Nothing title="No incidents" action={<Button href="/help/sender-recipes.md">Connect a monitoring system</Button>}>
+        Alerts that monitoring systems send to <code>/api/v1/webhook</code> are gathered here, one incident for each problem.
+      </Nothing>
+    );
+  }
   return <Nothing title="Nothing is wrong" action={<Button onClick={onAll}>Show {plural(resolved, "resolved incident")}</Button>} />;
 }

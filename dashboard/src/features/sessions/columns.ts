@@ -4,7 +4,8 @@ import type { SessionSort, SortOrder } from "@/wire/types";
 export interface Column {
   id: string;
   label: string;
-  width: string;
+  /** In pixels. */
+  width: number;
   /** What the server sorts by. */
   sort?: SessionSort;
   figure?: true;
@@ -12,18 +13,18 @@ export interface Column {
 
 /** In the order in which they stand. */
 export const COLUMNS = [
-  { id: "severity", label: "Severity", width: "92px", sort: "severity" },
-  { id: "verdict", label: "Verdict, author", width: "170px", sort: "outcome" },
-  { id: "confidence", label: "Confidence", width: "104px", sort: "confidence" },
-  { id: "citations", label: "Citations", width: "76px", sort: "citations", figure: true },
-  { id: "agents", label: "Agents", width: "64px", sort: "agents", figure: true },
-  { id: "fallback", label: "Fallbacks", width: "78px", sort: "fallbacks", figure: true },
-  { id: "chat", label: "Questions", width: "82px", sort: "questions", figure: true },
-  { id: "score", label: "Score", width: "56px", sort: "score", figure: true },
-  { id: "tokens", label: "Tokens", width: "72px", sort: "tokens", figure: true },
-  { id: "cost", label: "Cost", width: "72px", sort: "cost", figure: true },
-  { id: "duration", label: "Duration", width: "84px", sort: "duration", figure: true },
-  { id: "submitted", label: "Submitted", width: "96px", sort: "created", figure: true },
+  { id: "severity", label: "Severity", width: 92, sort: "severity" },
+  { id: "verdict", label: "Verdict, author", width: 170, sort: "outcome" },
+  { id: "confidence", label: "Confidence", width: 104, sort: "confidence" },
+  { id: "citations", label: "Citations", width: 76, sort: "citations", figure: true },
+  { id: "agents", label: "Agents", width: 64, sort: "agents", figure: true },
+  { id: "fallback", label: "Fallbacks", width: 78, sort: "fallbacks", figure: true },
+  { id: "chat", label: "Questions", width: 82, sort: "questions", figure: true },
+  { id: "score", label: "Score", width: 56, sort: "score", figure: true },
+  { id: "tokens", label: "Tokens", width: 72, sort: "tokens", figure: true },
+  { id: "cost", label: "Cost", width: 72, sort: "cost", figure: true },
+  { id: "duration", label: "Duration", width: 84, sort: "duration", figure: true },
+  { id: "submitted", label: "Submitted", width: 96, sort: "created", figure: true },
 ] as const satisfies readonly Column[];
 export type ColumnId = (typeof COLUMNS)[number]["id"];
 
@@ -43,9 +44,24 @@ export function joinedColumns(chosen: Iterable<ColumnId>): string | undefined {
   return ids.length === 0 || ids.join() === USUAL.join() ? undefined : ids.join();
 }
 
+// The box to mark a row, its status, and the least that an alert's title can be read in.
+const FIRST = [20, 124, 220] as const;
+// Between two columns, and at both ends of a row.
+const GAP = 16;
+
 export function gridOf(chosen: readonly ColumnId[]): string {
-  const widths = COLUMNS.filter(({ id }) => chosen.includes(id)).map(({ width }) => width);
-  return `20px 124px minmax(180px, 1fr) ${widths.join(" ")}`;
+  const [mark, status, alert] = FIRST;
+  return `${mark}px ${status}px minmax(${alert}px, 1fr) ${widthsOf(chosen).map((width) => `${width}px`).join(" ")}`;
+}
+
+/** Of a row of these columns, in pixels. */
+export function leastWidth(chosen: readonly ColumnId[]): number {
+  const widths = [...FIRST, ...widthsOf(chosen)];
+  return widths.reduce((sum, width) => sum + width, 0) + GAP * (widths.length + 1);
+}
+
+function widthsOf(chosen: readonly ColumnId[]): number[] {
+  return COLUMNS.filter(({ id }) => chosen.includes(id)).map(({ width }) => width);
 }
 
 export interface Sorting {

@@ -20,7 +20,8 @@ const ROW: SystemStyleObject<Theme> = {
   "& > .about": { minWidth: 0, gridColumn: { xs: "1 / -1", md: "auto" }, gridRow: { xs: 2, md: "auto" } },
   "& .title": { display: "flex", alignItems: "baseline", gap: 1, fontSize: "0.92rem" },
   "& .title > a": { ...ROW_LINK, ...ONE_LINE, display: "block" },
-  "& .type": { ...ONE_LINE, display: { xs: "none", sm: "block" }, flexShrink: 0, maxWidth: "40%", fontFamily: MONO, fontSize: "0.75rem" },
+  // The title needs the room more where there is little.
+  "& .type": { ...ONE_LINE, display: { xs: "none", sm: "block", md: "none", lg: "block" }, flexShrink: 0, maxWidth: "40%", fontFamily: MONO, fontSize: "0.75rem" },
   "& .line": ONE_LINE,
   "& > .cell": { display: { xs: "none", md: "block" }, minWidth: 0 },
   "& > .figure": { textAlign: "right", fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" },

@@ -16,7 +16,7 @@ import { useTitle } from "@/components/title";
 import type { SessionListItem, SessionSort, SessionStatus } from "@/wire/types";
 import { CancelMatching } from "./cancel-matching";
 import type { ColumnId } from "./columns";
-import { chosenColumns, gridOf, nextSorting } from "./columns";
+import { chosenColumns, gridOf, leastWidth, nextSorting } from "./columns";
 import { Filters } from "./filters";
 import { ListHead } from "./list-head";
 import { inOrderOfWork } from "./live-list";
@@ -53,20 +53,23 @@ export function SessionsPage({ search, onSearch }: SessionsPageProps) {
     "/": () => searchBox.current?.focus(),
   });
   return (
-    <Stack spacing={2}>
+    <>
       <RowStyles />
       <Typography variant="h1" sx={{ position: "absolute", left: -9999 }}>
         Sessions
       </Typography>
-      <Filters search={search} onChange={onSearch} searchBox={searchBox}>
-        <Box sx={{ flex: 1 }} />
-        <ViewsMenu search={search} onChange={onSearch} />
-        <ColumnsMenu search={search} onChange={onSearch} />
-      </Filters>
-      <Box ref={list}>
-        <Lists search={search} onSearch={onSearch} marked={marked} />
-      </Box>
-    </Stack>
+      <Stack spacing={2}>
+        <Filters search={search} onChange={onSearch} searchBox={searchBox}>
+          <Stack direction="row" sx={{ ml: "auto", gap: 1 }}>
+            <ViewsMenu search={search} onChange={onSearch} />
+            <ColumnsMenu search={search} onChange={onSearch} />
+          </Stack>
+        </Filters>
+        <Box ref={list}>
+          <Lists search={search} onSearch={onSearch} marked={marked} />
+        </Box>
+      </Stack>
+    </>
   );
 }
 
@@ -141,8 +144,13 @@ function List({ title, total, sessions, marked, search, onSort, note, actions }:
   const allMarked = sessions.every(({ id }) => marked.has(id));
   return (
     <Paper component="section" aria-label={`${title} sessions`} variant="outlined" sx={{ overflow: "hidden" }}>
-      <ListHead {...{ title, total, columns, allMarked, onMarkAll }} {...(onSort ? { onSort, sorting: search } : {})} />
-      <Rows sessions={rows} columns={columns} has={marked.has} onMark={mark} />
+      {/* More columns than the screen has room for are scrolled to; what is around them stays. */}
+      <Box sx={{ overflowX: { md: "auto" } }}>
+        <Box sx={{ minWidth: { md: leastWidth(columns) } }}>
+          <ListHead {...{ title, total, columns, allMarked, onMarkAll }} {...(onSort ? { onSort, sorting: search } : {})} />
+          <Rows sessions={rows} columns={columns} has={marked.has} onMark={mark} />
+        </Box>
+      </Box>
       {(note ?? actions) && (
         <Stack direction="row" sx={{ px: 2, py: 0.75, gap: 1, alignItems: "center", flexWrap: "wrap", borderTop: 1, borderColor: "divider" }}>
           <Typography variant="body2" color="textSecondary" sx={{ flex: 1 }}>

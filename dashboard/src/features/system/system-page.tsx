@@ -14,6 +14,7 @@ import { Fact, Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { RelativeTime } from "@/components/times";
 import { useTitle } from "@/components/title";
+import { WithCode } from "@/components/with-code";
 import type { HealthReport, SystemWarningItem, WarningSource } from "@/wire/types";
 import { Queue } from "./queue";
 import { Servers } from "./servers";
@@ -65,12 +66,18 @@ function Health() {
       </Fact>
       <Fact name="Version">{release ?? data.version}</Fact>
       {Object.entries(data.checks).map(([name, check]) => (
-        <Fact key={name} name={name.replaceAll("_", " ")}>
+        <Fact key={name} name={titleOf(name)}>
           <Badge face={HEALTH[check.status]} /> {check.message}
         </Fact>
       ))}
     </Box>
   );
+}
+
+/** The name of a check as a title: a server may have checks that this page does not know. */
+function titleOf(name: string): string {
+  const words = name.replaceAll("_", " ").replace(/^llm\b/, "LLM");
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 const SOURCES = {
@@ -107,7 +114,7 @@ function Warning({ warning }: { warning: SystemWarningItem }) {
         <Badge face={WARNING} label={SOURCES[warning.source]} />
       </Typography>
       <Typography variant="body2" sx={{ overflowWrap: "anywhere" }}>
-        {warning.message}
+        <WithCode text={warning.message} />
       </Typography>
       <Typography variant="caption" color="textSecondary">
         {warning.since && <RelativeTime at={warning.since} />}

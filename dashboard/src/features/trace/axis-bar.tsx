@@ -47,6 +47,20 @@ export function ZoomButtons({ window, span, onWindow }: AxisProps) {
   );
 }
 
+// A tick so close to the end has its label on the left: there is no room beyond.
+const LAST_LEFT = 88;
+const TICK = {
+  position: "absolute",
+  top: 0,
+  bottom: 0,
+  borderLeft: 1,
+  borderColor: "divider",
+  whiteSpace: "nowrap",
+  fontVariantNumeric: "tabular-nums",
+  "& > span": { display: "inline-block", px: 0.5 },
+  "&[data-left] > span": { transform: "translateX(-100%)" },
+} as const;
+
 /** Drawn over, it shows what was drawn over; the buttons do the same for those who do not draw. */
 export function Ruler({ window, span, onWindow }: AxisProps) {
   const [drawn, setDrawn] = useState<{ start: number; end: number } | null>(null);
@@ -74,8 +88,8 @@ export function Ruler({ window, span, onWindow }: AxisProps) {
       sx={{ position: "relative", height: 22, cursor: "col-resize", touchAction: "pan-y", userSelect: "none", overflow: "hidden" }}
     >
       {ticksOf(window).map(({ at, label }) => (
-        <Typography key={at} component="span" variant="caption" color="textSecondary" sx={{ position: "absolute", top: 0, bottom: 0, pl: 0.5, borderLeft: 1, borderColor: "divider", whiteSpace: "nowrap", fontVariantNumeric: "tabular-nums" }} style={{ left: `${placeOf(at, window)}%` }}>
-          {label}
+        <Typography key={at} component="span" variant="caption" color="textSecondary" sx={TICK} {...(placeOf(at, window) > LAST_LEFT ? { "data-left": true } : {})} style={{ left: `${placeOf(at, window)}%` }}>
+          <span>{label}</span>
         </Typography>
       ))}
       {drawn && <Box sx={{ position: "absolute", top: 0, bottom: 0, bgcolor: "primary.main", opacity: 0.25 }} style={{ left: `${100 * Math.min(drawn.start, drawn.end)}%`, width: `${100 * Math.abs(drawn.end - drawn.start)}%` }} />}

@@ -119,9 +119,9 @@ function ModelFacts({ call }: { call: LLMCallDetail }) {
       <Fact name="Duration">{formatDuration(call.duration_ms)}</Fact>
       {call.first_chunk_ms !== null && <Fact name="First word after">{formatDuration(call.first_chunk_ms)}</Fact>}
       <Fact name="Tokens in">{usage.input_tokens.toLocaleString()}</Fact>
-      <Fact name="out">{usage.output_tokens.toLocaleString()}</Fact>
-      <Fact name="thinking">{usage.thinking_tokens.toLocaleString()}</Fact>
-      <Fact name="cached">
+      <Fact name="Tokens out">{usage.output_tokens.toLocaleString()}</Fact>
+      <Fact name="Of it thinking">{usage.thinking_tokens.toLocaleString()}</Fact>
+      <Fact name="From the cache">
         {usage.cached_tokens.toLocaleString()}
         {usage.input_tokens > 0 && ` (${Math.round((100 * usage.cached_tokens) / usage.input_tokens)} %)`}
       </Fact>

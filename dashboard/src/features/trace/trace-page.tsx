@@ -144,7 +144,7 @@ function Sums({ flow, session }: { flow: Waterfall; session: SessionDetail | und
         {flow.failed > 0 && `, ${flow.failed} failed`}
       </Fact>
       {session && <Fact name="Tokens">{formatCount(session.usage.total_tokens)}</Fact>}
-      {session && session.usage.input_tokens > 0 && <Fact name="Kept by the vendor">{Math.round((100 * session.usage.cached_tokens) / session.usage.input_tokens)} % of the input</Fact>}
+      {session && session.usage.input_tokens > 0 && <Fact name="From the vendor's cache">{Math.round((100 * session.usage.cached_tokens) / session.usage.input_tokens)} % of the input</Fact>}
       {cost && <Fact name="Cost">{cost}</Fact>}
     </Box>
   );
