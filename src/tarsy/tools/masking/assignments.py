@@ -200,7 +200,8 @@ def _assigned(text: str, name_at: int, leads: re.Match[str], known: Known) -> Pl
     at, sign = leads.end(), leads.group()
     if text[at : at + 1] == "[":
         return Placed(listed_spans(text, at + 1))
-    alone = _BEFORE_LINE.match(text, max(text.rfind("\n", 0, name_at) + 1, name_at - _NAME_WINDOW), name_at) is not None
+    earliest = max(0, name_at - _NAME_WINDOW)
+    alone = _BEFORE_LINE.match(text, max(text.rfind("\n", earliest, name_at) + 1, earliest), name_at) is not None
     yaml_line = alone and ":" in sign
     if yaml_line and text[at : at + 1] in {"\r", "\n", "#", " "}:
         return Placed(spans_below(text, at))
