@@ -71,14 +71,14 @@ def is_secret(value: str, sort: Sort, *, prose: bool, quoted: bool) -> bool:
         return False
     if (prose and bare.split(maxsplit=1)[0].rstrip(":,.").lower() in _PROSE) or (not quoted and _CODE.match(bare)):
         return False
-    machine_made = len(bare) >= 6 and _looks_random(bare) and not bare.startswith(("/", "./", "~/"))
     match sort:
         case Sort.CERTAIN:
             return True
         case Sort.LIKELY:
-            return machine_made
+            return _is_machine_made(bare)
         case Sort.NAMED:
-            return machine_made and not (_OBJECT_NAME.fullmatch(bare) and (len(bare) < 16 or "-" in bare or "/" in bare or "." in bare))
+            named = _OBJECT_NAME.fullmatch(bare) and (len(bare) < 16 or "-" in bare or "/" in bare or "." in bare)
+            return not named and _is_machine_made(bare)
         case Sort.ENCODED:
             return _BASE64.fullmatch(bare) is not None
 
@@ -88,17 +88,19 @@ def is_told_secret(value: str, sort: Sort, *, quoted: bool) -> bool:
     bare = value.strip(".,;:!?()")
     if quoted and sort is Sort.CERTAIN:
         return bare.lower() not in _STATES and is_secret(bare, sort, prose=True, quoted=True)
-    has_digit, has_letter = any(char.isdigit() for char in bare), any(char.isalpha() for char in bare)
+    has_digit, has_letter = any(map(str.isdigit, bare)), any(map(str.isalpha, bare))
     if not has_letter or not (has_digit or _SYMBOL.search(bare)) or "://" in bare or _TECHNICAL.match(bare):
         return False
     return is_secret(bare, Sort.LIKELY if sort is Sort.CERTAIN else sort, prose=True, quoted=quoted)
 
 
+def _is_machine_made(value: str) -> bool:
+    return len(value) >= 6 and not value.startswith(("/", "./", "~/")) and _looks_random(value)
+
+
 def _looks_random(value: str) -> bool:
-    """Made by a machine: digits among letters, both cases, symbols, or simply long. A count or a word is not."""
-    has_digit = any(char.isdigit() for char in value)
-    has_lower = any(char.islower() for char in value)
-    has_upper = any(char.isupper() for char in value)
+    """Digits among letters, both cases, symbols, or simply long. A count or a word is not."""
+    has_digit, has_lower, has_upper = (any(map(kind, value)) for kind in (str.isdigit, str.islower, str.isupper))
     if has_digit and not (has_lower or has_upper):
         return len(value) >= 12
     words = value.replace("-", " ").replace("_", " ").split()
