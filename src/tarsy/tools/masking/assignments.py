@@ -6,12 +6,12 @@ Names are found by literal search; what follows is looked at by bounded code, so
 
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tarsy.tools.masking.names import Known, NameTable
 from tarsy.tools.masking.spans import Span, listed_spans, spans_below, value_span
-from tarsy.tools.masking.text_views import Alphabet, PlainView
+from tarsy.tools.masking.text_views import Alphabet, PlainView, Reading
 from tarsy.tools.masking.values import MASK_PREFIX, Sort, is_secret, is_told_secret, label
 
 _QUOTES = r"""\\{0,3}["'`]"""
@@ -70,21 +70,25 @@ class AssignmentMasker:
     def __init__(self, patterns: frozenset[str]) -> None:
         self._table = NameTable(patterns)
 
-    def mask(self, text: str) -> str:
-        view = PlainView.of(text)
+    def mask(self, reading: Reading) -> str:
+        text, view = reading.text, PlainView.of(reading.text)
         parts: list[str] = []
         done = 0
-        for start, stop, mark in self._secrets(view.text):
+        for start, stop, mark in self._secrets(reading if view.text is text else Reading(view.text)):
             parts += [text[done : view.place(start)], mark]
             done = view.place(stop - 1) + 1
         return "".join((*parts, text[done:])) if parts else text
 
-    def _secrets(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def _secrets(self, reading: Reading) -> Iterator[tuple[int, int, str]]:
         """Where the secrets lie, in order, and what is to stand there."""
+        stems = self._stems(reading)
+        if not stems:
+            return
+        text = reading.text
         # One letter has two in lower case; without it both texts have the same offsets.
         lowered = text.replace("İ", "I").lower()
         done = 0
-        for end in self._stem_ends(lowered):
+        for end in _ends(stems, lowered):
             name = self._name(lowered, end) if end > done else None
             if name is None:
                 continue
@@ -96,8 +100,10 @@ class AssignmentMasker:
 
     def announces(self, text: str) -> bool:
         """Whether a name in `text` may be followed by its value, wherever that stands."""
-        lowered = PlainView.of(text).text.lower()
-        return any(self._name(lowered, end) for end in self._stem_ends(lowered))
+        reading = Reading(PlainView.of(text).text)
+        stems = self._stems(reading)
+        lowered = reading.text.lower() if stems else ""
+        return any(self._name(lowered, end) for end in _ends(stems, lowered))
 
     def _name(self, lowered: str, end: int) -> tuple[int, Known] | None:
         """Where the name begins that ends here, and what it says; None if it says nothing."""
@@ -110,18 +116,21 @@ class AssignmentMasker:
             return None
         return name_at, known
 
-    def _stem_ends(self, lowered: str) -> list[int]:
-        """Where a name may end, in order."""
-        ends: set[int] = set()
-        words = " ".join(_STEM_CHARACTERS.runs(lowered, at_least=3))
-        for stem in self._table.stems:
-            if stem not in words:
-                continue
-            at = lowered.find(stem)
-            while at != -1:
-                ends.add(at + len(stem))
-                at = lowered.find(stem, at + len(stem))
-        return sorted(ends)
+    def _stems(self, reading: Reading) -> list[str]:
+        """With which words a name in this text may end."""
+        words = " ".join(_STEM_CHARACTERS.runs(reading.words.replace("İ", "I").lower(), at_least=3))
+        return Reading(words).held(self._table.stems)
+
+
+def _ends(stems: Iterable[str], lowered: str) -> list[int]:
+    """Where a name may end, in order."""
+    ends: set[int] = set()
+    for stem in stems:
+        size, at = len(stem), 0
+        for before in lowered.split(stem)[:-1]:
+            at += len(before) + size
+            ends.add(at)
+    return sorted(ends)
 
 
 def _secrets_after(text: str, lowered: str, name: Span, known: Known) -> list[Span]:

@@ -9,10 +9,10 @@ import re
 import string
 from collections.abc import Callable
 
-from tarsy.tools.masking.text_views import Alphabet
+from tarsy.tools.masking.text_views import Alphabet, Reading
 from tarsy.tools.masking.values import is_placeholder, label
 
-Rule = Callable[[str], str]
+Rule = Callable[[Reading], str]
 
 _BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")
 _BEGIN_CERTIFICATE = re.compile(r"-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE(?: REQUEST)?-----")
@@ -42,7 +42,10 @@ _HASH = re.compile(
     r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|(?:1|5|6|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,86}"
     r"|y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,86}\$[./A-Za-z0-9]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}\$[\w+/]{8,128}\$[\w+/]{16,256})"
 )
-_DOMAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24})(?![\w-])")
+# One of them is in whatever `mask_bearer` hides.
+_BEARERS = ("eyJ", "earer", "asic", "ookie:", 'auth"', "auth\\", "sshpass", "login", "redis-cli", "mysql", "mariadb", "-u")
+# From its `@` on.
+_DOMAIN = re.compile(r"@(?=([A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24}))(?![\w-]))")
 _LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
 # What stands after an `@` in names that are no addresses: units, hosts inside the cluster, files.
 _NO_ADDRESS_WORDS = """
@@ -54,12 +57,12 @@ _SHORTEST_RUN = 16
 _BASE64_RUN = re.compile(rf"([A-Za-z0-9+/]{{{_SHORTEST_RUN},}}+)={{0,2}}")
 
 
-def mask_private_keys(text: str) -> str:
-    return _mask_armour(text, _BEGIN_KEY, label("private_key")) if "PRIVATE KEY" in text or "PuTTY-User" in text else text
+def mask_private_keys(reading: Reading) -> str:
+    return _mask_armour(reading.text, _BEGIN_KEY, label("private_key")) if reading.held(("PRIVATE", "PuTTY-User")) else reading.text
 
 
-def mask_certificates(text: str) -> str:
-    return _mask_armour(text, _BEGIN_CERTIFICATE, label("certificate")) if "-----BEGIN" in text else text
+def mask_certificates(reading: Reading) -> str:
+    return _mask_armour(reading.text, _BEGIN_CERTIFICATE, label("certificate")) if "-----BEGIN" in reading.words else reading.text
 
 
 def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
@@ -79,37 +82,40 @@ def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
     return "".join((*parts, text[done:]))
 
 
-def mask_ssh_keys(text: str) -> str:
-    return _SSH_KEY.sub(label("ssh_key"), text) if " AAAA" in text else text
+def mask_ssh_keys(reading: Reading) -> str:
+    text = reading.text
+    return _SSH_KEY.sub(label("ssh_key"), text) if "AAAA" in reading.words and " AAAA" in text else text
 
 
-def mask_password_hashes(text: str) -> str:
-    return _HASH.sub(label("password"), text) if "$" in text else text
+def mask_password_hashes(reading: Reading) -> str:
+    return _HASH.sub(label("password"), reading.text) if "$" in reading.words else reading.text
 
 
-def mask_bearer(text: str) -> str:
+def mask_bearer(reading: Reading) -> str:
     """Tokens in headers and cookies, and JSON Web Tokens anywhere."""
-    mark = label("token")
-    if "eyJ" in text:
+    text, mark, held = reading.text, label("token"), reading.held(_BEARERS)
+    if not held:
+        return text
+    if "eyJ" in held:
         text = _JWT.sub(lambda found: mark if _is_jwt(found.group()) else found.group(), text)
-    if "earer" in text:
+    if "earer" in held:
         text = _BEARER.sub(_value_replaced(mark, lambda value: any(char.isdigit() for char in value)), text)
-    if "asic " in text:
+    if "asic" in held:
         text = _BASIC.sub(_value_replaced(mark, lambda value: b":" in _decoded(value)), text)
-    if "ookie:" in text:
+    if "ookie:" in held:
         text = _COOKIE.sub(_value_replaced(mark), text)
-    if 'auth"' in text or "auth\\" in text:
+    if 'auth"' in held or "auth\\" in held:
         text = _AUTH_ENTRY.sub(_value_replaced(mark, lambda value: b":" in _decoded(value)), text)
-    return _mask_short_options(text)
+    return _mask_short_options(text, held)
 
 
-def _mask_short_options(text: str) -> str:
+def _mask_short_options(text: str, held: list[str]) -> str:
     replaced = _value_replaced(label("password"))
-    if any(program in text for program in ("sshpass", " login", "redis-cli")):
+    if "sshpass" in held or "redis-cli" in held or ("login" in held and " login" in text):
         text = _SHORT_OPTION.sub(replaced, text)
-    if "mysql" in text or "mariadb" in text:
+    if "mysql" in held or "mariadb" in held:
         text = _GLUED_OPTION.sub(replaced, text)
-    return _CURL_USER.sub(replaced, text) if "-u" in text else text
+    return _CURL_USER.sub(replaced, text) if "-u" in held else text
 
 
 def _value_replaced(mark: str, counts: Callable[[str], bool] = bool) -> Callable[[re.Match[str]], str]:
@@ -137,45 +143,45 @@ def _decoded(text: str) -> bytes:
         return b""
 
 
-def mask_emails(text: str) -> str:
+def mask_emails(reading: Reading) -> str:
+    text = reading.text
+    if "@" not in text:
+        return text
     parts: list[str] = []
     done = 0
-    at = text.find("@")
-    while at != -1:
-        span = _address(text, at)
+    for domain in _DOMAIN.finditer(text):
+        span = _address(text, domain) if domain.start() >= done else None
         if span is not None and span[0] >= done:
             parts += [text[done : span[0]], label("email")]
             done = span[1]
-        at = text.find("@", max(at + 1, done))
     return "".join((*parts, text[done:])) if parts else text
 
 
-def _address(text: str, at: int) -> tuple[int, int] | None:
-    domain = _DOMAIN.match(text, at + 1)
-    if domain is None or domain.group(1).lower() in _NO_ADDRESS:
+def _address(text: str, domain: re.Match[str]) -> tuple[int, int] | None:
+    if domain.group(2).lower() in _NO_ADDRESS:
         return None
-    start = at
+    start = at = domain.start()
     while start > max(0, at - 64) and text[start - 1] in _LOCAL_PART:
         start -= 1
     local = text[start:at]
     if not local or local == "git" or text[max(0, start - 3) : start] == "://" or text[max(0, start - 1) : start] in {"/", ":"}:
         return None
-    return start, domain.end()
+    return start, domain.end(1)
 
 
-def encoded_secrets(inner: Rule) -> Rule:
+def encoded_secrets(inner: Callable[[str], str]) -> Rule:
     """A rule for base64 that holds a secret: decoded, the text changes under `inner`."""
 
-    def mask(text: str) -> str:
-        hiding = {run for run in _BASE64_CHARACTERS.runs(text, at_least=_SHORTEST_RUN) if _hides(run, inner)}
+    def mask(reading: Reading) -> str:
+        hiding = {run for run in _BASE64_CHARACTERS.runs(reading.words, at_least=_SHORTEST_RUN) if _hides(run, inner)}
         if not hiding:
-            return text
-        return _BASE64_RUN.sub(lambda found: label("base64_secret") if found.group(1) in hiding else found.group(), text)
+            return reading.text
+        return _BASE64_RUN.sub(lambda found: label("base64_secret") if found.group(1) in hiding else found.group(), reading.text)
 
     return mask
 
 
-def _hides(run: str, inner: Rule) -> bool:
+def _hides(run: str, inner: Callable[[str], str]) -> bool:
     try:
         plain = _decoded(run).decode()
     except UnicodeDecodeError:

@@ -6,6 +6,7 @@ Each rule looks for a literal first, so that a text without it costs next to not
 import re
 from collections.abc import Iterator
 
+from tarsy.tools.masking.text_views import Reading
 from tarsy.tools.masking.values import is_placeholder, label
 
 # The longest name, and the longest password, that anything is looked for in.
@@ -19,6 +20,7 @@ _HOST = re.compile(r"[\w.\[-]")
 # `user:password@tcp(host:3306)/db` and `user:password@/db`, as Go's drivers write it.
 _GO_ADDRESS = re.compile(r"@(?:[a-z0-9]{0,16}\([^\s()]{0,255}\))?/")
 _ORACLE_ADDRESS = re.compile(r"oracle:(?:thin|oci8?):(?P<user>[\w.$#]{1,64})/(?P<value>[^\s@/]{1,256})@")
+_PORT_FIELD = re.compile(r":(?:\d{4,5}|\*):")
 # Host, port, database, user, password; the last may hold escaped colons.
 _PGPASS = re.compile(
     r"^(?P<head>[^\s:#]{1,255}:(?:\d{4,5}|\*):(?:\*|[A-Za-z_][^\s:]{0,63}):[^\s:]{1,64}:)(?P<value>(?:\\{1,4}[:\\]|[^\s:\\]){1,256})\s*$",
@@ -29,13 +31,17 @@ _WORD_END = re.compile(r"""[\s"'`<>]""")
 Span = tuple[int, int]
 
 
-def mask_connection_strings(text: str) -> str:
-    if "@" in text:
-        text = _hidden(text, _url_passwords(text)) if "://" in text else text
-        text = _hidden(text, _go_passwords(text))
-        text = _hidden(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text)))
-    # Four colons and no space: hardly a text without such a line pays more than this.
-    return _hidden(text, (found.span("value") for found in _PGPASS.finditer(text))) if ":5" in text or ":*:" in text else text
+def mask_connection_strings(reading: Reading) -> str:
+    text, words = reading.text, reading.words
+    if "@" in words:
+        text = _hidden(text, _url_passwords(text)) if "://" in words else text
+        text = _hidden(text, _go_passwords(text)) if "@/" in words or ")/" in words else text
+        text = _hidden(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text))) if "oracle:" in words else text
+    return _hidden(text, (found.span("value") for found in _PGPASS.finditer(text))) if _may_hold_pgpass(words) else text
+
+
+def _may_hold_pgpass(words: str) -> bool:
+    return (":5" in words or ":*:" in words) and _PORT_FIELD.search(words) is not None
 
 
 def _hidden(text: str, spans: Iterator[Span]) -> str:

@@ -6,46 +6,48 @@ giving up is not an option here.
 
 import re
 
-from tarsy.tools.masking.secret_json import MASK, mask_whole, mask_within, mentions_secret
+from tarsy.tools.masking.secret_json import MASK, MENTIONS, mask_whole, mask_within
 from tarsy.tools.masking.secret_yaml import mask_yaml
+from tarsy.tools.masking.text_views import Reading
 from tarsy.tools.masking.values import MASK_PREFIX
 
 # Shorter strings hold no document.
 _SHORTEST_DOCUMENT = 20
 
-# In JSON that does not parse, quoted once or more often. Both begin with a literal, so that the matcher can leap to it.
+# In JSON that does not parse, quoted once or more often. Each begins with a literal, so that the matcher can leap to it.
 _LOOSE_PAYLOAD = re.compile(r"""ata(?:(?<=["']data)|(?<=["']stringData))\\*["']\s{0,8}:\s{0,8}\{""")
 _FLOW_PAYLOAD = re.compile(r"ata:(?:(?<=\bdata:)|(?<=\bstringData:))(?P<gap>\s{0,8})\{(?P<body>[^{}]{0,1048576})(?:\}|\Z)")
-_AFTER_WORDS = re.compile(
-    r"""kind:\ Secret(?<=[^\s"'{,-]\ kind:\ Secret)(?:List)?\r?\n|apiVersion:\ (?<=[^\s"'{,-]\ apiVersion:\ )[\w./]{1,80}\r?\n""",
-    re.VERBOSE,
+_AFTER_WORDS = (
+    re.compile(r"""kind: Secret(?<=[^\s"'{,-] kind: Secret)(?:List)?\r?\n"""),
+    re.compile(r"""apiVersion: (?<=[^\s"'{,-] apiVersion: )[\w./]{1,80}\r?\n"""),
 )
 _LOOSE_VALUE = re.compile(
     r"""(?P<key>\\*["'][^"'\\\n]{1,256}\\*["']\s{0,8}:\s{0,8})(?P<open>\\*)(?P<quote>["'])(?P<value>(?:(?!(?P=open)(?P=quote))[^\n}]){0,65536})"""
 )
 
 
-def mask_kubernetes_secrets(text: str) -> str:
-    """Hide the payload of every Secret in `text`."""
-    if not mentions_secret(text):
+def mask_kubernetes_secrets(reading: Reading) -> str:
+    """Hide the payload of every Secret in a text."""
+    text = reading.text
+    if not reading.held(MENTIONS):
         return text
     whole = mask_whole(text, _mask_nested)
     if whole is not None:
         return whole
     head, rest = mask_within(text, _mask_nested)
-    return _mask_yaml(_mask_flow(head + (_mask_loose(rest) if mentions_secret(rest) else rest)))
+    return _mask_yaml(_mask_flow(head + (_mask_loose(rest) if any(word in rest for word in MENTIONS) else rest)))
 
 
 def _mask_yaml(text: str) -> str:
     """YAML, also where words stand before it on its first line."""
     text = mask_yaml(text)
-    begins = _AFTER_WORDS.search(text)
-    return text[: begins.start()] + mask_yaml(text[begins.start() :]) if begins else text
+    at = min((found.start() for begin in _AFTER_WORDS if (found := begin.search(text))), default=None)
+    return text if at is None else text[:at] + mask_yaml(text[at:])
 
 
 def _mask_nested(text: str) -> str:
     """A string that holds a document of its own."""
-    return mask_kubernetes_secrets(text) if len(text) > _SHORTEST_DOCUMENT and ("Secret" in text or "Opaque" in text) else text
+    return mask_kubernetes_secrets(Reading(text)) if len(text) > _SHORTEST_DOCUMENT and ("Secret" in text or "Opaque" in text) else text
 
 
 def _mask_loose(text: str) -> str:

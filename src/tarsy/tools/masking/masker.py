@@ -18,10 +18,11 @@ from tarsy.tools.masking.blocks import (
 from tarsy.tools.masking.connection_strings import mask_connection_strings
 from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
 from tarsy.tools.masking.stream import StreamMasker
+from tarsy.tools.masking.text_views import Reading
 from tarsy.tools.masking.token_formats import mask_known_formats
 from tarsy.tools.masking.values import label
 
-Rule = Callable[[str], str]
+Rule = Callable[[Reading], str]
 
 # Unmistakable, and never wanted: hidden whatever a configuration says.
 FLOOR: tuple[Rule, ...] = (mask_private_keys, mask_known_formats, mask_connection_strings, mask_password_hashes)
@@ -58,9 +59,12 @@ class Masker:
         return cls(_group(group))
 
     def mask(self, text: str) -> str:
+        reading = Reading(text)
         for rule in self._rules:
-            text = rule(text)
-        return text
+            masked = rule(reading)
+            if masked != reading.text:
+                reading = Reading(masked)
+        return reading.text
 
     __call__ = mask
 
@@ -104,8 +108,8 @@ def _custom_rules(custom: Iterable[tuple[str, str]]) -> Iterable[Rule]:
     for pattern, replacement in custom:
         compiled = re.compile(pattern)
 
-        def rule(text: str, compiled: re.Pattern[str] = compiled, replacement: str = replacement) -> str:
-            return compiled.sub(replacement, text)
+        def rule(reading: Reading, compiled: re.Pattern[str] = compiled, replacement: str = replacement) -> str:
+            return compiled.sub(replacement, reading.text)
 
         yield rule
 
@@ -114,4 +118,4 @@ def _literal_rule(literals: Iterable[str]) -> Iterable[Rule]:
     known = sorted({literal for literal in literals if literal}, key=len, reverse=True)
     if known:
         compiled = re.compile("|".join(re.escape(literal) for literal in known))
-        yield lambda text: compiled.sub(label("credential"), text)
+        yield lambda reading: compiled.sub(label("credential"), reading.text)

@@ -17,8 +17,8 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 SECRET_TYPE = re.compile(
     r"Opaque|kubernetes\.io/(?:tls|basic-auth|ssh-auth|dockercfg|dockerconfigjson|service-account-token)|helm\.sh/release\.v1|bootstrap\.kubernetes\.io/token"
 )
-
-_MENTIONS = (
+# Without one of these words, no Secret is in a text.
+MENTIONS = (
     "Secret",
     "Opaque",
     "kubernetes.io/tls",
@@ -38,11 +38,6 @@ _STEP = "  "
 
 # Masks a text that stands in a JSON string.
 MaskNested = Callable[[str], str]
-
-
-def mentions_secret(text: str) -> bool:
-    """Whether a Secret may be in `text` at all."""
-    return any(word in text for word in _MENTIONS)
 
 
 def mask_whole(text: str, nested: MaskNested) -> str | None:

@@ -1,8 +1,10 @@
-"""What rules look at instead of a text: the text as a person reads it, and its distinct runs of certain characters. Pure module."""
+"""What rules look at instead of a text: its distinct words, the text as a person reads it, and its runs of certain characters. Pure module."""
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 # Invisible inside a word, written as such or as JSON escapes them.
 _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
@@ -12,6 +14,39 @@ _ESCAPED = re.compile(rf"\\(?:r\\{{1,8}}n|n|u(?:200[bcd]|2060|feff|00ad))|[{_INV
 _MORE_BACKSLASHES = 7
 # One of them is in every escape.
 _ESCAPED_LETTERS = "nNuU"
+# A shorter text is searched in less time than its words are told apart.
+_SHORT = 1024
+
+
+class Reading:
+    """A text, and its distinct words: what no word holds the text does not hold either.
+
+    A megabyte of output says the same few words again and again: what is asked of each of them once need not be asked of each place.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def words(self) -> str:
+        """Each word once, in no particular order; all of a short text."""
+        return self.text if len(self.text) <= _SHORT else " ".join(set(self.text.split()))
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """Which characters the words consist of, as far as they are ASCII."""
+        encoded = self.words.encode(errors="replace")
+        begin = encoded[:_SHORT]
+        # Hardly a character comes for the first time after so many: deleting those that came is faster than looking at each.
+        return frozenset((begin + encoded.translate(None, begin)).decode("latin-1"))
+
+    def held(self, literals: Iterable[str]) -> list[str]:
+        """Those of some literals (without spaces) that the text holds."""
+        words = self.words
+        if len(words) > _SHORT:
+            # What says one thing over and over has few letters: most literals need not be looked for all over it.
+            literals = filter(self.letters.issuperset, literals)
+        return [literal for literal in literals if literal in words]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +96,7 @@ def _start(text: str, found: re.Match[str], earliest: int) -> int:
 
 
 class Alphabet:
-    """Characters a run may consist of; ASCII, because names and tokens are.
-
-    A megabyte of output says the same few words again and again: what is asked of each of them once need not be asked of each place.
-    """
+    """Characters a run may consist of; ASCII, because names and tokens are. None of them is a space, so a run lies in one word."""
 
     def __init__(self, characters: str) -> None:
         allowed = frozenset(characters.encode("ascii"))

@@ -6,11 +6,12 @@ announce them, and `assignments` knows those.
 
 import re
 import string
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
-from tarsy.tools.masking.text_views import Alphabet
+from tarsy.tools.masking.text_views import Alphabet, Reading
 from tarsy.tools.masking.values import label
 
 
@@ -147,22 +148,25 @@ _BARE = (
 # Every token is a long run of such characters; only in those runs its literal is looked for. Escapes belong to the run they stand in.
 _TOKEN_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "_.:~+/=%\\-")
 _SHORTEST = 20
+# In a longer run, it takes less time to look for each literal whose letters it has than to probe it for all of them.
+_LONG = 1024
 _RUN = re.compile(rf"[A-Za-z0-9_.:~+/=%\\-]{{{_SHORTEST},}}+")
 
 
-def mask_known_formats(text: str) -> str:
-    probe = _probe()
-    masked = {run: _masked(run) for run in _TOKEN_CHARACTERS.runs(text, at_least=_SHORTEST) if probe.search(run)}
-    if all(run == shown for run, shown in masked.items()):
-        return text
-    return _RUN.sub(lambda found: masked.get(found.group(), found.group()), text)
+def mask_known_formats(reading: Reading) -> str:
+    probe, runs = _probe(), _TOKEN_CHARACTERS.runs(reading.words, at_least=_SHORTEST)
+    suspects = [run for run in runs if len(run) > _LONG or probe.search(run)]
+    if not suspects:
+        return reading.text
+    # A text that says one thing over and over has few letters: most literals need not be looked for all over it.
+    formats = [format_ for format_ in known_formats() if format_.letters <= reading.letters]
+    masked = {run: shown for run in suspects if (shown := _masked(run, formats)) != run}
+    return _RUN.sub(lambda found: masked.get(found.group(), found.group()), reading.text) if masked else reading.text
 
 
-def _masked(run: str) -> str:
-    # A run that says one thing over and over has few letters: most literals need not be looked for all over it.
-    letters = frozenset(run)
-    for format_ in known_formats():
-        if format_.letters <= letters and format_.literal in run:
+def _masked(run: str, formats: Iterable[TokenFormat]) -> str:
+    for format_ in formats:
+        if format_.literal in run:
             run = format_.pattern.sub(format_.mark, run)
     return run
 
