@@ -27,18 +27,26 @@ class _Supervisor:
     def __init__(self) -> None:
         # Used by worker threads only: starting and ending a process would hold up the event loop, and so would waiting for this.
         self._lock = threading.Lock()
+        # Held for as long as it takes to count: any thread may wait for it.
+        self._counting = threading.Lock()
         self._users = 0
         self._control: socket.socket | None = None
         # The one that runs, and those that were killed and clean up after themselves.
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def hold(self) -> None:
-        with self._lock:
+        with self._counting:
             self._users += 1
 
-    def release(self) -> None:
-        with self._lock:
+    def release(self) -> bool:
+        """Says whether no user is left: then `end_unused` is due, in a worker thread."""
+        with self._counting:
             self._users -= 1
+            return self._users == 0
+
+    def end_unused(self) -> None:
+        with self._lock:
+            # A new user may have come meanwhile, and have handed over its server.
             if self._users == 0:
                 self._let_go()
                 self._collect()
@@ -91,13 +99,13 @@ _supervisor = _Supervisor()
 @asynccontextmanager
 async def kept_supervisor() -> AsyncGenerator[None]:
     """Between the first server and the end of the block, servers find the supervisor running."""
-    with anyio.CancelScope(shield=True):
-        await run_sync(_supervisor.hold)
+    _supervisor.hold()
     try:
         yield
     finally:
-        with anyio.CancelScope(shield=True):
-            await run_sync(_supervisor.release)
+        if _supervisor.release():
+            with anyio.CancelScope(shield=True):
+                await run_sync(_supervisor.end_unused)
 
 
 class Pipe:

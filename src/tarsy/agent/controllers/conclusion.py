@@ -28,6 +28,7 @@ from tarsy.domain.llm import ErrorCode
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineEventType
+from tarsy.kit.text import in_thread_if_long
 
 
 class Concludes(Protocol):
@@ -129,8 +130,9 @@ class Conclusion:
         ids = cited_ids(answer)
         given = [Evidence(id=name, text=text) for name, text in context.documents.items()]
         results = await context.results.cited(context.execution_id, ids - context.documents.keys())
-        # Half a second at the worst, in which the other agents go on.
-        return await to_thread.run_sync(review, answer, [*given, *results])
+        checked = partial(review, evidence=[*given, *results])
+        # Comparing what is cited takes half a second at the worst, in which the other agents go on.
+        return await to_thread.run_sync(checked, answer) if ids else await in_thread_if_long(checked, answer)
 
     async def _store(
         self,
