@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.driver import Connection, Statement, borrowed
-from tarsy.db.storable import storable_json
+from tarsy.db.storable import as_stored
 from tarsy.domain.live import LiveEvent, StoredLiveEvent
 
 # An event that has no number yet, as PUBLISHING reads it.
@@ -79,7 +79,7 @@ def draft_rows(drafts: Sequence[tuple[str | None, LiveEvent]]) -> list[Draft]:
             "place": place,
             "channel": draft.channel,
             "session_id": session_id,
-            "payload": {"type": draft.type.value, "channel": draft.channel, **storable_json(draft.payload)},
+            "payload": {"type": draft.type.value, "channel": draft.channel, **as_stored(draft.payload)},
         }
         for place, (session_id, draft) in enumerate(drafts)
     ]

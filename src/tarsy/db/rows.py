@@ -69,7 +69,7 @@ def message_row(message: Message, session_id: str) -> NewRow:
         "sequence_number": message.sequence_number,
         "role": body.role.value,
         "content": body.content,
-        "tool_calls": [asdict(call) for call in body.tool_calls] or None,
+        "tool_calls": [columns(call) for call in body.tool_calls] or None,
         "tool_call_id": body.tool_call_id,
         "tool_name": body.tool_name,
         "created_at": message.created_at,
@@ -97,7 +97,7 @@ def llm_interaction_row(interaction: LLMInteraction) -> NewRow:
     # As text: amounts stay exact on their way through JSON.
     cost = None if interaction.cost_usd is None else str(interaction.cost_usd)
     price = {name: str(value) for name, value in asdict(interaction.price).items()} if interaction.price else None
-    return {**row, **asdict(row.pop("usage")), "cost_usd": cost, "price": price}
+    return {**row, **columns(row.pop("usage")), "cost_usd": cost, "price": price}
 
 
 def llm_interaction_of(row: Row) -> LLMInteraction:

@@ -20,8 +20,13 @@ from tarsy.domain.step import WorkClose
 from tarsy.domain.timeline import TimelineClose, TimelineEvent
 from tarsy.domain.verdict import judged_fields
 
+# Most of what is told is plain already.
+_PLAIN = frozenset({str, int, bool, type(None)})
+
 
 def _plain(value: Any) -> Any:
+    if type(value) in _PLAIN:
+        return value
     match value:
         case Enum():
             return value.value
@@ -35,7 +40,10 @@ def _plain(value: Any) -> Any:
 
 def _told(value: object, *names: str, **beside: Any) -> dict[str, Any]:
     """`beside`, and the fields of `value` as JSON has them."""
-    return {name: _plain(content) for name, content in (*beside.items(), *((name, getattr(value, name)) for name in names))}
+    told = {name: _plain(content) for name, content in beside.items()}
+    for name in names:
+        told[name] = _plain(getattr(value, name))
+    return told
 
 
 def _to_session(session_id: str, kind: LiveEventType, payload: Mapping[str, Any]) -> LiveEvent:
