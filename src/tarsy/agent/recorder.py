@@ -52,8 +52,7 @@ class Recorder:
         self._awaiting: dict[str, list[Callable[[], TimelineClose]]] = {}
         # Events that have their last words already, if the run should be stopped.
         self._kept: dict[str, Callable[[str], TimelineClose]] = {}
-        # Free most of the time: then it is taken without a turn of the event loop.
-        self._writing = anyio.Lock(fast_acquire=True)
+        self._writing = anyio.Lock()
         # Model calls of the conversation that are stored.
         self._calls = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)
         self._spoken = bool(stored.messages)
@@ -79,8 +78,11 @@ class Recorder:
 
     async def _write(self, parts: StepParts, *, unless_notes: bool = False) -> Committed:
         # One after the other: eight results at once would only wait for each other, on eight connections.
-        with anyio.CancelScope(shield=True):
-            await self._writing.acquire()
+        try:
+            self._writing.acquire_nowait()
+        except anyio.WouldBlock:
+            with anyio.CancelScope(shield=True):
+                await self._writing.acquire()
         try:
             step = Step(claim=self._context.claim, notes_after=self.notes.after, unless_notes=unless_notes, **parts)
             committed = await self._context.journal.commit(step)

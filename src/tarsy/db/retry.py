@@ -101,8 +101,9 @@ async def retrying(attempt: Callable[[], Awaitable[T]], *, whole: bool = False) 
 
 
 async def _bounded(attempt: Callable[[], Awaitable[T]], *, whole: bool) -> T:
-    with anyio.fail_after(ATTEMPT_SECONDS, shield=whole):
+    with anyio.move_on_after(ATTEMPT_SECONDS, shield=whole):
         return await attempt()
+    raise TimeoutError
 
 
 def took_too_long(error: Exception) -> bool:
