@@ -37,13 +37,9 @@ _TOLD = Statement("SELECT FROM events WHERE channel = :channel AND payload - 'id
 _SAID = Statement("SELECT FROM messages WHERE id = :id")
 _CLAIMED = Statement("SELECT claim_token::text AS claim_token, cancel_requested FROM work WHERE id = :id FOR UPDATE")
 # What checking made of the analysis. Slashes part the names of an object: the parser would take the whole for a path.
-_CHECKED = Statement(
-    """
-    UPDATE alert_sessions SET citations = CAST(CAST(:citations AS text) AS jsonb), verdict = CAST(CAST(:verdict AS text) AS jsonb),
+_CHECKED = """citations = CAST(CAST(:citations AS text) AS jsonb), verdict = CAST(CAST(:verdict AS text) AS jsonb),
         verdict_outcome = :outcome, verdict_confidence = :confidence, verdict_object = :object,
-        verdict_search = to_tsvector('simple'::regconfig, CAST(:words AS text))
-    WHERE id = :id"""
-)
+        verdict_search = to_tsvector('simple'::regconfig, CAST(:words AS text))"""
 _OF_EXECUTION = {
     "inputs": Statement(f"SELECT {columns_of(run_inputs, 'i')} FROM run_inputs i WHERE i.execution_id = :id"),  # noqa: S608 - our own words
     "messages": Statement(f"SELECT {columns_of(messages, 'm')} FROM messages m WHERE m.execution_id = :id ORDER BY m.sequence_number"),  # noqa: S608 - our own words
@@ -229,12 +225,11 @@ async def _close_session(connection: RawConnection, step: Step, close: SessionCl
         "final_analysis": close.final_analysis,
         "executive_summary": close.executive_summary,
     }
-    move = ending_statement(SESSIONS, close.status, tuple(values), "alert_type, chain_id")
-    ended = await move.row(connection, {**storable_json(values), "id": step.session_id})
+    move = ending_statement(SESSIONS, close.status, tuple(values), "alert_type, chain_id", _CHECKED if close.citations else "")
+    checked = session_rows.checked_values(close.verdict, close.citations) if close.citations else {}
+    ended = await move.row(connection, {**storable_json(values), **checked, "id": step.session_id})
     if ended is None:
         raise ClaimLostError(step.claim)
-    if close.citations:
-        await _CHECKED.rows(connection, {**session_rows.checked_values(close.verdict, close.citations), "id": step.session_id})
     return ended
 
 

@@ -31,9 +31,9 @@ class StatusDoor:
 
 
 @cache
-def ending_statement(door: StatusDoor, target: StrEnum, columns: tuple[str, ...], answer: str = "id") -> Statement:
+def ending_statement(door: StatusDoor, target: StrEnum, columns: tuple[str, ...], answer: str = "id", computed: str = "") -> Statement:
     """The move of one row (`id`) to an end, with whatever columns change with it; answers with columns of it, if it could be moved."""
-    changes = ", ".join(f"{name} = :{name}" for name in columns)
+    changes = ", ".join((*(f"{name} = :{name}" for name in columns), *([computed] if computed else ())))
     return Statement(
         f"UPDATE {door.table.name} SET status = '{target}', {changes} WHERE id = :id AND status IN ({door.sources(target)}) RETURNING {answer}"  # noqa: S608 - names from our own tables
     )
