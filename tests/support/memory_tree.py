@@ -147,7 +147,7 @@ class MemoryTree:
         """Run it to its end; when it waits for something, that has happened at once."""
         while isinstance(ran := await self._run(), Parking):
             pass
-        return ran[0]
+        return ran.outcome
 
     async def _run(self) -> Any:
         recording = self.scenario.recording

@@ -183,15 +183,16 @@ def _drafts(step: Step, told: Sequence[LiveEvent]) -> list[Draft]:
 def _announcements(step: Step) -> list[LiveEvent]:
     """Everything a person should see of `step` but its being the last, in the order in which it is told."""
     session_id = step.session_id
-    drafts: list[LiveEvent] = []
+    stage_ends = [announce.stage_completed(session_id, close) for close in step.stage_closes]
+    # A stage that begins is told after the one it follows, which ends in the same step.
+    drafts = stage_ends if step.stages else []
     for stage in step.stages:
         drafts += announce.stage_started(stage)
     drafts += [announce.timeline_completed(session_id, close) for close in step.closed]
     drafts += [announce.timeline_created(event) for event in step.opened]
     drafts += [announce.interaction_created(interaction) for interaction in (*step.llm_interactions, *step.mcp_interactions)]
     drafts += [announce.execution_status(session_id, change) for change in step.execution_changes]
-    drafts += [announce.stage_completed(session_id, close) for close in step.stage_closes]
-    return drafts
+    return drafts if step.stages else drafts + stage_ends
 
 
 async def _close_noun(connection: RawConnection, step: Step) -> list[LiveEvent]:

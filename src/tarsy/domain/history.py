@@ -1,12 +1,12 @@
 """Finished work as it is read back: a stage, its executions, their timelines. And which of it the next stage should hear of."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.execution import AgentExecution
-from tarsy.domain.stage import Stage, StageType
+from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.verdict import Confidence, JudgedVerdict, cut_off, verdict_of
@@ -76,6 +76,16 @@ class StageRecord:
     stage: Stage
     # In order of their agent indexes, without those that they sent.
     executions: tuple[ExecutionRecord, ...] = ()
+
+
+def with_end(records: Sequence[StageRecord], close: StageClose) -> list[StageRecord]:
+    """The records as they read once a stage's end is stored."""
+    return [
+        replace(one, stage=replace(one.stage, status=close.status, completed_at=close.completed_at, error_message=close.error_message))
+        if one.stage.id == close.stage_id
+        else one
+        for one in records
+    ]
 
 
 def last_text(events: Sequence[TimelineEvent], kind: TimelineEventType) -> str:

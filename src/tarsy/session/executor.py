@@ -16,10 +16,10 @@ from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.domain.analysis import best_analysis, concluding_executions, conclusions_of
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.conclusion import partial_reason, says_nothing, told_ceiling
-from tarsy.domain.history import ExecutionRecord, StageRecord
+from tarsy.domain.history import ExecutionRecord, StageRecord, with_end
 from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession, SessionClose
-from tarsy.domain.stage import StageType
+from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
@@ -30,7 +30,7 @@ from tarsy.session.dependencies import Dependencies, RunScope
 from tarsy.session.ledgers import session_ledger
 from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, ended_by_ceiling, next_step, plan
 from tarsy.session.rules import INVESTIGATIONS
-from tarsy.session.stage_runner import Abandoned, StageJob, StageRunner, abandoned, outcome_of, read_back_of
+from tarsy.session.stage_runner import Closing, StageJob, StageRunner, abandoned, outcome_of, read_back_of
 
 log = structlog.get_logger(__name__)
 
@@ -50,7 +50,7 @@ class SessionExecutor:
         walked = await self._walk(claimed, chain, plan(chain), scope)
         if isinstance(walked, Parking):
             return walked
-        await self._finish(claimed, chain, *walked, Abandoned())
+        await self._finish(claimed, chain, *walked)
         return RunEnd.WRITTEN
 
     async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:
@@ -68,22 +68,23 @@ class SessionExecutor:
 
     async def _walk(
         self, claimed: Claimed[AlertSession], chain: ResolvedChain, stages: Sequence[PlannedStage], scope: RunScope
-    ) -> tuple[FinishSession, Sequence[StageRecord]] | Parking:
-        """Run what is left of the chain; answers with how it ends, and with all that its stages have told but a summary of it."""
+    ) -> tuple[FinishSession, Sequence[StageRecord], Closing] | Parking:
+        """Run what is left of the chain; answers with how it ends, with all that its stages have told but a summary of it, and with what is to be closed."""
         records = () if claimed.is_new else await self._dependencies.history.told(claimed.noun.id)
         runbook = await self._runbook(claimed, chain)
         ledger = await session_ledger(self._dependencies, claimed, chain)
         done = finished_stages(stages, records)
+        ended: tuple[StageClose, ...] = ()
         while True:
             step = next_step(stages, done, passed_over(chain, stages, records, at_ceiling=bool(ledger.ended)))
             if isinstance(step, FinishSession):
-                return step, records
+                return step, records, Closing(stages=ended)
             planned = step.planned
             self._dependencies.progress.progress(
                 claimed.noun.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages)
             )
             if planned.stage_type is StageType.EXEC_SUMMARY and says_nothing(records):
-                return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done)), records
+                return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done)), records, Closing(stages=ended)
             job = StageJob(
                 claim=claimed.claim,
                 session=claimed.noun,
@@ -97,15 +98,17 @@ class SessionExecutor:
                 stored=next((record for record in records if record.stage.stage_index == planned.index), None),
                 referenced_stage_id=None if planned.references is None else done[planned.references].stage_id,
                 remarks=() if records else await self._unpriced(claimed, chain, ledger),
+                ended=ended,
             )
             ran = await self._stages.run(job, scope.stopping)
             if isinstance(ran, Parking):
                 return ran
-            done = [*done, ran[0]]
+            done, ended = [*done, ran.outcome], (ran.close,)
             # What a summary says is told to no other stage.
-            records = records if planned.stage_type is StageType.EXEC_SUMMARY else await self._dependencies.history.told(claimed.noun.id)
+            if planned.stage_type is not StageType.EXEC_SUMMARY:
+                records = with_end(await self._dependencies.history.told(claimed.noun.id), ran.close)
             if ledger.ended and (finish := ended_by_ceiling(stages, done, ledger.ended.told)):
-                return finish, records
+                return finish, records, Closing(stages=ended)
 
     async def _runbook(self, claimed: Claimed[AlertSession], chain: ResolvedChain) -> str:
         """The alert's own runbook or the default. It is fetched once; that it could not be is told on the timeline."""
@@ -147,7 +150,7 @@ class SessionExecutor:
         chain: ResolvedChain,
         finish: FinishSession,
         records: Sequence[StageRecord],
-        closing: Abandoned,
+        closing: Closing,
     ) -> None:
         reason = _partial_reason(records, chain, finish)
         concluding = concluding_executions(records) if finish.final_analysis is not None else ()

@@ -17,7 +17,7 @@ from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.evidence import question_prefix
 from tarsy.domain.history import StageRecord
 from tarsy.domain.score import NO_SCORE, Judgement, parse_score
-from tarsy.domain.stage import StageType
+from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
 from tarsy.domain.work import ChatWork, Claimed, Parking, RunEnd, ScoreWork, WorkRules
@@ -53,7 +53,7 @@ class _FollowUps(ABC, Generic[FollowUp]):
         if agent is None:
             return await self._close(claimed, RunStatus.FAILED, f"{self.stage_name} is not enabled for chain '{chain.chain_id}'")
         ran = await self._stages.run(await self._job(claimed, chain, agent), scope.stopping)
-        return ran if isinstance(ran, Parking) else await self._finish(claimed, ran[1][0])
+        return ran if isinstance(ran, Parking) else await self._finish(claimed, ran.results[0], ran.close)
 
     async def end_early(self, claimed: Claimed[FollowUp], status: RunStatus) -> RunEnd:
         timeout = ResolvedChain.model_validate(claimed.noun.session.chain_snapshot).session_timeout
@@ -81,8 +81,8 @@ class _FollowUps(ABC, Generic[FollowUp]):
         """What the agent is asked, where a person asks."""
 
     @abstractmethod
-    async def _finish(self, claimed: Claimed[FollowUp], result: ExecutionResult) -> RunEnd:
-        """Write what the agent's end amounts to."""
+    async def _finish(self, claimed: Claimed[FollowUp], result: ExecutionResult, stage: StageClose) -> RunEnd:
+        """Write what the agent's end amounts to, and the end of its stage."""
 
     async def _job(self, claimed: Claimed[FollowUp], chain: ResolvedChain, agent: ResolvedAgentConfig) -> StageJob:
         session = claimed.noun.session
@@ -112,10 +112,17 @@ class _FollowUps(ABC, Generic[FollowUp]):
             stored=stored,
         )
 
-    async def _close(self, claimed: Claimed[FollowUp], status: RunStatus, error: str | None, judgement: Judgement | None = None) -> RunEnd:
+    async def _close(
+        self,
+        claimed: Claimed[FollowUp],
+        status: RunStatus,
+        error: str | None,
+        judgement: Judgement | None = None,
+        stages: tuple[StageClose, ...] = (),
+    ) -> RunEnd:
         now = self._dependencies.clock.now()
         close = WorkClose(status=status, completed_at=now, error_message=error, judgement=judgement)
-        await self._dependencies.journal.commit(Step(claim=claimed.claim, work_close=close))
+        await self._dependencies.journal.commit(Step(claim=claimed.claim, stage_closes=stages, work_close=close))
         log.info("followup.finished", kind=self.rules.kind, session_id=claimed.noun.session.id, status=status.value)
         return RunEnd.WRITTEN
 
@@ -149,8 +156,8 @@ class ChatAnswers(_FollowUps[ChatWork]):
             left_out=len(history) - len(recent),
         )
 
-    async def _finish(self, claimed: Claimed[ChatWork], result: ExecutionResult) -> RunEnd:
-        return await self._close(claimed, result.status, result.error)
+    async def _finish(self, claimed: Claimed[ChatWork], result: ExecutionResult, stage: StageClose) -> RunEnd:
+        return await self._close(claimed, result.status, result.error, stages=(stage,))
 
 
 class Scorings(_FollowUps[ScoreWork]):
@@ -172,13 +179,13 @@ class Scorings(_FollowUps[ScoreWork]):
         del noun, investigation, records, agent  # the judge reads the investigation, and is asked nothing
         return None
 
-    async def _finish(self, claimed: Claimed[ScoreWork], result: ExecutionResult) -> RunEnd:
+    async def _finish(self, claimed: Claimed[ScoreWork], result: ExecutionResult, stage: StageClose) -> RunEnd:
         if result.status is not RunStatus.COMPLETED:
-            return await self._close(claimed, result.status, result.error)
+            return await self._close(claimed, result.status, result.error, stages=(stage,))
         judgement = parse_score(result.final_analysis)
         if judgement is None:
-            return await self._close(claimed, RunStatus.FAILED, NO_SCORE)
-        return await self._close(claimed, RunStatus.COMPLETED, None, judgement)
+            return await self._close(claimed, RunStatus.FAILED, NO_SCORE, stages=(stage,))
+        return await self._close(claimed, RunStatus.COMPLETED, None, judgement, (stage,))
 
 
 def _exchanges(questions: Sequence[ChatUserMessage], records: Sequence[StageRecord], view: TrailView) -> list[ChatExchange]:

@@ -71,6 +71,17 @@ class StageJob:
     referenced_stage_id: str | None = None
     # What is told of the session when the stage begins.
     remarks: tuple[TimelineEvent, ...] = ()
+    # The end of the stage before, which is stored with the beginning of this one.
+    ended: tuple[StageClose, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RanStage:
+    """A stage whose agents have all ended. Its `close` is the caller's to store, in whatever step follows: a worker that finds the stage open closes it."""
+
+    outcome: StageOutcome
+    results: Sequence[ExecutionResult]
+    close: StageClose
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +99,17 @@ class StageRunner:
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
 
-    async def run(self, job: StageJob, stopping: Stopping) -> tuple[StageOutcome, Sequence[ExecutionResult]] | Parking:
-        """Run the stage to its end and close it, or as far as it goes before it has to wait.
+    async def run(self, job: StageJob, stopping: Stopping) -> RanStage | Parking:
+        """Run the stage to its end, or as far as it goes before it has to wait.
 
         Cancellation passes through; what is done by then stays done.
         """
-        record = job.stored or await self._begin(job)
+        record = await self._begin(job)
         job.ledger.open_stage(record.stage.id, job.planned.budget)
         results = await self._run_agents(job, record, stopping)
         if parking := parking_of(results, self._dependencies.clock.now()):
             return parking
-        return await self._close(job, record.stage, results), results
+        return self._ran(job, record.stage, results)
 
     async def _run_agents(self, job: StageJob, record: StageRecord, stopping: Stopping) -> Sequence[ExecutionResult]:
         results: dict[int, ExecutionResult] = {}
@@ -113,9 +124,15 @@ class StageRunner:
         return [results[index] for index in sorted(results)]
 
     async def _begin(self, job: StageJob) -> StageRecord:
+        if job.stored:
+            if job.ended:
+                await self._dependencies.journal.commit(Step(claim=job.claim, stage_closes=job.ended))
+            return job.stored
         stage = _stage(job, self._dependencies.clock.now())
         executions = tuple(_execution(stage, config, index) for index, config in enumerate(job.planned.agents, start=1))
-        await self._dependencies.journal.commit(Step(claim=job.claim, stages=(stage,), executions=executions, opened=job.remarks))
+        await self._dependencies.journal.commit(
+            Step(claim=job.claim, stages=(stage,), executions=executions, opened=job.remarks, stage_closes=job.ended)
+        )
         return StageRecord(stage, tuple(ExecutionRecord(execution) for execution in executions))
 
     async def _run_agent(
@@ -257,12 +274,11 @@ class StageRunner:
             dependencies.changes, mask=dependencies.mask, clock=dependencies.place_of(job.session.id).clock
         )
 
-    async def _close(self, job: StageJob, stage: Stage, results: Sequence[ExecutionResult]) -> StageOutcome:
+    def _ran(self, job: StageJob, stage: Stage, results: Sequence[ExecutionResult]) -> RanStage:
         status = stage_status([result.status for result in results], job.planned.success_policy)
         error = None if status is RunStatus.COMPLETED else _errors(job.planned, results)
         close = StageClose(stage_id=stage.id, status=status, completed_at=self._dependencies.clock.now(), error_message=error)
-        await self._dependencies.journal.commit(Step(claim=job.claim, stage_closes=(close,)))
-        return outcome_of(job.planned, stage.id, status, results, error)
+        return RanStage(outcome_of(job.planned, stage.id, status, results, error), results, close)
 
 
 def parking_of(results: Sequence[ExecutionResult], now: datetime) -> Parking | None:
@@ -419,20 +435,20 @@ def _errors(planned: PlannedStage, results: Sequence[ExecutionResult]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Abandoned:
-    """What closes stages that will not be continued: their open executions and themselves."""
+class Closing:
+    """What ends with a session: a stage that has come to its end, or the stages that will not be continued and their open executions."""
 
     executions: tuple[ExecutionChange, ...] = ()
     stages: tuple[StageClose, ...] = ()
 
 
-def abandoned(records: Iterable[StageRecord], status: RunStatus, *, reason: str, at: datetime) -> Abandoned:
+def abandoned(records: Iterable[StageRecord], status: RunStatus, *, reason: str, at: datetime) -> Closing:
     """Close those of `records` that are open."""
     left = [record for record in records if not record.stage.status.is_final]
     open_executions = (
         one.execution for record in left for top in record.executions for one in top.tree if not one.execution.status.is_final
     )
-    return Abandoned(
+    return Closing(
         tuple(ExecutionChange(execution_id=one.id, at=at, status=status, error_message=reason) for one in open_executions),
         tuple(StageClose(stage_id=record.stage.id, status=status, completed_at=at, error_message=reason) for record in left),
     )
