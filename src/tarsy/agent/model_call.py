@@ -126,6 +126,8 @@ class ModelCall:
         self._current = continued
         self._shown: set[TimelineEventType] = set()
         self._watches = (LoopWatch(), LoopWatch())
+        # Whether its newest words are text, and not thinking.
+        self._speaks = False
         self._first_chunk_ms: int | None = None
 
     async def run(
@@ -192,8 +194,10 @@ class ModelCall:
         # That the model speaks is shown at once, though its first words may still be held back.
         match chunk:
             case ThinkingChunk(content) if content:
+                self._speaks = False
                 await self._open(TimelineEventType.LLM_THINKING, NATIVE)
-            case TextChunk(content) if content:
+            case TextChunk(content) if content and not self._speaks:
+                self._speaks = True
                 await self._show_text(self._router.route(""))
             case _:
                 pass

@@ -45,4 +45,6 @@ class WithoutVerdict:
             yield self._newest, rest
 
     def _filter(self, kind: TimelineEventType) -> VerdictFilter:
-        return self._filters.setdefault(kind, VerdictFilter())
+        if kind not in self._filters:
+            self._filters[kind] = VerdictFilter()
+        return self._filters[kind]

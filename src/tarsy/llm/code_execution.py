@@ -1,6 +1,5 @@
 """Code that a vendor ran and what came of it: told apart by Gemini and by other LLM services, one thing to a reader. Pure."""
 
-from collections.abc import Iterator
 from typing import TypeVar
 
 from tarsy.domain.llm import CodeExecutionChunk, ThinkingChunk
@@ -15,22 +14,22 @@ class CodeExecutions:
     def __init__(self) -> None:
         self._code: str | None = None
 
-    def pass_on(self, signal: Signal) -> Iterator[Signal | CodeExecutionChunk]:
+    def pass_on(self, signal: Signal) -> tuple[Signal | CodeExecutionChunk, ...]:
         match signal:
             case CodeExecutionChunk(code="", result=result):
-                yield CodeExecutionChunk(self._code or "", result)
-                self._code = None
+                code, self._code = self._code, None
+                return (CodeExecutionChunk(code or "", result),)
             case CodeExecutionChunk(code=code, result=""):
-                yield from self.end()
-                self._code = code
+                left, self._code = self.end(), code
+                return left
             case ThinkingChunk() | TokenUsage():
-                yield signal
+                return (signal,)
             case _:
-                yield from self.end()
-                yield signal
+                return (*self.end(), signal)
 
-    def end(self) -> Iterator[CodeExecutionChunk]:
+    def end(self) -> tuple[CodeExecutionChunk, ...]:
         """Code without a result."""
-        if self._code is not None:
-            yield CodeExecutionChunk(self._code, "")
-            self._code = None
+        if self._code is None:
+            return ()
+        code, self._code = self._code, None
+        return (CodeExecutionChunk(code, ""),)

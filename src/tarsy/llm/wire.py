@@ -4,7 +4,7 @@ What the fixed fields have no room for (track, turn, time limits, recording) tra
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, assert_never, cast
 
@@ -201,12 +201,11 @@ def chunk_to_proto(chunk: Chunk) -> pb.GenerateResponse:
     return message
 
 
-def chunks_from_proto(message: pb.GenerateResponse) -> Iterator[Chunk]:
+def chunks_from_proto(message: pb.GenerateResponse) -> tuple[Chunk, ...]:
     """Read a response: what it holds, and why the answer that ends with it is not whole. Other services do not say that, or also why one is whole."""
-    if (chunk := _content(message)) is not None:
-        yield chunk
-    if (finish := _FINISHES.get(message.finish_reason)) is not None:
-        yield FinishChunk(finish)
+    chunk, finish = _content(message), _FINISHES.get(message.finish_reason)
+    chunks = () if chunk is None else (chunk,)
+    return chunks if finish is None else (*chunks, FinishChunk(finish))
 
 
 def _content(message: pb.GenerateResponse) -> Chunk | None:
