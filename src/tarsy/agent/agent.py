@@ -28,13 +28,13 @@ log = structlog.get_logger(__name__)
 
 
 class Controller(Protocol):
-    """A control flow. It starts from the stored run, whatever is in it, and stores each step as it happens."""
+    """A control flow. It starts from the stored run, whatever is in it, marks the execution active, and stores each step as it happens."""
 
     async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult: ...
 
 
 class BaseAgent:
-    """Marks the execution active, runs its controller, and leaves nothing open however it ends."""
+    """Runs its controller, and leaves nothing open however it ends."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
@@ -44,8 +44,6 @@ class BaseAgent:
         recorder = Recorder(context, stored)
         stopping.attended = True
         try:
-            if not stored.begun:
-                await recorder.commit(execution_changes=(recorder.moved(RunStatus.ACTIVE),))
             return await self._controller.run(context, recorder, stored)
         except CeilingMetError as error:
             return await end_unspoken(context.ceilings, recorder, error)

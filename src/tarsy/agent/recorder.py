@@ -237,5 +237,9 @@ class Recorder:
                 self.append(known.id, one.content.removeprefix(self.written(known.id)))
         return tuple(opened)
 
+    def begin(self, stored: StoredRun) -> tuple[ExecutionChange, ...]:
+        """That the execution is active from now on, unless it was before."""
+        return () if stored.begun else (self.moved(RunStatus.ACTIVE),)
+
     def moved(self, status: RunStatus, error: str | None = None) -> ExecutionChange:
         return ExecutionChange(execution_id=self._context.execution_id, at=self._context.clock.now(), status=status, error_message=error)
