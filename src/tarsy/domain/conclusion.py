@@ -54,7 +54,7 @@ _EVIDENCE = frozenset(
 
 def shortcoming_of(text: str, prompt: str, *, cut: bool) -> Shortcoming | None:
     """What a conclusion lacks, judged by its own words and those of the prompt."""
-    if not {word.lower() for word in _WORD.findall(_NOT_APPLICABLE.sub("", text))} - _FORM:
+    if not set(_WORD.findall(_NOT_APPLICABLE.sub("", text).lower())) - _FORM:
         return Shortcoming.SAYS_NOTHING
     if _repeats(text, prompt):
         return Shortcoming.REPEATS_PROMPT

@@ -187,13 +187,11 @@ class ConnectionManager:
             self._start(self._fill, channel, OUT_OF_ORDER_SECONDS if payload is not None else 0.0)
 
     def _end_topics(self, payload: Mapping[str, Any]) -> None:
-        match payload:
-            case {"type": LiveEventType.TIMELINE_COMPLETED.value, "event_id": str(event_id)}:
-                self._live_state.end(event_id)
-            case {"type": LiveEventType.SESSION_COMPLETED.value, "session_id": str(session_id)}:
-                self._live_state.end_session(session_id)
-            case _:
-                pass
+        kind = payload.get("type")
+        if kind == LiveEventType.TIMELINE_COMPLETED:
+            self._live_state.end(payload["event_id"])
+        elif kind == LiveEventType.SESSION_COMPLETED:
+            self._live_state.end_session(payload["session_id"])
 
     def _join(self, connection: Connection, name: str) -> _Channel:
         channel = self._channels.get(name)

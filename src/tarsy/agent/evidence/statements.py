@@ -11,6 +11,7 @@ _HEADING = re.compile(r"^[ ]{0,3}(?:#{1,6}[ \t]+|\*\*)([^\n*#]{1,80})", re.MULTI
 _CITED = "\0"
 # A sentence ends at its mark, and takes along the citations that follow it.
 _SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|\0|$)[^\n.!?]*)*(?:[.!?]+(?=\s|\0|$))?[ \t\0]*")
+_WORD = re.compile(r"\w")
 _INFERENCE = re.compile(r"\(\s*\*?\s*inference\b", re.IGNORECASE)
 _NAME = re.compile(r"`([^`\n]{1,200})`")
 _SWEEPING = re.compile(r"\b(all|every|none|only|always|never)\b", re.IGNORECASE)
@@ -80,7 +81,7 @@ def statements(text: str, cited: Sequence[Citation]) -> tuple[Statement, ...]:
             own.append(cited[next_citation])
             next_citation += 1
         words = prose[start : min(end, start + _LONGEST)].replace(_CITED, "").strip(" \t-*•|>")
-        if re.search(r"\w", words) and not _is_heading(prose, start):
+        if _WORD.search(words) and not _is_heading(prose, start):
             found.append(Statement(text=words, start=start, section=section, citations=tuple(own)))
     return tuple(found)
 
