@@ -63,7 +63,8 @@ class ToolServer:
         self._pool = pool
         # Whether the connection is the pool's, and not ours to end.
         self._shared = False
-        self._lock = anyio.Lock()
+        # Free nearly always: then it is taken without a turn of the event loop.
+        self._lock = anyio.Lock(fast_acquire=True)
         self._connection: Connection | None = None
         # The connection that last told its tools, and how often it had said before that they changed.
         self._listed_on: tuple[Connection, int] | None = None

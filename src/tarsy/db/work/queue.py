@@ -72,7 +72,7 @@ class WorkQueue:
         self._engine = engine
         self._pod = pod_id
         # Its workers queue here and not in the database, where each of them would hold a connection that the heartbeat needs.
-        self._turn = anyio.Lock()
+        self._turn = anyio.Lock(fast_acquire=True)
 
     async def claim(
         self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
