@@ -24,8 +24,12 @@ def _of_session(table: sa.Table, order: str) -> Statement:
     return Statement(f"SELECT {columns_of(table, 't')} FROM {table.name} t WHERE t.session_id = :id ORDER BY {order}")  # noqa: S608 - our own words
 
 
-_STAGES = _of_session(stages, "t.stage_index")
-_EXECUTIONS = _of_session(agent_executions, "t.agent_index")
+def _as_json(table: sa.Table, order: str) -> str:
+    return f"(SELECT jsonb_agg(to_jsonb(t) ORDER BY {order}) FROM {table.name} t WHERE t.session_id = :id) AS {table.name}"  # noqa: S608 - our own words
+
+
+# Rows without long texts, which are few: together they cost one round trip.
+_RUNS = Statement(f"SELECT {_as_json(stages, 't.stage_index')}, {_as_json(agent_executions, 't.agent_index')}")
 _EVENTS = _of_session(timeline_events, "t.sequence_number")
 _QUESTIONS = _of_session(chat_user_messages, "t.created_at")
 _RESULT = Statement("SELECT result, is_error FROM mcp_interactions WHERE execution_id = :execution_id AND call_id = :call_id LIMIT 1")
@@ -140,12 +144,13 @@ def evidence_of(row: sa.RowMapping) -> Evidence:
 
 async def _stages(connection: RawConnection, session_id: str, events: dict[str, list[TimelineEvent]]) -> list[StageRecord]:
     below: dict[str, list[AgentExecution]] = defaultdict(list)
-    for row in await _EXECUTIONS.rows(connection, {"id": session_id}):
+    (runs,) = await _RUNS.rows(connection, {"id": session_id})
+    for row in runs["agent_executions"] or ():
         execution = execution_of(row)
         below[execution.parent_execution_id or execution.stage_id].append(execution)
 
     def records(above: str) -> tuple[ExecutionRecord, ...]:
         return tuple(ExecutionRecord(one, tuple(events.get(one.id, ())), records(one.id)) for one in below.get(above, ()))
 
-    found = [stage_of(row) for row in await _STAGES.rows(connection, {"id": session_id})]
+    found = [stage_of(row) for row in runs["stages"] or ()]
     return [StageRecord(stage, records(stage.id)) for stage in found]
