@@ -22,7 +22,6 @@ from tarsy.db.status_moves import SESSIONS, ending_statement
 from tarsy.db.step_statement import statement_for
 from tarsy.db.storable import storable_json
 from tarsy.db.tables import messages, run_inputs
-from tarsy.db.work.release import finish
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain import announce
 from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
@@ -154,9 +153,7 @@ async def _end(connection: RawConnection, step: Step, at: datetime) -> _Written:
     ended = await _close_noun(connection, step)
     # Whatever an agent could not close in time must not stream for ever.
     left_open = await interrupt_events(connection, step.session_id, SUBJECTS[step.claim.kind].stage_types, at)
-    written = await _store(connection, step, [*left_open, *_announcements(step), *ended])
-    await finish(connection, step.claim)
-    return written
+    return await _store(connection, step, [*left_open, *_announcements(step), *ended])
 
 
 async def _store(connection: RawConnection, step: Step, told: Sequence[LiveEvent]) -> _Written:

@@ -11,12 +11,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tarsy.db import rows
+from tarsy.db import rows, signals
 from tarsy.db.driver import Statement
 from tarsy.db.outbox import DRAFTS, PUBLISHING, Draft, publishing_parameters
 from tarsy.db.storable import json_text, storable
 from tarsy.db.tables import agent_executions, citations, llm_interactions, mcp_interactions, messages, run_inputs, stages, timeline_events
 from tarsy.db.usage_sums import model_sums, session_sums, tool_sums
+from tarsy.db.work.release import DONE
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.execution import ExecutionChange
@@ -83,6 +84,7 @@ _PARTS: Mapping[str, str] = {
         SELECT r.session_id, r.agents, r.fallbacks
         FROM held, jsonb_to_recordset(CAST(:figures AS jsonb)) AS r(session_id uuid, agents integer, fallbacks integer)
         ON CONFLICT (session_id) DO UPDATE SET agents = f.agents + excluded.agents, fallbacks = f.fallbacks + excluded.fallbacks""",
+    "work_done": f"UPDATE work w SET {DONE} FROM held WHERE w.id = :claim_id AND w.claim_token = :token",  # noqa: S608 - see above
     "settled": "DELETE FROM reservations d USING held WHERE d.id = ANY(CAST(:settled AS uuid[]))",
     "runbook": "UPDATE alert_sessions SET runbook = :runbook FROM held WHERE id = :session_id",
     **{
@@ -146,6 +148,8 @@ def _statement(names: tuple[str, ...], *, announces: bool, reading: _Reading | N
     parts += [f"part_{name} AS ({_PARTS[name]})" for name in names]
     answers = "a.id, a.sent" if announces else "0 AS id"
     answers += ", (SELECT notes FROM unread) AS notes" if reading else ""
+    # What was held back by this work may begin.
+    answers += ", pg_notify(:work_signal, :work_kind) AS signalled" if "work_done" in names else ""
     announced = " LEFT JOIN announced a ON true ORDER BY a.place" if announces else ""
     return Statement("WITH " + ",\n".join(parts) + f"\nSELECT {answers} FROM claimed{announced}")
 
@@ -182,8 +186,10 @@ def _placed(opened: Sequence[TimelineEvent], drafts: Sequence[Draft]) -> list[ro
 
 
 def _notes(step: Step) -> Mapping[str, rows.NewRow]:
-    """What is noted beside the rows: what is no longer reserved, what the noun's agents are given, or which stage is its own."""
+    """What is noted beside the rows: what is no longer reserved, what the noun's agents are given, which stage is its own, that all is done."""
     notes: dict[str, rows.NewRow] = {}
+    if step.session_close or step.work_close:
+        notes["work_done"] = {"work_signal": signals.WORK, "work_kind": step.claim.kind}
     if settled := [one.settles for one in step.llm_interactions if one.settles]:
         notes["settled"] = {"settled": settled}
     if step.runbook is not None:

@@ -55,11 +55,13 @@ async def release(connection: AsyncConnection, row: sa.RowMapping, wish: Release
     return await publish(connection, drafts, session_id=row["session_id"])
 
 
+# What becomes of a row of work that is done.
+DONE = f"state = '{WorkState.DONE}', {', '.join(f'{name} = NULL' for name in _FREE)}"
 # Told even where the claim was lost: what was held back by this work may begin.
 _FINISH = Statement(
     f"""
     WITH done AS (
-        UPDATE work SET state = '{WorkState.DONE}', {", ".join(f"{name} = NULL" for name in _FREE)}
+        UPDATE work SET {DONE}
         WHERE id = :id AND claim_token = :token RETURNING id
     )
     SELECT EXISTS (SELECT FROM done) AS found, pg_notify(:notification, :kind) AS sent
