@@ -45,6 +45,8 @@ def create_engine(url: str, *, connections: int = POOL_SIZE) -> AsyncEngine:
         sqlalchemy_url,
         pool_size=connections,
         max_overflow=0,
+        # The one that was used last: its server process has all at hand that the next statement needs, the plans of prepared ones included.
+        pool_use_lifo=True,
         connect_args=arguments,
         hide_parameters=True,
         json_serializer=_json_text,
