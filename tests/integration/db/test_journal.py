@@ -15,15 +15,17 @@ from support.connection_cutter import cutting
 from support.queue_ground import Ground
 from support.queue_scenario import scenario, short
 from support.timeline_entries import streaming, warning
+from tarsy.db import signals
 from tarsy.db.connection import create_engine
 from tarsy.db.driver import borrowed
 from tarsy.db.journal import PostgresJournal
-from tarsy.domain.claim import CHAT_ANSWER, Claim
+from tarsy.domain.citation import CitationCounts
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, Claim
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.session import SessionClose
-from tarsy.domain.stage import Stage, StageType
+from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step, StoredRun
 from tarsy.domain.timeline import TimelineClose, TimelineEventType
@@ -189,19 +191,60 @@ async def test_what_postgresql_cannot_store_is_stored_as_far_as_it_can(database_
     assert set(session.values()) == {KEPT}
 
 
-async def test_an_execution_that_was_just_stored_is_begun_without_reading_and_another_process_reads_it(
-    database_url: str, claim: Claim
-) -> None:
-    engine, statements = create_engine(database_url), list[str]()
-    stage = Stage(
+def begun_stage(claim: Claim, index: int = 0) -> Stage:
+    return Stage(
         id=str(uuid4()),
         session_id=claim.session_id,
-        stage_name="investigation",
-        stage_index=0,
+        stage_name=f"stage {index}",
+        stage_index=index,
         stage_type=StageType.INVESTIGATION,
         expected_agent_count=1,
         status=RunStatus.ACTIVE,
     )
+
+
+async def test_a_stage_that_begins_in_the_step_that_ends_another_is_told_after_it(database_url: str, ground: Ground, claim: Claim) -> None:
+    engine = create_engine(database_url)
+    journal = PostgresJournal(engine, lambda _events: None)
+    first, second = begun_stage(claim), begun_stage(claim, 1)
+    await journal.commit(Step(claim=claim, stages=(first,)))
+    close = StageClose(stage_id=first.id, status=RunStatus.COMPLETED, completed_at=datetime.now(UTC))
+    await journal.commit(Step(claim=claim, stages=(second,), stage_closes=(close,)))
+    await engine.dispose()
+    told = await ground.fetch(
+        "SELECT payload ->> 'stage_id' AS id, payload ->> 'type' AS type FROM events WHERE channel LIKE 'session:%' ORDER BY id"
+    )
+    stages = [(row["type"], row["id"]) for row in told if row["id"]]
+    assert stages == [("stage.started", first.id), ("stage.completed", first.id), ("stage.started", second.id)]
+    kept = await ground.fetch("SELECT status FROM stages ORDER BY stage_index")
+    assert [row["status"] for row in kept] == ["completed", "active"]
+
+
+async def test_the_end_of_a_session_ends_its_work_and_wakes_what_waited_for_it(database_url: str, ground: Ground, claim: Claim) -> None:
+    engine, heard = create_engine(database_url), list[object]()
+    close = SessionClose(status=SessionStatus.COMPLETED, completed_at=datetime.now(UTC), citations=CitationCounts(cited=2, verified=1))
+
+    def hear(*told: object) -> None:
+        heard.append(told[3])
+
+    async with borrowed(engine) as listening:
+        await listening.add_listener(signals.WORK, hear)
+        await PostgresJournal(engine, lambda _events: None).commit(Step(claim=claim, session_close=close))
+        # What was committed before is heard with the answer.
+        await listening.fetch("SELECT")
+        await listening.remove_listener(signals.WORK, hear)
+    await engine.dispose()
+    assert heard == [INVESTIGATION]
+    assert await ground.fetch("SELECT state, claim_token FROM work") == [{"state": "done", "claim_token": None}]
+    (session,) = await ground.fetch("SELECT status, citations ->> 'verified' AS verified FROM alert_sessions")
+    assert session == {"status": "completed", "verified": "1"}
+
+
+async def test_an_execution_that_was_just_stored_is_begun_without_reading_and_another_process_reads_it(
+    database_url: str, claim: Claim
+) -> None:
+    engine, statements = create_engine(database_url), list[str]()
+    stage = begun_stage(claim)
     execution = AgentExecution(
         id=str(uuid4()),
         session_id=claim.session_id,
