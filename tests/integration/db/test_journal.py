@@ -212,9 +212,9 @@ async def test_a_stage_that_begins_in_the_step_that_ends_another_is_told_after_i
     await journal.commit(Step(claim=claim, stages=(second,), stage_closes=(close,)))
     await engine.dispose()
     told = await ground.fetch(
-        "SELECT payload ->> 'stage_id' AS id, payload ->> 'type' AS type FROM events WHERE channel LIKE 'session:%' ORDER BY id"
+        "SELECT payload ->> 'stage_id' AS stage_id, payload ->> 'type' AS type FROM events WHERE channel LIKE 'session:%' ORDER BY id"
     )
-    stages = [(row["type"], row["id"]) for row in told if row["id"]]
+    stages = [(row["type"], row["stage_id"]) for row in told if row["stage_id"]]
     assert stages == [("stage.started", first.id), ("stage.completed", first.id), ("stage.started", second.id)]
     kept = await ground.fetch("SELECT status FROM stages ORDER BY stage_index")
     assert [row["status"] for row in kept] == ["completed", "active"]
