@@ -1,4 +1,4 @@
-"""Alerts on their way in: whatever arrives while another transaction is under way is stored together in the next one.
+"""Alerts on their way in: whatever arrives while others are being stored is stored together in the next transaction.
 
 Every submission announces itself on the channel that all processes share, so that only one transaction at a time can commit it. Under
 a storm of alerts one transaction each would make every sender wait for every other one's disk.
@@ -6,23 +6,20 @@ a storm of alerts one transaction each would make every sender wait for every ot
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-import orjson
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.db.audit import AuditAction, note_each
-from tarsy.db.driver import Connection, Statement, transaction
+from tarsy.db.audit import AuditAction
+from tarsy.db.driver import Connection, RawConnection, Statement, transaction
 from tarsy.db.errors import QueueFullError
-from tarsy.db.outbox import publish_for
-from tarsy.db.rows import columns
-from tarsy.db.tables import alert_sessions
+from tarsy.db.new_sessions import ARRIVING, INSERTING, chain_texts, session_values
+from tarsy.db.outbox import DRAFTS, PUBLISHING, draft_rows, publish_for, publishing_parameters
+from tarsy.db.signals import WORK
 from tarsy.db.turns import Turns
-from tarsy.db.work.enqueue import NewWork, enqueue
+from tarsy.db.work.enqueue import ENQUEUING, NewWork, enqueue
 from tarsy.domain import announce
 from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.live import LiveEvent
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
@@ -38,13 +35,33 @@ _WAITING = Statement(
 )
 # A megabyte each at most, and seldom more than a few kilobytes.
 MAX_TOGETHER = 64
+# While PostgreSQL stores one batch, we read and mask the alerts of the next: neither waits for the other.
+AT_ONCE = 2
+# Fewer do not make up for a transaction of their own beside one that is under way.
+ENOUGH = 8
 # Longer than any healthy commit; a client that waits for it is told that the database is away.
 STORE_SECONDS = 30.0
 # Longer than the indexing of the longest alerts takes, all of them in one statement; what takes longer is ended by the server, and the
 # others of its batch are stored without it.
 STATEMENT_SECONDS = 5
-_TIME_LIMIT = Statement(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
-_JSON = ("chain_snapshot", "mcp_selection", "fork")
+# More than a configuration has chains: those of an older one are forgotten with the rest.
+MAX_CHAINS = 100
+# The drafts wait until all are stored: the shared channel is every session's, and kept until the commit.
+_ADMIT = Statement(
+    f"""
+    WITH {ARRIVING}, {INSERTING},
+    noted AS (
+        INSERT INTO audit_log (actor, action, session_id) SELECT author, '{AuditAction.ALERT_SUBMITTED}', id FROM arrived ORDER BY place
+    ),
+    wanted AS (
+        SELECT gen_random_uuid() AS id, '{INVESTIGATION}' AS kind, id AS subject_id, id AS session_id, chain_id, '{WorkState.READY}' AS state,
+            0 AS priority, created_at AS rank, CAST(NULL AS timestamptz) AS not_before, created_at
+        FROM arrived
+    ), {ENQUEUING},
+    drafts AS (SELECT d.* FROM {DRAFTS} JOIN sessions s ON s.id = d.session_id), {PUBLISHING}
+    SELECT pg_notify(:work, '{INVESTIGATION}') FROM (SELECT count(sent) FROM announced) told
+    """  # noqa: S608 - our own words
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +75,9 @@ class Admission:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
-        self._turns = Turns(self._store, together=MAX_TOGETHER, seconds=STORE_SECONDS)
+        self._turns = Turns(self._store, together=MAX_TOGETHER, seconds=STORE_SECONDS, at_once=AT_ONCE, enough=ENOUGH)
+        # Chains as text, each with a session that is stored with it.
+        self._alike: dict[str, str] = {}
 
     async def admit(self, session: NewSession, *, max_queue_size: int | None) -> None:
         """Store one submission.
@@ -73,12 +92,22 @@ class Admission:
         """Store as many as there is room for, the first first; says of each whether it was."""
         # One configuration, one limit.
         limit, wanted = submissions[0].max_queue_size, len(submissions)
-        async with transaction(self._engine) as connection:
-            await _TIME_LIMIT.rows(connection)
+        async with transaction(self._engine, statement_seconds=STATEMENT_SECONDS) as connection:
             room = wanted if limit is None else max(0, await room_for(connection, limit, wanted))
-            if room:
-                await _insert(connection, [submission.session for submission in submissions[:room]])
+            admitted = [submission.session for submission in submissions[:room]]
+            if admitted:
+                await self._insert(connection, admitted)
+        self._remember(admitted)
         return [place < room for place in range(wanted)]
+
+    async def _insert(self, connection: RawConnection, sessions: Sequence[NewSession]) -> None:
+        drafts = publishing_parameters(draft_rows(_news(sessions)))
+        await _ADMIT.rows(connection, {**session_values(sessions, self._alike), **drafts, "work": WORK})
+
+    def _remember(self, stored: Sequence[NewSession]) -> None:
+        if len(self._alike) > MAX_CHAINS:
+            self._alike.clear()
+        self._alike.update(zip(chain_texts(stored), (session.id for session in stored), strict=True))
 
 
 async def room_for(connection: Connection, limit: int, wanted: int) -> int:
@@ -88,40 +117,17 @@ async def room_for(connection: Connection, limit: int, wanted: int) -> int:
     return min(limit - waiting["number"], wanted)
 
 
-async def insert_sessions(connection: Connection, sessions: Sequence[NewSession]) -> None:
-    """Store new sessions, all in one statement."""
-    rows = [session_row(session) for session in sessions]
-    values = {name: [row[name] for row in rows] for name in rows[0]}
-    for name in _JSON:
-        values[name] = [None if value is None else orjson.dumps(value).decode() for value in values[name]]
-    await _insert_statement(tuple(values)).rows(connection, values)
-
-
-@cache
-def _insert_statement(names: tuple[str, ...]) -> Statement:
-    kinds = {name: alert_sessions.c[name].type.compile(postgresql.dialect()) for name in names}
-    values = ", ".join(f"CAST(:{name} AS {kind}[])" for name, kind in kinds.items())
-    return Statement(f"INSERT INTO alert_sessions ({', '.join(names)}) SELECT * FROM unnest({values})")  # noqa: S608 - names from our own tables
-
-
-async def _insert(connection: Connection, sessions: Sequence[NewSession]) -> None:
-    await insert_sessions(connection, sessions)
-    await note_each(connection, AuditAction.ALERT_SUBMITTED, [(session.author, session.id) for session in sessions])
-    await make_ready(connection, sessions)
-
-
 async def make_ready(connection: Connection, sessions: Sequence[NewSession]) -> None:
     """Put stored sessions into the queue, and tell of them."""
     await enqueue(connection, *(_investigation(session) for session in sessions))
-    # Last: the shared channel is every session's, and kept until the commit.
+    await publish_for(connection, _news(sessions))
+
+
+def _news(sessions: Sequence[NewSession]) -> list[tuple[str, LiveEvent]]:
+    """What is told of pending sessions, to the watchers of each before those of the list."""
     pending = SessionStatus.PENDING
     news = [(one.id, announce.session_status(one.id, pending, alert_type=one.alert_type, at=one.created_at)) for one in sessions]
-    own = [(session_id, drafts[0]) for session_id, drafts in news]
-    await publish_for(connection, [*own, *((session_id, drafts[1]) for session_id, drafts in news)])
-
-
-def session_row(session: NewSession) -> dict[str, Any]:
-    return {**columns(session), "status": SessionStatus.PENDING.value}
+    return [*((session_id, own) for session_id, (own, _) in news), *((session_id, shared) for session_id, (_, shared) in news)]
 
 
 def _investigation(session: NewSession) -> NewWork:

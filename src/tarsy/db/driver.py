@@ -97,15 +97,21 @@ async def _pooled(engine: AsyncEngine) -> PoolProxiedConnection:
 
 
 @asynccontextmanager
-async def transaction(engine: AsyncEngine) -> AsyncGenerator[RawConnection]:
-    """A transaction on a connection of the pool."""
+async def transaction(engine: AsyncEngine, *, statement_seconds: int | None = None) -> AsyncGenerator[RawConnection]:
+    """A transaction on a connection of the pool. The server ends a statement of it that takes longer than `statement_seconds`."""
+    limit = "" if statement_seconds is None else f"; SET LOCAL statement_timeout = '{statement_seconds}s'"
     async with borrowed(engine) as driver:
-        begun = driver.transaction()
         try:
-            async with begun:
-                yield driver
-        except _REFUSALS as error:
-            raise _renamed(error, driver) from error
+            # One round trip for both.
+            await driver.execute(f"BEGIN{limit}")
+            yield driver
+            await driver.execute("COMMIT")
+        except Exception as error:
+            if driver.is_in_transaction() and not driver.is_closed():
+                await driver.execute("ROLLBACK")
+            if isinstance(error, _REFUSALS):
+                raise _renamed(error, driver) from error
+            raise
 
 
 async def driver_of(connection: Connection) -> RawConnection:

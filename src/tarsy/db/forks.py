@@ -9,9 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.admission import insert_sessions, make_ready, room_for
+from tarsy.db.admission import make_ready, room_for
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.errors import QueueFullError
+from tarsy.db.new_sessions import insert_sessions
 from tarsy.db.notes import NewNote, store_notes
 from tarsy.db.tables import (
     Id,

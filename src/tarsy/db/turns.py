@@ -22,51 +22,70 @@ class _Waiting(Generic[Wanted, Answer]):
     wanted: Wanted
     answer: Answer | None = None
     error: Exception | None = None
-    # It is answered, or it is its turn to act.
+    # It is answered, or has a batch to act for.
     woken: anyio.Event = field(default_factory=anyio.Event)
-
-    @property
-    def is_done(self) -> bool:
-        return self.answer is not None or self.error is not None
+    # What it is to do for itself and for others.
+    batch: "Sequence[_Waiting[Wanted, Answer]]" = ()
 
 
 class Turns(Generic[Wanted, Answer]):
-    """Takes requests one batch after the other; `do` answers each of a batch, in order, in one transaction."""
+    """Takes requests batch after batch; `do` answers each of a batch, in order, in one transaction.
 
-    def __init__(self, do: Callable[[Sequence[Wanted]], Awaitable[Sequence[Answer]]], *, together: int, seconds: float) -> None:
+    Up to `at_once` batches are under way at the same time. Beside another one, a batch begins when `enough` wait for it.
+    """
+
+    def __init__(
+        self,
+        do: Callable[[Sequence[Wanted]], Awaitable[Sequence[Answer]]],
+        *,
+        together: int,
+        seconds: float,
+        at_once: int = 1,
+        enough: int = 1,
+    ) -> None:
         self._do = do
         self._together = together
         # Longer than any healthy commit; a client that waits for it is told that the database is away.
         self._seconds = seconds
+        self._at_once = at_once
+        self._enough = enough
         self._waiting: list[_Waiting[Wanted, Answer]] = []
-        self._acting = False
+        self._under_way = 0
 
     async def take(self, wanted: Wanted) -> Answer:
         """Have `wanted` done, together with what else is asked for at this time."""
-        mine = _Waiting[Wanted, Answer](wanted)
+        mine: _Waiting[Wanted, Answer] = _Waiting(wanted)
         self._waiting.append(mine)
+        self._begin()
         # The request that has the turn acts for all that have come so far, and must not be stopped when its own sender gives up waiting.
         with anyio.CancelScope(shield=True):
-            if self._acting:
+            if not mine.batch:
                 await mine.woken.wait()
-            if not mine.is_done:
-                await self._act()
+            if mine.batch:
+                await self._act(mine.batch)
         if mine.answer is None:
             raise mine.error or RuntimeError("a request was neither answered nor refused")
         return mine.answer
 
-    async def _act(self) -> None:
-        """Do what waits, tell those whom it concerns, and leave the turn to the first of those that have come meanwhile."""
-        self._acting = True
-        batch, self._waiting = self._waiting[: self._together], self._waiting[self._together :]
+    def _begin(self) -> None:
+        """Give the turn to the first of those that wait, if there is one to give."""
+        enough = self._enough if self._under_way else 1
+        if self._under_way < self._at_once and len(self._waiting) >= enough:
+            batch, self._waiting = self._waiting[: self._together], self._waiting[self._together :]
+            self._under_way += 1
+            batch[0].batch = batch
+            batch[0].woken.set()
+
+    async def _act(self, batch: Sequence[_Waiting[Wanted, Answer]]) -> None:
+        """Do what waits, tell those whom it concerns, and leave the turn to those that have come meanwhile."""
         try:
             await self._do_all(batch)
         finally:
+            self._under_way -= 1
             for waiting in batch:
+                waiting.batch = ()
                 waiting.woken.set()
-            self._acting = bool(self._waiting)
-            if self._waiting:
-                self._waiting[0].woken.set()
+            self._begin()
 
     async def _do_all(self, batch: Sequence[_Waiting[Wanted, Answer]]) -> None:
         error = await self._attempt(batch)

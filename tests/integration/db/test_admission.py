@@ -14,7 +14,7 @@ from support.queue_ground import Ground
 from support.queue_scenario import Scenario, scenario, short
 from tarsy.db import admission
 from tarsy.db.connection import create_engine
-from tarsy.db.driver import Statement
+from tarsy.db.new_sessions import insert_sessions
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.tables import alert_sessions
 
@@ -74,6 +74,19 @@ async def test_one_that_cannot_be_stored_does_not_keep_the_others_out(
     assert (await ground.fetch("SELECT count(*) AS n FROM alert_sessions"))[0]["n"] == 9
 
 
+async def test_a_chain_is_complete_whether_the_database_copies_it_or_reads_it_anew(engine: AsyncEngine, made: Scenario) -> None:
+    repository = SessionRepository(engine)
+    sent, copied, anew = made.session(), made.session(), made.session()
+    await repository.insert(sent)
+    await repository.insert(copied)
+    assert (await repository.get(copied.id)).chain_snapshot == sent.chain_snapshot
+    async with engine.begin() as connection:
+        # As retention does to sessions that have ended: there is nothing left to copy from.
+        await connection.execute(sa.delete(alert_sessions))
+    await repository.insert(anew)
+    assert (await repository.get(anew.id)).chain_snapshot == sent.chain_snapshot
+
+
 # What the database does for one of them takes a minute.
 SLOW = """
     CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -85,7 +98,7 @@ SLOW = """
 async def test_one_that_takes_too_long_does_not_keep_the_others_out(
     engine: AsyncEngine, database_url: str, made: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "_TIME_LIMIT", Statement("SET LOCAL statement_timeout = '1s'"))
+    monkeypatch.setattr(admission, "STATEMENT_SECONDS", 1)
     repository, ground = SessionRepository(engine), Ground(database_url, tmp_path)
     connection = await asyncpg.connect(database_url)
     await connection.execute(SLOW)
@@ -114,7 +127,7 @@ async def test_no_text_keeps_the_index_busy(engine: AsyncEngine, made: Scenario,
     session = made.session(alert_data=run * (60_000 // len(run)))
     async with engine.begin() as connection:
         await connection.execute(sa.text("SET LOCAL statement_timeout = '5s'"))
-        await connection.execute(sa.insert(alert_sessions).values(admission.session_row(session)))
+        await insert_sessions(connection, [session])
         text = {"final_analysis": run * (60_000 // len(run)), "completed_at": session.created_at, "status": "completed"}
         await connection.execute(sa.update(alert_sessions).values(text))
 

@@ -7,8 +7,9 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.admission import insert_sessions, room_for
+from tarsy.db.admission import room_for
 from tarsy.db.audit import AuditAction, note_each
+from tarsy.db.new_sessions import insert_sessions
 from tarsy.db.tables import work
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.db.work.parking import cancel

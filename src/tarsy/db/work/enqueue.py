@@ -26,10 +26,11 @@ class NewWork:
 
 
 _COLUMNS = "id, kind, subject_id, session_id, chain_id, state, priority, rank, not_before, created_at"
+# Makes the rows of `wanted` ready.
+ENQUEUING = f"ready AS (INSERT INTO work ({_COLUMNS}) SELECT {_COLUMNS} FROM wanted)"  # noqa: S608 - our own words
 _ENQUEUE = Statement(
     f"""
-    WITH wanted AS (SELECT * FROM jsonb_populate_recordset(NULL::work, CAST(:rows AS jsonb))),
-    ready AS (INSERT INTO work ({_COLUMNS}) SELECT {_COLUMNS} FROM wanted)
+    WITH wanted AS (SELECT * FROM jsonb_populate_recordset(NULL::work, CAST(:rows AS jsonb))), {ENQUEUING}
     SELECT pg_notify(:notification, kind) FROM (SELECT DISTINCT kind FROM wanted) kinds
     """  # noqa: S608 - our own words
 )
