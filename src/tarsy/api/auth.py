@@ -108,7 +108,7 @@ def identify(connection: "HTTPConnection", settings: AuthSettings) -> Identity |
     if settings.tokens and scheme.lower() == "bearer":
         name = settings.tokens.name_of(credential.strip())
         return Identity(name, IdentityKind.BEARER) if name else None
-    if name := settings.tokens.name_of_cookie(connection.cookies.get(COOKIE_NAME, ""), now=time.time()):
+    if settings.tokens and (name := settings.tokens.name_of_cookie(connection.cookies.get(COOKIE_NAME, ""), now=time.time())):
         return Identity(name, IdentityKind.COOKIE)
     if from_proxy and not settings.tokens:
         # The proxy keeps the door, even if it does not say for whom it opened. With tokens, it may let callers through to be asked here.
@@ -157,7 +157,8 @@ def peer_of(scope: "Scope") -> str | None:
 
 
 def is_trusted_proxy(peer: str | None, settings: AuthSettings) -> bool:
-    address = _address(peer or "")
+    # Most installations trust none, and an address takes longer to read than all else that is asked here.
+    address = _address(peer or "") if settings.trusted_proxies else None
     return address is not None and any(address in network for network in settings.trusted_proxies)
 
 

@@ -4,6 +4,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -149,7 +150,8 @@ class SeveralSources:
 
     def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
         for source in self.sources:
-            if any(offered.name == alert_type for offered in source.alert_types()):
+            # To ask for its types would have it find a model for each of them.
+            with suppress(UnknownAlertTypeError):
                 return source.resolve(alert_type, selection)
         raise UnknownAlertTypeError(alert_type, [offered.name for offered in self.alert_types()])
 
@@ -277,6 +279,8 @@ class Intake:
 
 def _within(chain: ResolvedChain, budget: Ceiling) -> ResolvedChain:
     """The chain with its ceilings lowered to those of an alert, if they are any lower."""
+    if budget == UNLIMITED:
+        return chain
     lowered = chain.budget.lowered(budget)
     return chain if lowered == chain.budget else chain.model_copy(update={"budget": lowered})
 

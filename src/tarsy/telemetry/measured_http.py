@@ -3,6 +3,7 @@
 from time import perf_counter
 from typing import Any
 
+from prometheus_client import Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarsy.telemetry.labels import OTHER
@@ -17,6 +18,7 @@ class MeasuredHttp:
     def __init__(self, app: ASGIApp, metrics: ProcessMetrics) -> None:
         self._app = app
         self._metrics = metrics
+        self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -34,8 +36,17 @@ class MeasuredHttp:
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in _METHODS else OTHER
         route = _route(scope)
-        self._metrics.requests.labels(method, route, str(status)).inc()
-        self._metrics.request_seconds.labels(method, route).observe(seconds)
+        counted, timed = self._series(method, route, status)
+        counted.inc()
+        timed.observe(seconds)
+
+    def _series(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+        """The series of an answer, looked up once: there are as many as there are routes, methods and kinds of answers."""
+        found = self._found.get((method, route, status))
+        if found is None:
+            made = self._metrics.requests.labels(method, route, str(status)), self._metrics.request_seconds.labels(method, route)
+            found = self._found[method, route, status] = made
+        return found
 
 
 def _route(scope: Scope) -> str:
