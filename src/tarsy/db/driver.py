@@ -104,14 +104,15 @@ async def transaction(engine: AsyncEngine, *, statement_seconds: int | None = No
         try:
             # One round trip for both.
             await driver.execute(f"BEGIN{limit}")
-            yield driver
+            try:
+                yield driver
+            except Exception:
+                if not driver.is_closed():
+                    await driver.execute("ROLLBACK")
+                raise
             await driver.execute("COMMIT")
-        except Exception as error:
-            if driver.is_in_transaction() and not driver.is_closed():
-                await driver.execute("ROLLBACK")
-            if isinstance(error, _REFUSALS):
-                raise _renamed(error, driver) from error
-            raise
+        except _REFUSALS as error:
+            raise _renamed(error, driver) from error
 
 
 async def driver_of(connection: Connection) -> RawConnection:
