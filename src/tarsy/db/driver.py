@@ -5,7 +5,7 @@ The connections are those of the engine's pool, which alone decides how many the
 
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol, TypeAlias, cast
 
 import asyncpg
@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.connection import tell_no_values
-from tarsy.db.idle_connections import take_idle
+from tarsy.db.idle_connections import IdleConnection, take_idle
 from tarsy.db.tables import Id
 
 # Only the type checker knows them as generic.
@@ -69,21 +69,30 @@ def columns_of(table: sa.Table, alias: str, *, without: frozenset[str] = frozens
     return ", ".join(f"{alias}.{one.name}{f'::text AS {one.name}' if one.type is Id else ''}" for one in wanted)
 
 
-@asynccontextmanager
-async def borrowed(engine: AsyncEngine) -> AsyncGenerator[RawConnection]:
+class _Borrowed:
+    """See `borrowed`. Not a generator: the event loop keeps a book of those, which costs as much as all that is done here."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._pooled: IdleConnection | PoolProxiedConnection | None = None
+
+    async def __aenter__(self) -> RawConnection:
+        self._pooled = take_idle(self._engine) or await _pooled(self._engine)
+        return cast("RawConnection", self._pooled.driver_connection)
+
+    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if self._pooled is None:
+            return
+        if error is not None and not isinstance(error, Exception):
+            # Cancelled in the middle of a statement: what the server still answers would be taken for the answer to the next.
+            self._pooled.invalidate()
+        else:
+            self._pooled.close()
+
+
+def borrowed(engine: AsyncEngine) -> AbstractAsyncContextManager[RawConnection]:
     """A connection of the pool. Each statement is a transaction of its own: nothing to begin and nothing to commit."""
-    pooled = take_idle(engine) or await _pooled(engine)
-    try:
-        yield cast("RawConnection", pooled.driver_connection)
-    except Exception:
-        pooled.close()
-        raise
-    except BaseException:
-        # Cancelled in the middle of a statement: what the server still answers would be taken for the answer to the next.
-        pooled.invalidate()
-        raise
-    else:
-        pooled.close()
+    return _Borrowed(engine)
 
 
 async def _pooled(engine: AsyncEngine) -> PoolProxiedConnection:
