@@ -46,9 +46,7 @@ class _ModelSeries:
         self._calls = cache(partial(metrics.calls.labels, provider, model))
         self._seconds = metrics.seconds.labels(provider, model)
         self._first_chunk = metrics.first_chunk.labels(provider, model)
-        self._input, self._cached, self._output, self._thinking = (
-            metrics.tokens.labels(provider, model, kind) for kind in ("input", "cached_input", "output", "thinking")
-        )
+        self._tokens = [metrics.tokens.labels(provider, model, kind) for kind in ("input", "cached_input", "output", "thinking")]
         self._cost = cache(partial(metrics.cost.labels, provider, model))
         self._unpriced = cache(partial(metrics.unpriced.labels, provider, model))
 
@@ -58,10 +56,11 @@ class _ModelSeries:
         self._seconds.observe(call.duration_ms / 1000)
         if call.first_chunk_ms is not None:
             self._first_chunk.observe(call.first_chunk_ms / 1000)
-        self._input.inc(usage.input_tokens)
-        self._cached.inc(usage.cached_tokens)
-        self._output.inc(usage.output_tokens)
-        self._thinking.inc(usage.thinking_tokens)
+        for counter, tokens in zip(
+            self._tokens, (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.thinking_tokens), strict=True
+        ):
+            if tokens:
+                counter.inc(tokens)
         if call.cost_usd is not None:
             self._cost().inc(float(call.cost_usd))
         elif usage.total_tokens:

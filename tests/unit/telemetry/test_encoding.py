@@ -9,7 +9,7 @@ from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 from opentelemetry.util.types import AttributeValue
 
 from tarsy.telemetry.traces.encoding import encoded
-from tarsy.telemetry.traces.span import OpenSpan
+from tarsy.telemetry.traces.span import OpenSpan, Sender
 
 ORIGIN = Resource({"service.name": "tarsy", "host.cpus": 2}, "https://example.org/schema")
 NANOSECONDS = st.integers(0, 2**63)
@@ -30,8 +30,10 @@ def ended(draw: st.DrawFn) -> ReadableSpan:
     taken: list[ReadableSpan] = []
     parent = draw(st.none() | CONTEXTS)
     kind, begun = draw(st.sampled_from(SpanKind)), draw(NANOSECONDS)
-    span = OpenSpan(draw(WORDS), draw(CONTEXTS), parent, draw(ATTRIBUTES), kind=kind, begun=begun, origin=ORIGIN, send=taken.append)
-    span.events += draw(st.lists(EVENTS, max_size=2))
+    events = draw(st.lists(EVENTS, max_size=2))
+    span = OpenSpan(
+        draw(WORDS), draw(CONTEXTS), parent, draw(ATTRIBUTES), sender=Sender(ORIGIN, taken.append), kind=kind, begun=begun, events=events
+    )
     if error := draw(st.none() | WORDS):
         span.fail(error)
     span.end(draw(NANOSECONDS))

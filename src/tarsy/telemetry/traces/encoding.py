@@ -63,19 +63,23 @@ def _status(code: StatusCode, error: str | None) -> Status:
 
 
 def _attributes(attributes: Mapping[str, AttributeValue] | None) -> list[KeyValue]:
-    return [_known(key, value) if _comes_again(value) else _attribute(key, value) for key, value in (attributes or {}).items()]
+    return [
+        _known(key, value) if isinstance(value, _SINGLE) or _is_words(value) else _attribute(key, value)
+        for key, value in (attributes or {}).items()
+    ]
 
 
-def _comes_again(value: AttributeValue) -> TypeGuard[str | int | tuple[str, ...]]:
-    """Measured times do not. Lists only if they are of words, for (1,) equals (True,)."""
-    return type(value) in _SINGLE or (isinstance(value, tuple) and all(isinstance(one, str) for one in value))
+def _is_words(value: AttributeValue) -> TypeGuard[tuple[str, ...]]:
+    """Other lists cannot be told apart by comparing: (1,) equals (True,)."""
+    return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
 
 
 def _attribute(key: str, value: AttributeValue) -> KeyValue:
     return KeyValue(key=key, value=_value(value))
 
 
-_SINGLE = {str, bool, int}
+# What comes again. Measured times do not.
+_SINGLE = (str, int)
 # By their types too: 1 equals True.
 _known = lru_cache(KNOWN_ATTRIBUTES, typed=True)(_attribute)
 

@@ -4,6 +4,7 @@ The SDK's instruments check, copy and sort the attributes of every single measur
 """
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
@@ -35,6 +36,9 @@ TEMPORALITY = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"
 _INTERVAL = 60_000
 _TIMEOUT = 30_000
 
+# What is taken down before it is sorted: enough to do it in one go, few enough to be done in a moment.
+MOST_TAKEN = 500
+
 # The attributes of a measurement, in an order of the caller's.
 Key = tuple[tuple[str, str], ...]
 _OVERFLOW: Key = (("otel.metric.overflow", "true"),)
@@ -50,17 +54,26 @@ class _Sums:
 
 @dataclass(slots=True)
 class Histogram:
-    """Values by attributes, in buckets. Written by the event loop, read by the thread that sends."""
+    """Values by attributes, in buckets. Values are taken down as they come, by the event loop, and sorted many at a time."""
 
     name: str
     unit: str
     description: str
     bounds: Sequence[float]
+    _taken: deque[tuple[float, Key]] = field(default_factory=deque[tuple[float, Key]])
     _sums: dict[Key, _Sums] = field(default_factory=dict[Key, _Sums])
     _lock: Lock = field(default_factory=Lock)
 
     def record(self, value: float, key: Key) -> None:
-        with self._lock:
+        self._taken.append((value, key))
+        if len(self._taken) >= MOST_TAKEN:
+            with self._lock:
+                self._sort()
+
+    def _sort(self) -> None:
+        """Only what is there now: more may come meanwhile."""
+        for _ in range(len(self._taken)):
+            value, key = self._taken.popleft()
             sums = self._sums.get(key) or self._new(key)
             sums.counts[bisect_left(self.bounds, value)] += 1
             sums.sum += value
@@ -74,6 +87,7 @@ class Histogram:
     def read(self, since: int, now: int, *, delta: bool) -> Metric | None:
         """What was recorded, since the beginning or since it was last read; None: nothing."""
         with self._lock:
+            self._sort()
             points = [self._point(key, sums, since, now) for key, sums in self._sums.items()]
             if delta:
                 self._sums = {}

@@ -7,6 +7,7 @@ from datetime import datetime
 from tarsy.domain.claim import Claim
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.history import StageRecord
+from tarsy.domain.interaction import LLMInteraction
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage
 from tarsy.domain.status import RunStatus
@@ -54,16 +55,20 @@ class RunBook:
                     self.executions.setdefault(one.execution.id, OpenExecution(one.execution, one.execution.started_at))
 
     def begun(self, step: Step) -> None:
-        self.stages |= {stage.id: stage for stage in step.stages}
-        self.executions |= {one.id: OpenExecution(one, one.started_at) for one in step.executions}
-        self._note_failures(step)
-        self._note_changes(step.execution_changes)
-
-    def _note_failures(self, step: Step) -> None:
+        for stage in step.stages:
+            self.stages[stage.id] = stage
+        for one in step.executions:
+            self.executions[one.id] = OpenExecution(one, one.started_at)
         for call in step.llm_interactions:
-            if call.error_code and (known := self.executions.get(call.execution_id)):
-                told = {names.MODEL: call.model, names.ERROR: call.error_code, "tarsy.turn": call.turn}
-                known.events.append(SpanEvent("tarsy.model_call_failed", call.started_at, told))
+            if call.error_code:
+                self._note_failure(call, call.error_code)
+        if step.execution_changes:
+            self._note_changes(step.execution_changes)
+
+    def _note_failure(self, call: LLMInteraction, error: str) -> None:
+        if known := self.executions.get(call.execution_id):
+            told = {names.MODEL: call.model, names.ERROR: error, "tarsy.turn": call.turn}
+            known.events.append(SpanEvent("tarsy.model_call_failed", call.started_at, told))
 
     def _note_changes(self, changes: Sequence[ExecutionChange]) -> None:
         for change in changes:

@@ -4,7 +4,8 @@ What the tracer adds is for spans that any code may write to from any thread. Ou
 dozen attributes of our own choice, and cost a fifth of the tracer's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import time_ns
 
 from opentelemetry.sdk.resources import Resource
@@ -20,60 +21,48 @@ _SCOPE = InstrumentationScope("tarsy", __version__)
 _FINE = Status(StatusCode.UNSET)
 
 
-class OpenSpan:
-    """A span that has begun. `send` takes it when it has ended."""
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Where all spans of a process come from, and what takes those that have ended."""
 
-    __slots__ = ("_begun", "_error", "_kind", "_name", "_origin", "_parent", "_send", "attributes", "context", "events")
+    origin: Resource
+    send: Callable[[ReadableSpan], None]
+
+
+class OpenSpan(ReadableSpan):
+    """A span that has begun. `told` may be written to until it has ended."""
 
     def __init__(
         self,
         name: str,
         context: SpanContext,
         parent: SpanContext | None,
-        attributes: dict[str, AttributeValue],
+        told: dict[str, AttributeValue],
         *,
-        kind: SpanKind,
-        begun: int | None,
-        origin: Resource,
-        send: Callable[[ReadableSpan], None],
+        sender: Sender,
+        kind: SpanKind = SpanKind.INTERNAL,
+        begun: int | None = None,
+        events: Sequence[Event] = (),
     ) -> None:
-        self.context = context
-        self.attributes = attributes
-        self.events: list[Event] = []
-        self._name = name
-        self._parent = parent
-        self._kind = kind
-        self._begun = time_ns() if begun is None else begun
-        self._origin = origin
-        self._send = send
-        self._error: str | None = None
+        begun = time_ns() if begun is None else begun
+        super().__init__(
+            name, context, parent, sender.origin, told, events, kind=kind, status=_FINE, start_time=begun, instrumentation_scope=_SCOPE
+        )
+        self.told = told
+        self.place = context
+        self._send = sender.send
 
     @property
     def header(self) -> str:
         """The span as the header `traceparent` names it."""
-        context = self.context
-        return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+        place = self.place
+        return f"00-{place.trace_id:032x}-{place.span_id:016x}-{place.trace_flags:02x}"
 
     def fail(self, error: str) -> None:
         """Mark the span as failed. `error` is a kind of error: its words may hold what was said."""
-        self._error = error
-        self.attributes[names.ERROR] = error
+        self._status = Status(StatusCode.ERROR, error)
+        self.told[names.ERROR] = error
 
     def end(self, at: int | None = None) -> None:
-        if not self.context.trace_flags.sampled:
-            return
-        self._send(
-            ReadableSpan(
-                self._name,
-                self.context,
-                self._parent,
-                self._origin,
-                self.attributes,
-                self.events,
-                kind=self._kind,
-                status=Status(StatusCode.ERROR, self._error) if self._error else _FINE,
-                start_time=self._begun,
-                end_time=time_ns() if at is None else at,
-                instrumentation_scope=_SCOPE,
-            )
-        )
+        self._end_time = time_ns() if at is None else at
+        self._send(self)

@@ -2,15 +2,17 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import lru_cache
 from time import perf_counter
 
 from opentelemetry.trace import SpanContext, SpanKind
 from opentelemetry.util.types import AttributeValue
 
+from tarsy.domain.agent import ProviderType
 from tarsy.domain.llm import Chunk, ErrorChunk, FinishChunk, GenerateInput, LLMHealth
-from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.trace_context import traceparent
+from tarsy.telemetry.labels import MOST_VALUES
 from tarsy.telemetry.ports import Model
 from tarsy.telemetry.traces import conventions as names
 from tarsy.telemetry.traces.histograms import Instruments, Key
@@ -40,11 +42,11 @@ async def traced_call(
     tracing: Tracing, inner: AsyncGenerator[Chunk], request: GenerateInput, parent: SpanContext | None, kind: SpanKind
 ) -> AsyncGenerator[Chunk]:
     """Pass on what `inner` says, and tell of the call when it has ended, however that was."""
-    span = tracing.begin(f"{names.CHAT} {request.provider.model}", parent, _told(request), kind=kind)
-    call = _Call(span, _metered(request.provider))
+    series = _series(request.provider.type, request.provider.model)
+    call = _Call(tracing.begin(series.name, parent, series.told(request), kind=kind), series)
     before = traceparent.get()
     # Not reset by its token: a generator may be closed from another context than it was begun in.
-    traceparent.set(span.header)
+    traceparent.set(call.span.header)
     try:
         async with aclosing(inner) as chunks:
             async for chunk in chunks:
@@ -56,37 +58,44 @@ async def traced_call(
         call.end(tracing.instruments)
 
 
-def _told(request: GenerateInput) -> dict[str, AttributeValue]:
-    provider = request.provider
-    return {
-        names.OPERATION: names.CHAT,
-        names.PROVIDER: names.provider_name(provider.type),
-        names.MODEL: provider.model,
-        names.CONVERSATION: request.execution_id,
-        names.STREAM: True,
-        "tarsy.session.id": request.session_id,
-        "tarsy.provider": provider.name,
-        "tarsy.turn": request.turn,
-    }
-
-
-def _metered(provider: ResolvedProvider) -> Key:
-    return (names.OPERATION, names.CHAT), (names.PROVIDER, names.provider_name(provider.type)), (names.MODEL, provider.model)
-
-
 _INPUT = (names.TOKEN_TYPE, "input")
 _OUTPUT = (names.TOKEN_TYPE, "output")
+_NO_USAGE = TokenUsage()
+
+
+class _Series:
+    """What all calls of one model have in common."""
+
+    def __init__(self, kind: ProviderType, model: str) -> None:
+        provider = names.provider_name(kind)
+        self.name = f"{names.CHAT} {model}"
+        self.metered: Key = (names.OPERATION, names.CHAT), (names.PROVIDER, provider), (names.MODEL, model)
+        self.input: Key = (*self.metered, _INPUT)
+        self.output: Key = (*self.metered, _OUTPUT)
+        self._told: dict[str, AttributeValue] = {**dict(self.metered), names.STREAM: True}
+
+    def told(self, request: GenerateInput) -> dict[str, AttributeValue]:
+        return {
+            **self._told,
+            names.CONVERSATION: request.execution_id,
+            "tarsy.session.id": request.session_id,
+            "tarsy.provider": request.provider.name,
+            "tarsy.turn": request.turn,
+        }
+
+
+_series = lru_cache(MOST_VALUES)(_Series)
 
 
 class _Call:
     """What is known of a call so far: numbers and names, never a word that was said."""
 
-    def __init__(self, span: OpenSpan, metered: Key) -> None:
-        self._span = span
-        self._metered = metered
+    def __init__(self, span: OpenSpan, series: _Series) -> None:
+        self.span = span
+        self._series = series
         self._started = perf_counter()
         self._said = False
-        self._usage = TokenUsage()
+        self._usage = _NO_USAGE
         self._error: str | None = None
         self._finish = "stop"
         # Whether the stream came to its end: a reader that stops, or is cancelled, leaves before.
@@ -95,7 +104,7 @@ class _Call:
     def note(self, chunk: Chunk) -> None:
         if not self._said:
             self._said = True
-            self._span.attributes[names.FIRST_CHUNK] = perf_counter() - self._started
+            self.span.told[names.FIRST_CHUNK] = perf_counter() - self._started
         match chunk:
             case TokenUsage():
                 self._usage = chunk
@@ -110,14 +119,19 @@ class _Call:
         if self._error is None and not self.complete:
             self._error = "abandoned"
         if self._error:
-            self._span.fail(self._error)
-        self._span.attributes.update(self._ending())
-        self._span.end()
-        failed = ((names.ERROR, self._error),) if self._error else ()
-        instruments.operation.record(perf_counter() - self._started, (*self._metered, *failed))
-        for kind, count in ((_INPUT, self._usage.input_tokens), (_OUTPUT, self._usage.output_tokens)):
-            if count:
-                instruments.tokens.record(count, (*self._metered, kind))
+            self.span.fail(self._error)
+        self.span.told.update(self._ending())
+        self.span.end()
+        self._measure(instruments)
+
+    def _measure(self, instruments: Instruments) -> None:
+        series, usage = self._series, self._usage
+        key = (*series.metered, (names.ERROR, self._error)) if self._error else series.metered
+        instruments.operation.record(perf_counter() - self._started, key)
+        if usage.input_tokens:
+            instruments.tokens.record(usage.input_tokens, series.input)
+        if usage.output_tokens:
+            instruments.tokens.record(usage.output_tokens, series.output)
 
     def _ending(self) -> dict[str, AttributeValue]:
         usage = self._usage

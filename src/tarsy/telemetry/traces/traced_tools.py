@@ -49,7 +49,7 @@ class TracedTools:
             names.TOOL_TYPE: names.EXTENSION,
         }
         span, started = self._tracing.begin(f"{names.EXECUTE_TOOL} {call.name}", self._parent, told), perf_counter()
-        current = attach(set_span_in_context(NonRecordingSpan(span.context)))
+        current = attach(set_span_in_context(NonRecordingSpan(span.place)))
         try:
             result = await self._inner.execute(call, on_output)
             error = _error(result)

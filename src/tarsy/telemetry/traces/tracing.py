@@ -17,7 +17,7 @@ from tarsy import __version__
 from tarsy.telemetry.traces.exporters import exporters, seen_by_the_library
 from tarsy.telemetry.traces.histograms import Instruments, MetricSender
 from tarsy.telemetry.traces.ids import new_span_id, new_trace_id, span_id_of, trace_id_of
-from tarsy.telemetry.traces.span import OpenSpan
+from tarsy.telemetry.traces.span import OpenSpan, Sender
 
 # Of the sessions that a process works on at the same time, and then some.
 KNOWN_PARENTS = 1_024
@@ -53,13 +53,14 @@ class Tracing:
     """Makes spans. All of a session are of one trace, in whichever process they are made."""
 
     def __init__(self, spans: SpanExporter | None, metrics: MetricExporter | None, env: Mapping[str, str]) -> None:
-        self._origin = _origin()
+        origin = _origin()
         # It knows the sampler that the environment asks for; its spans are not for calls as many as ours.
-        self._sampler = TracerProvider(resource=self._origin, shutdown_on_exit=False).sampler if spans else ALWAYS_OFF
+        self._sampler = TracerProvider(resource=origin, shutdown_on_exit=False).sampler if spans else ALWAYS_OFF
         # The base class sends nothing anywhere.
         self._batches = BatchSpanProcessor(spans or SpanExporter())
+        self._sender = Sender(origin, self._batches.on_end)
         self.instruments = Instruments()
-        self._metrics = MetricSender(metrics, self.instruments, self._origin, env) if metrics else None
+        self._metrics = MetricSender(metrics, self.instruments, origin, env) if metrics else None
         # Each call of an execution has the same parent.
         self.parent = lru_cache(maxsize=KNOWN_PARENTS)(self._parent)
         self._flags = lru_cache(maxsize=KNOWN_PARENTS)(self._decided)
@@ -69,33 +70,28 @@ class Tracing:
         return SpanContext(trace_id_of(session_id), span_id_of(noun_id), is_remote=True, trace_flags=self._flags(session_id))
 
     def begin(
-        self, name: str, parent: SpanContext | None, attributes: dict[str, AttributeValue], *, kind: SpanKind = SpanKind.INTERNAL
+        self, name: str, parent: SpanContext | None, told: dict[str, AttributeValue], *, kind: SpanKind = SpanKind.INTERNAL
     ) -> OpenSpan:
         """Begin the span of a call; it may be written to until it is ended. Without a parent it is a trace of its own."""
         trace_id = parent.trace_id if parent else new_trace_id()
         flags = parent.trace_flags if parent else self._sampled(trace_id)
-        return self._open(name, SpanContext(trace_id, new_span_id(), is_remote=False, trace_flags=flags), parent, attributes, kind)
+        context = SpanContext(trace_id, new_span_id(), is_remote=False, trace_flags=flags)
+        return OpenSpan(name, context, parent, told, sender=self._sender, kind=kind)
 
     def tell(self, noun: NounSpan) -> None:
         own = self.parent(noun.session_id, noun.noun_id)
-        context = SpanContext(own.trace_id, own.span_id, is_remote=False, trace_flags=own.trace_flags)
-        parent = self.parent(noun.session_id, noun.parent_id) if noun.parent_id else None
-        span = self._open(noun.name, context, parent, dict(noun.attributes), begun=nanoseconds(noun.begun))
-        span.events += [Event(one.name, one.attributes, nanoseconds(one.at)) for one in noun.events]
+        span = OpenSpan(
+            noun.name,
+            SpanContext(own.trace_id, own.span_id, is_remote=False, trace_flags=own.trace_flags),
+            self.parent(noun.session_id, noun.parent_id) if noun.parent_id else None,
+            dict(noun.attributes),
+            sender=self._sender,
+            begun=nanoseconds(noun.begun),
+            events=[Event(one.name, one.attributes, nanoseconds(one.at)) for one in noun.events],
+        )
         if noun.error:
             span.fail(noun.error)
         span.end(nanoseconds(noun.ended))
-
-    def _open(
-        self,
-        name: str,
-        context: SpanContext,
-        parent: SpanContext | None,
-        attributes: dict[str, AttributeValue],
-        kind: SpanKind = SpanKind.INTERNAL,
-        begun: int | None = None,
-    ) -> OpenSpan:
-        return OpenSpan(name, context, parent, attributes, kind=kind, begun=begun, origin=self._origin, send=self._batches.on_end)
 
     def _decided(self, session_id: str) -> TraceFlags:
         """Whether the session's trace is sampled: every process comes to the same answer, for it depends on the trace's id alone."""
