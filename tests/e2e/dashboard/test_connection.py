@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, open_page, picture
+from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, open_page, picture, use_theme
 from support.dashboard_sessions import SPEED, submit
 from support.recorded_server import AGENT, call, recorded_server, says
 from support.tarsy_process import Served, served
@@ -47,6 +47,29 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
             page.go_back()
             expect(page.get_by_role("heading", name="Do now").first).to_be_visible(timeout=PATIENCE_MS)
             expect_status(page, "Completed")
+
+
+def test_a_session_whose_process_has_stopped_is_shown_as_waiting_to_be_taken_over(browser: Browser, tmp_path: Path) -> None:
+    waiting = "Waiting to be taken over: the process that worked on it has stopped."
+    with ExitStack() as after_both:
+        with recorded_server(tmp_path) as first, first.client() as http:
+            alert = {"data": "Nothing to be heard.", "alert_type": "silence"}
+            session = http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"]
+            page = after_both.enter_context(open_page(browser, first.url))
+            page.goto(f"/sessions/{session}")
+            expect_status(page, "Running")
+        # The next process serves pages and takes no work: the session waits for another one.
+        port = str(urlsplit(first.url).port)
+        with served(tmp_path, "--port", port, "--role", "api", env=first.env):
+            expect(page.get_by_text("Connection lost")).to_have_count(0, timeout=PATIENCE_MS)
+            expect(page.get_by_text(waiting).first).to_be_visible(timeout=PATIENCE_MS)
+            page.goto("/sessions")
+            row = page.get_by_role("region", name="Active sessions").get_by_role("listitem")
+            expect(row).to_contain_text(waiting)
+            for dark in (False, True):
+                use_theme(page, dark=dark)
+                assert_accessible(page)
+                picture(page, f"taken-over-{'dark' if dark else 'light'}")
 
 
 def test_a_page_that_missed_too_much_to_be_told_shows_the_text_that_is_being_written(browser: Browser, tmp_path: Path) -> None:

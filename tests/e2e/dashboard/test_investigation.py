@@ -86,6 +86,22 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
 
 
+def test_a_reader_who_went_to_the_top_stays_there_when_the_session_ends(browser: Browser, paced: Served) -> None:
+    with open_page(browser, paced.url) as page:
+        investigate(page, "A pod crash-loops")
+        # There is something below the fold to be thrown to.
+        page.wait_for_function("() => document.documentElement.scrollHeight > 1.5 * window.innerHeight", timeout=PATIENCE_MS)
+        page.mouse.move(400, 400)
+        page.mouse.wheel(0, -20_000)
+        page.wait_for_function("() => window.scrollY === 0")
+        page.evaluate(
+            "window.furthest = 0; addEventListener('scroll', () => { window.furthest = Math.max(window.furthest, window.scrollY) })"
+        )
+        expect_status(page, "Completed")
+        expect(page.get_by_role("region", name="Verdict")).to_be_in_viewport()
+        assert page.evaluate("window.furthest") == 0
+
+
 def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, paced: Served) -> None:
     with open_page(browser, paced.url) as page:
         investigate(page, "A service runs out of memory")
@@ -170,7 +186,9 @@ def test_the_trace_shows_where_the_time_went_and_what_was_said(browser: Browser,
         expect(page.get_by_text("cluster.events_list").first).to_be_visible()
         assert "call=llm" in page.url
         page.get_by_role("button", name="Copy all").click()
-        page.wait_for_function("navigator.clipboard.readText().then(text => text.startsWith('## System') && text.includes('## Answer'))")
+        page.wait_for_function(
+            "() => navigator.clipboard.readText().then(text => text.startsWith('## System') && text.includes('## Answer'))"
+        )
         page.get_by_role("button", name="Copy as curl").click()
         expect(page.get_by_role("alert").filter(has_text="comes from a recording")).to_be_visible()
         page.get_by_role("button", name="Next call").click()

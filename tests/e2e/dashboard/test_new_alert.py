@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture
+from support.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture, use_theme
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -70,3 +70,18 @@ def test_an_alert_without_text_is_not_sent_and_json_is_laid_out(browser: Browser
         editor.fill('{"a":[1,2]}')
         page.get_by_role("button", name="Format").click()
         expect(editor).to_have_value('{\n  "a": [\n    1,\n    2\n  ]\n}')
+
+
+def test_a_missing_model_is_told_before_an_alert_is_written_and_a_draft_survives_a_reload(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto("/alerts/new")
+        missing = page.get_by_role("status").filter(has_text="No model is configured")
+        expect(missing).to_be_in_viewport()
+        for dark in (False, True):
+            use_theme(page, dark=dark)
+            assert_accessible(page)
+        page.get_by_label("Alert text").fill("Written with care.")
+        page.reload()
+        expect(page.get_by_label("Alert text")).to_have_value("Written with care.")
+        missing.get_by_role("link", name="Set up a model").click()
+        page.wait_for_url("**/help/models.md")

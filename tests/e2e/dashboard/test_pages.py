@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, Response, expect
 
-from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture, use_theme
+from support.browser import PATIENCE_MS, PHONE, Network, assert_accessible, assert_fits, open_page, picture, use_theme
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -133,3 +133,52 @@ def test_the_reference_of_the_api_fits_a_phone(browser: Browser, server: Served)
         for address in ("/docs", "/help/"):
             page.goto(address)
             assert_fits(page)
+
+
+def test_an_update_of_the_server_and_what_keeps_it_from_working_are_told_on_every_page(browser: Browser, server: Served) -> None:
+    urgent = {"source": "workers", "message": "No worker has given a sign of life for an hour.", "since": None}
+    with open_page(browser, server.url) as page:
+        network = Network.of(page)
+        page.goto("/usage")
+        expect(page.get_by_role("heading", name="Usage")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        # As after an update: the page asks again when it has lost the server for a while.
+        page.route("**/api/v1/system/version", lambda route: route.fulfill(json={"version": "9.9.9"}))
+        page.route("**/api/v1/system/warnings", lambda route: route.fulfill(json={"warnings": [urgent]}))
+        network.cut()
+        network.broken = False
+        banner = page.get_by_role("status").filter(has_text="TARSy was updated from")
+        expect(banner).to_contain_text("to 9.9.9. This page is still the old one.", timeout=PATIENCE_MS)
+        warning = page.get_by_role("status").filter(has_text="No worker has given a sign of life for an hour.")
+        expect(warning).to_be_visible(timeout=PATIENCE_MS)
+        for dark in (False, True):
+            use_theme(page, dark=dark)
+            picture(page, f"banners-{'dark' if dark else 'light'}")
+            assert_accessible(page)
+        warning.get_by_role("link", name="System").click()
+        expect(page.get_by_text("Effective configuration")).to_be_visible()
+        expect(warning.first).to_be_visible()
+        banner.get_by_role("button", name="Reload").click()
+        expect(page.get_by_text("Effective configuration")).to_be_visible()
+        expect(banner).to_have_count(0)
+
+
+# Every text that ever stood in the page with the signs of Markdown for a heading or for something strong.
+RAW = r"""
+window.raw = []
+const look = () => {
+    const text = document.querySelector("main")?.innerText ?? ""
+    window.raw.push(...(text.match(/^#{1,3} .*$|\*\*[^*\n]+\*\*/gm) ?? []))
+}
+new MutationObserver(look).observe(document, { childList: true, characterData: true, subtree: true })
+"""
+
+
+def test_an_analysis_never_stands_there_as_raw_markdown(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with open_page(browser, server.url) as page:
+        page.add_init_script(RAW)
+        page.goto(f"/sessions/{finished['crashloop']}")
+        expect(page.get_by_role("heading", name="Do now").first).to_be_visible()
+        expect(page.get_by_role("region", name="Analysis").get_by_role("heading").first).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("window.raw") == []

@@ -67,6 +67,21 @@ def test_a_session_is_searched_its_links_are_safe_and_it_can_be_kept(browser: Br
         assert json.loads(download.value.path().read_text())["tarsy_recording"] == 2
 
 
+def test_a_step_that_cannot_be_forked_says_why(browser: Browser, configured: Served, session: str) -> None:
+    with open_page(browser, configured.url) as page:
+        page.goto(f"/sessions/{session}/trace")
+        # The agent was asked once more, to correct what it had made up.
+        page.get_by_role("list", name="Calls").get_by_role("button").filter(has_text=re.compile("correct", re.IGNORECASE)).first.click()
+        fork = page.get_by_role("button", name="Fork from here")
+        expect(fork).to_have_attribute("aria-disabled", "true")
+        fork.hover()
+        expect(page.get_by_role("tooltip")).to_contain_text("fork at the step's own call")
+        for dark in (False, True):
+            use_theme(page, dark=dark)
+            picture(page, f"fork-refused-{'dark' if dark else 'light'}")
+            assert_accessible(page)
+
+
 def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, configured: Served, session: str) -> None:
     with open_page(browser, configured.url) as page:
         page.goto(f"/sessions/{session}")

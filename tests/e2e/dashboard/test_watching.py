@@ -1,0 +1,96 @@
+"""A reader who looks elsewhere, and what the browser tells them of the session that they watch."""
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture, use_theme
+from support.dashboard_sessions import Silent
+from support.tarsy_process import Served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+# A browser without a screen shows no notification and hides no tab: both are noted here. Whether one is allowed, the browser itself says.
+RECORDER = """
+const real = window.Notification
+window.told = []
+window.Notification = class {
+    static get permission() { return real.permission }
+    static requestPermission() { return real.requestPermission() }
+    constructor(title, options) { window.told.push({ title, tag: options.tag }) ; window.last = this }
+    close() {}
+}
+window.elsewhere = false
+Object.defineProperty(document, "hidden", { get: () => window.elsewhere })
+"""
+ICON = "document.querySelector('link[rel=icon]').getAttribute('href')"
+
+
+def watch(page: Page, session: str) -> None:
+    page.goto(f"/sessions/{session}")
+    expect_status(page, "Running")
+    page.get_by_role("button", name="Tell me when it ends or waits").click()
+    expect(page.get_by_role("button", name="Tell me when it ends or waits", pressed=True)).to_be_visible()
+
+
+@contextmanager
+def paused(http: httpx.Client) -> Generator[None]:
+    """Park what runs until the block ends: other tests want the server as it was."""
+    http.post("/api/v1/system/pause", json={"reason": "an upgrade", "now": True}).raise_for_status()
+    try:
+        yield
+    finally:
+        http.delete("/api/v1/system/pause").raise_for_status()
+
+
+def look(page: Page, *, elsewhere: bool) -> None:
+    page.evaluate("elsewhere => { window.elsewhere = elsewhere; document.dispatchEvent(new Event('visibilitychange')) }", elsewhere)
+
+
+def test_the_browser_tells_when_a_watched_session_waits_and_when_it_ends(browser: Browser, configured: Served, silent: Silent) -> None:
+    session = silent("Nothing to be heard from shop.")
+    with open_page(browser, configured.url) as page, configured.client() as http:
+        page.context.grant_permissions(["notifications"], origin=configured.url)
+        page.add_init_script(RECORDER)
+        watch(page, session)
+        for dark in (False, True):
+            use_theme(page, dark=dark)
+            assert_accessible(page)
+            picture(page, f"watched-{'dark' if dark else 'light'}")
+
+        # It is known on every page, and after a reload.
+        page.goto("/system")
+        expect(page.get_by_text("Effective configuration")).to_be_visible()
+        look(page, elsewhere=True)
+        with paused(http):
+            page.wait_for_function("() => window.told.length === 1", timeout=PATIENCE_MS)
+        assert page.evaluate("window.told[0]") == {"title": "Waiting: Nothing to be heard from shop.", "tag": session}
+        assert page.evaluate(ICON) == "/icon-news.svg"
+        look(page, elsewhere=False)
+        assert page.evaluate(ICON) == "/icon.svg"
+
+        look(page, elsewhere=True)
+        http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
+        page.wait_for_function("() => window.told.length === 2", timeout=PATIENCE_MS)
+        assert page.evaluate("window.told[1].title") == "Cancelled: Nothing to be heard from shop."
+        page.evaluate("window.last.onclick()")
+        page.wait_for_url(re.compile(session))
+        expect_status(page, "Cancelled")
+        # What has ended is watched no longer.
+        expect(page.get_by_role("button", name="Tell me when it ends or waits")).to_have_count(0)
+
+
+def test_without_leave_to_notify_the_tab_has_a_mark_and_nothing_else(browser: Browser, configured: Served, silent: Silent) -> None:
+    session = silent()
+    with open_page(browser, configured.url) as page, configured.client() as http:
+        page.add_init_script(RECORDER)
+        watch(page, session)
+        assert page.evaluate("Notification.permission") != "granted"
+        look(page, elsewhere=True)
+        http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
+        page.wait_for_function(f"() => {ICON} === '/icon-news.svg'", timeout=PATIENCE_MS)
+        assert page.evaluate("window.told") == []
