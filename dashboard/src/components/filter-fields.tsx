@@ -66,7 +66,7 @@ export function Choice({ label, value, all, onValue, children }: ChoiceProps) {
       size="small"
       value={value}
       onChange={(event) => onValue(event.target.value === "" ? undefined : event.target.value)}
-      sx={{ minWidth: { xs: "calc(50% - 4px)", sm: 132 }, flex: { xs: "1 1 40%", sm: "none" } }}
+      sx={{ minWidth: { xs: "calc(50% - 4px)", sm: 122 }, flex: { xs: "1 1 40%", sm: "none" } }}
       slotProps={{ select: { displayEmpty: true, SelectDisplayProps: { "aria-label": label } }, htmlInput: { "aria-label": label } }}
     >
       <MenuItem value="">{all}</MenuItem>

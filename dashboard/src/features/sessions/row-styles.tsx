@@ -7,6 +7,9 @@ import type { Theme } from "@mui/material/styles";
 
 export const ROW_CLASS = "session-row";
 
+// The title needs the room more where there is little.
+const GIVES_WAY = { "@container (max-width: 340px)": { display: "none" } } as const;
+
 const ROW: SystemStyleObject<Theme> = {
   ...LIST_ROW,
   gridTemplateColumns: { xs: "1fr auto", md: "var(--columns)" },
@@ -17,11 +20,10 @@ const ROW: SystemStyleObject<Theme> = {
   color: "text.secondary",
   "& > input": { display: { xs: "none", md: "block" }, position: "relative", zIndex: 1, m: 0, width: 16, height: 16, accentColor: "var(--mui-palette-primary-main)" },
   "& > .status": { gridRow: { xs: 1, md: "auto" } },
-  "& > .about": { minWidth: 0, gridColumn: { xs: "1 / -1", md: "auto" }, gridRow: { xs: 2, md: "auto" } },
+  "& > .about": { minWidth: 0, containerType: "inline-size", gridColumn: { xs: "1 / -1", md: "auto" }, gridRow: { xs: 2, md: "auto" } },
   "& .title": { display: "flex", alignItems: "baseline", gap: 1, fontSize: "0.92rem" },
   "& .title > a": { ...ROW_LINK, ...ONE_LINE, display: "block" },
-  // The title needs the room more where there is little.
-  "& .type": { ...ONE_LINE, display: { xs: "none", sm: "block", md: "none", lg: "block" }, flexShrink: 0, maxWidth: "40%", fontFamily: MONO, fontSize: "0.75rem" },
+  "& .type": { ...ONE_LINE, ...GIVES_WAY, display: { xs: "none", sm: "block" }, flexShrink: 0, maxWidth: "40%", fontFamily: MONO, fontSize: "0.75rem" },
   "& .line": ONE_LINE,
   "& > .cell": { display: { xs: "none", md: "block" }, minWidth: 0 },
   "& > .figure": { textAlign: "right", fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" },
