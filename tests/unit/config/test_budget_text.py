@@ -23,5 +23,5 @@ def test_a_budget_is_read_from_one_line(text: str, ceiling: Ceiling) -> None:
 
 @pytest.mark.parametrize("text", ["", "0.20", "$", "five minutes", "$0.20;5m", "10 calls", "0 tool calls", "0s"])
 def test_what_is_no_budget_is_refused_with_a_hint(text: str) -> None:
-    with pytest.raises(ValueError, match=r"write \$0.20|greater than|longer than nothing"):
+    with pytest.raises(ValueError, match=r"write \$0.20|greater than|longer than 0"):
         parse_budget(text)
