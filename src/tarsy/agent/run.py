@@ -53,6 +53,8 @@ class Run:
         self._scales = Scales()
         self._learned_window: int | None = None
         self._sent = 0
+        # The tools that were weighed last, and their weight: from turn to turn they are the same.
+        self._weighed_tools: tuple[tuple[ToolDefinition, ...], int] = ((), 0)
         self.catalog = ToolCatalog()
         self.call_ids = {call.id for message in stored.messages for call in message.body.tool_calls}
         self.inputs = Inputs(context.track, (*context.recorded_inputs, *stored.inputs), context.told_clock or context.clock)
@@ -190,7 +192,7 @@ class Run:
 
     def _fitting(self, tools: tuple[ToolDefinition, ...], extra: tuple[ConversationMessage, ...] = ()) -> tuple[ConversationMessage, ...]:
         weights = [*map(self._scales.weigh, self.messages), *map(tokens_of, extra)]
-        return without_oldest_turns((*self.conversation, *extra), weights, window=self.window, tool_tokens=_tokens_of_tools(tools))
+        return without_oldest_turns((*self.conversation, *extra), weights, window=self.window, tool_tokens=self._weight_of(tools))
 
     def shrink(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> tuple[Compacted, ...] | None:
         """Make do with half of what the model has just found too long: what is compacted for it, or None when that cannot be."""
@@ -209,9 +211,14 @@ class Run:
             await self.recorder.commit(compacted=compacted)
 
     def _compact(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> tuple[Compacted, ...]:
-        compaction = fit(self.messages, self._scales, window=self.window, tool_tokens=_tokens_of_tools(tools), pointer=pointer)
+        compaction = fit(self.messages, self._scales, window=self.window, tool_tokens=self._weight_of(tools), pointer=pointer)
         self.messages = list(compaction.messages)
         return tuple(Compacted(*replaced, self._turn) for replaced in compaction.replaced)
+
+    def _weight_of(self, tools: tuple[ToolDefinition, ...]) -> int:
+        if self._weighed_tools[0] is not tools:
+            self._weighed_tools = (tools, _tokens_of_tools(tools))
+        return self._weighed_tools[1]
 
     async def ask_to_continue(self, call: CompletedCall, answer: Message) -> None:
         """Keep an answer that the model's output limit cut, and ask for the rest of it."""
