@@ -5,15 +5,13 @@ from dataclasses import dataclass
 
 from tarsy.db.driver import Connection, Statement
 
-_TREE = Statement(
-    """
+EXECUTION_TREE = """
     SELECT e.id::text AS id, e.agent_name, e.parent_execution_id::text AS parent_execution_id, e.dispatched_by, e.task
-    FROM agent_executions e JOIN stages s ON s.id = e.stage_id
+    FROM agent_executions e JOIN stages g ON g.id = e.stage_id
     LEFT JOIN agent_executions above ON above.id = e.parent_execution_id
     WHERE e.session_id = :id
-    ORDER BY s.stage_index, coalesce(above.agent_index, e.agent_index), above.id IS NOT NULL, e.agent_index
-    """
-)
+    ORDER BY g.stage_index, coalesce(above.agent_index, e.agent_index), above.id IS NOT NULL, e.agent_index"""
+_TREE = Statement(EXECUTION_TREE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import rows
-from tarsy.db.driver import Statement, borrowed, columns_of
+from tarsy.db.driver import Row, Statement, borrowed, columns_of
 from tarsy.db.errors import NotFoundError
 from tarsy.db.execution_tree import ExecutionInTree, execution_tree
 from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages
@@ -111,24 +111,33 @@ _BODIES = frozenset({"request", "response", "price", "arguments", "result"})
 _ARGUMENTS_START = 200
 
 
-_OF_SESSION = {
-    "stages": Statement(f"SELECT {columns_of(stages, 's')} FROM stages s WHERE s.session_id = :id ORDER BY s.stage_index"),  # noqa: S608 - our own words
-    "executions": Statement(
-        f"""
-        SELECT {columns_of(agent_executions, "e")} FROM agent_executions e JOIN stages s ON s.id = e.stage_id
+# All that a session has run, as three columns beside its own: one statement sees one moment, and costs one way to the database.
+RUN_COLUMNS = f"""
+    (SELECT json_agg(x) FROM (
+        SELECT {columns_of(stages, "g")} FROM stages g WHERE g.session_id = s.id ORDER BY g.stage_index
+    ) x) AS stages,
+    (SELECT json_agg(x) FROM (
+        SELECT {columns_of(agent_executions, "e")} FROM agent_executions e JOIN stages g ON g.id = e.stage_id
         LEFT JOIN agent_executions above ON above.id = e.parent_execution_id
-        WHERE e.session_id = :id
-        ORDER BY s.stage_index, coalesce(above.agent_index, e.agent_index), above.id IS NOT NULL, e.agent_index
-        """  # noqa: S608 - our own words
-    ),
-    "usage": Statement(
-        f"""
-        SELECT execution_id::text AS execution_id, {", ".join(f"sum({name}) AS {name}" for name in _USAGE_NAMES)},
-            {rows.SPENDING_SUMS}
-        FROM llm_interactions WHERE session_id = :id GROUP BY execution_id
-        """  # noqa: S608 - our own words
-    ),
-}
+        WHERE e.session_id = s.id
+        ORDER BY g.stage_index, coalesce(above.agent_index, e.agent_index), above.id IS NOT NULL, e.agent_index
+    ) x) AS executions,
+    (SELECT json_agg(x) FROM (
+        SELECT execution_id, {", ".join(f"sum({name}) AS {name}" for name in _USAGE_NAMES)}, {rows.SPENDING_SUMS}
+        FROM llm_interactions WHERE session_id = s.id GROUP BY execution_id
+    ) x) AS usage"""  # noqa: S608 - our own words
+_RUN = Statement(f"SELECT {RUN_COLUMNS} FROM (SELECT CAST(:id AS uuid) AS id) s")  # noqa: S608 - our own words
+
+
+def run_of(row: Row) -> SessionRun:
+    """What RUN_COLUMNS have read."""
+    usage: Sequence[Row] = row["usage"] or ()
+    return SessionRun(
+        tuple(rows.stage_of(stage) for stage in row["stages"] or ()),
+        tuple(rows.execution_of(execution) for execution in row["executions"] or ()),
+        {one["execution_id"]: rows.usage_of(one) for one in usage},
+        {one["execution_id"]: rows.spending_of(one) for one in usage},
+    )
 
 
 class InteractionRepository:
@@ -138,13 +147,8 @@ class InteractionRepository:
     async def run(self, session_id: str) -> SessionRun:
         """Everything a session has run so far."""
         async with borrowed(self._engine) as connection:
-            found = {name: await statement.rows(connection, {"id": session_id}) for name, statement in _OF_SESSION.items()}
-        return SessionRun(
-            tuple(rows.stage_of(row) for row in found["stages"]),
-            tuple(rows.execution_of(row) for row in found["executions"]),
-            {row["execution_id"]: rows.usage_of(row) for row in found["usage"]},
-            {row["execution_id"]: rows.spending_of(row) for row in found["usage"]},
-        )
+            (row,) = await _RUN.rows(connection, {"id": session_id})
+        return run_of(row)
 
     async def trace(self, session_id: str) -> Trace:
         """Every call of a session, oldest first, without what was said in it."""

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, fields
 from datetime import datetime
+from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
@@ -104,12 +105,13 @@ def llm_interaction_of(row: Row) -> LLMInteraction:
     return read(LLMInteraction, row, usage=usage_of(row))
 
 
-# Sums over model calls. Those that used no tokens, failed ones mostly, cost nothing and miss no price.
-SPENDING_SUMS = "sum(cost_usd) AS cost_usd, count(*) FILTER (WHERE cost_usd IS NULL AND total_tokens > 0) AS unpriced_calls"
+# Sums over model calls, in dollars as text: amounts stay exact on their way through JSON. Those that used no tokens, failed ones mostly, cost nothing and miss no price.
+SPENDING_SUMS = "sum(cost_usd)::text AS cost_usd, count(*) FILTER (WHERE cost_usd IS NULL AND total_tokens > 0) AS unpriced_calls"
 
 
 def spending_of(row: Row) -> Spending:
-    return Spending(row["cost_usd"], row["unpriced_calls"] or 0)
+    cost: str | None = row["cost_usd"]
+    return Spending(None if cost is None else Decimal(cost), row["unpriced_calls"] or 0)
 
 
 def usage_of(row: Row) -> TokenUsage:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import asyncpg
@@ -16,6 +16,7 @@ from tarsy.db.audit import AuditAction, note, note_each
 from tarsy.db.cursor import Cursor
 from tarsy.db.driver import RawConnection, Statement, borrowed, columns_of, transaction
 from tarsy.db.errors import ConflictError, NotFoundError
+from tarsy.db.interactions import RUN_COLUMNS, SessionRun, run_of
 from tarsy.db.journal import Deliver
 from tarsy.db.retry import cause_of
 from tarsy.db.session_list import CANCELLED_BY, SessionFilter, SessionPage, count_by_status, read_page
@@ -23,7 +24,7 @@ from tarsy.db.session_order import NEWEST_FIRST, SessionOrder
 from tarsy.db.session_rows import session_of
 from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, session_scores, work
 from tarsy.db.work.parking import CancelAnswer, cancel
-from tarsy.db.work.standing import QueueState, Standing, queue_state, standings
+from tarsy.db.work.standing import STANDINGS, QueueState, Standing, queue_state, standing_of, standing_values, standings
 from tarsy.db.work.subjects import UNREAD
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.live import session_channel
@@ -37,9 +38,27 @@ _LIVE = alert_sessions.c.deleted_at.is_(None)
 _GET = Statement(
     f"SELECT {columns_of(alert_sessions, 's', without=UNREAD)} FROM alert_sessions s WHERE s.id = :id AND s.deleted_at IS NULL"  # noqa: S608 - our own words
 )
-_CANCELLED_BY = Statement(f"SELECT {CANCELLED_BY} AS actor FROM alert_sessions s WHERE s.id = :id")  # noqa: S608 - our own words
+# The session's columns come last: of two that have one name, the last is read.
+_DETAIL = Statement(
+    f"""
+    SELECT standing.*, {columns_of(alert_sessions, "s", without=UNREAD)}, {CANCELLED_BY} AS cancelled_by, {RUN_COLUMNS}
+    FROM alert_sessions s LEFT JOIN ({STANDINGS}) standing ON true
+    WHERE s.id = :id AND s.deleted_at IS NULL
+    """  # noqa: S608 - our own words
+)
 _EXISTS = Statement("SELECT FROM alert_sessions WHERE id = :id AND deleted_at IS NULL")
 _ANY = Statement("SELECT FROM alert_sessions LIMIT 1")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDetail:
+    """A session, all that it has run, and where it stands in the queue."""
+
+    session: AlertSession
+    run: SessionRun
+    standing: Standing
+    # The person who asked it to stop.
+    cancelled_by: str | None
 
 
 class SessionRepository:
@@ -89,6 +108,18 @@ class SessionRepository:
             raise NotFoundError("session", session_id)
         return session_of(row)
 
+    async def detail(self, session_id: str) -> StoredDetail:
+        """Read one session with all that it has run.
+
+        Raises:
+            NotFoundError: there is none, or it was deleted.
+        """
+        async with borrowed(self._engine) as connection:
+            row = await _DETAIL.row(connection, {"id": session_id, **standing_values([session_id])})
+        if row is None:
+            raise NotFoundError("session", session_id)
+        return StoredDetail(session_of(row), run_of(row), standing_of(row), row["cancelled_by"])
+
     async def require(self, session_id: str) -> None:
         """Check that a session exists, without reading it.
 
@@ -127,12 +158,6 @@ class SessionRepository:
 
     def _reading(self, where: SessionFilter | None) -> AbstractAsyncContextManager[RawConnection]:
         return transaction(self._engine) if where and where.text else borrowed(self._engine)
-
-    async def cancelled_by(self, session_id: str) -> str | None:
-        """Who asked a session to stop, if a person did."""
-        async with borrowed(self._engine) as connection:
-            row = await _CANCELLED_BY.row(connection, {"id": session_id})
-        return row["actor"] if row else None
 
     async def standing(self, session_id: str) -> Standing:
         """Where a session stands in the queue."""

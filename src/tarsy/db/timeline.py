@@ -7,29 +7,27 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.driver import Statement, borrowed
 from tarsy.db.errors import NotFoundError
-from tarsy.db.execution_tree import ExecutionInTree, execution_tree
+from tarsy.db.execution_tree import EXECUTION_TREE, ExecutionInTree
 from tarsy.domain.live import session_channel
 
 # As all our times are written; connections speak UTC.
 _TIME = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
 _EVENT = f"""
-    json_build_object(
-        'id', t.id, 'stage_id', t.stage_id, 'execution_id', t.execution_id, 'position', t.position, 'sequence_number', t.sequence_number,
-        'event_type', t.event_type, 'evidence_id', t.metadata ->> 'evidence_id', 'status', t.status, 'content', t.content, 'metadata', t.metadata,
-        'created_at', to_char(t.created_at, '{_TIME}'), 'completed_at', to_char(t.completed_at, '{_TIME}')
-    )"""
-# All of it is answered in one statement, which sees one moment: an event between two reads would be lost to the listener.
-# A session without events answers with a row that has none.
+    t.id, t.stage_id, t.execution_id, t.position, t.sequence_number, t.event_type, t.metadata ->> 'evidence_id' AS evidence_id, t.status, t.content,
+    t.metadata, to_char(t.created_at, '{_TIME}') AS created_at, to_char(t.completed_at, '{_TIME}') AS completed_at"""
+# All of it is answered in one statement, which sees one moment: an event between two reads would be lost to the listener. The events come as
+# one text, because nothing here looks at them.
 _PAGE = Statement(
     f"""
-    SELECT coalesce((SELECT last_id FROM event_channels WHERE name = :channel), 0) AS last_event_id, e.position, e.event
+    SELECT coalesce((SELECT last_id FROM event_channels WHERE name = :channel), 0) AS last_event_id, page.events,
+        CASE WHEN EXISTS (SELECT FROM timeline_events t WHERE t.session_id = s.id AND t.position > page.last) THEN page.last END AS next_after,
+        (SELECT json_agg(x) FROM ({EXECUTION_TREE}) x) AS executions
     FROM alert_sessions s
-    LEFT JOIN LATERAL (
-        SELECT t.position, {_EVENT}::text AS event FROM timeline_events t
-        WHERE t.session_id = s.id AND t.position > :after ORDER BY t.position LIMIT :limit
-    ) e ON true
+    CROSS JOIN LATERAL (
+        SELECT string_agg(row_to_json(e)::text, ',') AS events, max(e.position) AS last
+        FROM (SELECT {_EVENT} FROM timeline_events t WHERE t.session_id = s.id AND t.position > :after ORDER BY t.position LIMIT :limit) e
+    ) page
     WHERE s.id = :id AND s.deleted_at IS NULL
-    ORDER BY e.position
     """  # noqa: S608 - our own words
 )
 
@@ -56,13 +54,10 @@ class TimelineRepository:
         Raises:
             NotFoundError: there is no such session, or it was deleted.
         """
-        values = {"id": session_id, "channel": session_channel(session_id), "after": after, "limit": limit + 1}
+        values = {"id": session_id, "channel": session_channel(session_id), "after": after, "limit": limit}
         async with borrowed(self._engine) as connection:
-            rows = await _PAGE.rows(connection, values)
-            # After the events: whatever an event belongs to is there by then.
-            executions = await execution_tree(connection, session_id)
-        if not rows:
+            row = await _PAGE.row(connection, values)
+        if row is None:
             raise NotFoundError("session", session_id)
-        events = f"[{','.join(row['event'] for row in rows[:limit] if row['event'])}]"
-        next_after = rows[limit - 1]["position"] if len(rows) > limit else None
-        return TimelinePage(events, executions, rows[0]["last_event_id"], next_after=next_after)
+        executions = tuple(ExecutionInTree(**execution) for execution in row["executions"] or ())
+        return TimelinePage(f"[{row['events'] or ''}]", executions, row["last_event_id"], next_after=row["next_after"])

@@ -92,10 +92,7 @@ async def list_sessions(services: ServicesOf, query: Annotated[SessionQuery, Que
 @router.get("/{session_id}", operation_id="getSession", response_model=SessionDetail)
 async def get_session(session_id: SessionId, services: ServicesOf) -> Response:
     """A session with its stages, their executions and what they used."""
-    session = await services.sessions.get(str(session_id))
-    run = await services.interactions.run(session.id)
-    standing, cancelled_by = await services.sessions.standing(session.id), await services.sessions.cancelled_by(session.id)
-    return answer(SessionDetail.of(session, run, standing, cancelled_by))
+    return answer(SessionDetail.of(await services.sessions.detail(str(session_id))))
 
 
 @router.get("/{session_id}/timeline", operation_id="getTimeline", response_model=Timeline)

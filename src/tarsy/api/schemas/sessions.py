@@ -11,12 +11,11 @@ from tarsy.api.schemas.view import Cost, Usage, View, milliseconds_between
 from tarsy.config.schema.selection import McpSelection
 from tarsy.db.interactions import SessionRun
 from tarsy.db.session_list import SessionPage, SessionSummary
+from tarsy.db.sessions import StoredDetail
 from tarsy.db.work.parking import CancelAnswer
-from tarsy.db.work.standing import Standing
 from tarsy.domain.alert import Severity
 from tarsy.domain.alert_title import alert_title
 from tarsy.domain.execution import AgentExecution
-from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus
 
@@ -215,12 +214,12 @@ class SessionDetail(View):
     budget: CeilingView | None
 
     @classmethod
-    def of(cls, session: AlertSession, run: SessionRun, standing: Standing, cancelled_by: str | None) -> "SessionDetail":
-        snapshot = session.chain_snapshot
+    def of(cls, stored: StoredDetail) -> "SessionDetail":
+        session, run, snapshot = stored.session, stored.run, stored.session.chain_snapshot
         return cls.shown(
             session,
-            standing,
-            cancelled_by=cancelled_by,
+            stored.standing,
+            cancelled_by=stored.cancelled_by,
             title=alert_title(session.alert_data, session.alert_type),
             fork=ForkOrigin.model_validate(session.fork) if session.fork else None,
             verdict=VerdictView.of(session.verdict),

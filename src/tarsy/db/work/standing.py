@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -57,8 +58,7 @@ class QueueState:
 _SILENCE_SECONDS = 30.0
 LEFT = "Waiting to be taken over: the process that worked on it has stopped."
 # One walk over the ready sessions, if any of these is among them, answers for the whole page.
-_STANDINGS = Statement(
-    f"""
+STANDINGS = f"""
     SELECT w.subject_id::text AS id, place.number, w.recoveries, w.wake_at, w.parked_reason, w.state,
         coalesce(w.handed_back_at, CASE WHEN w.state = {sql_list([WorkState.CLAIMED])} AND w.heartbeat_at < now() - :silence * interval '1 second'
             AND NOT EXISTS (SELECT FROM processes p WHERE p.id = w.claimed_by AND p.seen_at > now() - CAST(:alive AS interval))
@@ -74,9 +74,8 @@ _STANDINGS = Statement(
     LEFT JOIN LATERAL (
         SELECT p.* FROM pauses p WHERE p.chain_id IN ('', w.chain_id) ORDER BY p.chain_id LIMIT 1
     ) pause ON true
-    WHERE w.kind = :kind AND w.subject_id = ANY(CAST(:ids AS uuid[]))
-    """  # noqa: S608 - our own words
-)
+    WHERE w.kind = :kind AND w.subject_id = ANY(CAST(:ids AS uuid[]))"""  # noqa: S608 - our own words
+_STANDINGS = Statement(STANDINGS)
 _OF_KIND = work.c.kind == INVESTIGATION
 _READY = (
     sa.select(sa.func.count().label("pending"), sa.func.min(work.c.created_at).label("oldest"))
@@ -106,8 +105,17 @@ async def standings(connection: RawConnection, session_ids: Sequence[str]) -> di
     """Where each of these sessions stands, as far as there is work for it."""
     if not session_ids:
         return {}
-    rows = await _STANDINGS.rows(connection, {"ids": session_ids, "kind": INVESTIGATION, "silence": _SILENCE_SECONDS, "alive": ALIVE})
-    return {row["id"]: Standing(row["number"], row["recoveries"], _reason(row), row["wake_at"]) for row in rows}
+    return {row["id"]: standing_of(row) for row in await _STANDINGS.rows(connection, standing_values(session_ids))}
+
+
+def standing_values(session_ids: Sequence[str]) -> dict[str, Any]:
+    """What STANDINGS reads."""
+    return {"ids": session_ids, "kind": INVESTIGATION, "silence": _SILENCE_SECONDS, "alive": ALIVE}
+
+
+def standing_of(row: Row) -> Standing:
+    """What a row of STANDINGS says; one without a state, that there is no work."""
+    return Standing() if row["state"] is None else Standing(row["number"], row["recoveries"], _reason(row), row["wake_at"])
 
 
 def _reason(row: Row) -> str | None:
