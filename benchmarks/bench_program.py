@@ -120,8 +120,10 @@ def _family(process: psutil.Process) -> float:
     return sum(process.cpu_times()[:4]) + sum(sum(child.cpu_times()[:4]) for child in below)
 
 
-def _mb(processes: list[psutil.Process]) -> float:
-    return sum(process.memory_info().rss for process in processes) / 1024 / 1024
+def _memory(processes: list[psutil.Process]) -> str:
+    """What they hold, and what of it the machine has to have: pages that several share are counted once."""
+    told = [process.memory_full_info() for process in processes]
+    return f"{sum(one.rss for one in told) / 2**20:8.1f} MB, PSS {sum(one.pss for one in told) / 2**20:.1f} MB"
 
 
 async def send(address: str, count: int) -> list[float]:
@@ -226,7 +228,7 @@ def compare(started: Processes, machine: Machine) -> None:
         for where, environment in (("in process", {}), ("over gRPC", {"TARSY_LLM_SERVICE_ADDR": service})):
             with program(started, machine, **environment) as running:
                 if workers == FEW:
-                    print(f"{f'RSS idle, {where}':34} {_mb([running.process]):8.1f} MB")
+                    print(f"{f'RSS idle, {where}':34} {_memory([running.process])}")
                 anyio.run(sessions, running, where, workers)
     started.stop(started.running[0])
 
@@ -253,8 +255,9 @@ def live(started: Processes) -> None:
     time.sleep(SETTLING_SECONDS)
     ours = [psutil.Process(process.pid) for process in started.running]
     below = [child for process in ours for child in process.children(recursive=True)]
-    told = f"{len(ours)} processes, and {_mb(below):.1f} MB of {len(below)} below them"
-    print(f"{f'RSS with {LIVE} live sessions':34} {_mb(ours):8.1f} MB of {told}")
+    print(f"{f'RSS with {LIVE} live sessions':34} {_memory(ours)} of {len(ours)} processes")
+    # They are the operator's programs, and here a shell each.
+    print(f"{'RSS of their tool servers':34} {_memory(below)} of {len(below)} processes")
     started.stop()
 
 
