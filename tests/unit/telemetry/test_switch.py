@@ -1,0 +1,24 @@
+"""What switches tracing on and off."""
+
+import pytest
+
+from tarsy.cli.llm_service import _traced  # pyright: ignore[reportPrivateUsage] - what the command wraps its models with
+from tarsy.llm.in_process import in_process_client
+from tarsy.telemetry.switch import is_traced
+
+COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
+NONE = {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "None"}
+OFF = [{}, {"OTEL_EXPORTER_OTLP_ENDPOINT": ""}, COLLECTOR | {"OTEL_SDK_DISABLED": "True"}, COLLECTOR | NONE]
+
+
+@pytest.mark.parametrize("env", OFF)
+async def test_where_it_is_off_the_models_of_the_llm_service_stay_as_they_are(env: dict[str, str]) -> None:
+    assert not is_traced(env)
+    models = in_process_client(env={})
+    assert _traced(models, env) is models
+    await models.aclose()
+
+
+@pytest.mark.parametrize("said", [{}, {"OTEL_SDK_DISABLED": "false"}, {"OTEL_TRACES_EXPORTER": "none"}, {"OTEL_TRACES_EXPORTER": "otlp"}])
+def test_a_collector_that_is_named_is_sent_to(said: dict[str, str]) -> None:
+    assert is_traced(COLLECTOR | said)
