@@ -63,6 +63,8 @@ def test_a_session_whose_process_has_stopped_is_shown_as_waiting_to_be_taken_ove
         with served(tmp_path, "--port", port, "--role", "api", env=first.env):
             expect(page.get_by_text("Connection lost")).to_have_count(0, timeout=PATIENCE_MS)
             expect(page.get_by_text(waiting).first).to_be_visible(timeout=PATIENCE_MS)
+            # Nothing of it runs meanwhile.
+            expect(page.get_by_role("list", name="Stages").get_by_role("button", name="wait Waiting")).to_be_visible()
             page.goto("/sessions")
             row = page.get_by_role("region", name="Active sessions").get_by_role("listitem")
             expect(row).to_contain_text(waiting)

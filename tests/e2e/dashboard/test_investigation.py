@@ -89,10 +89,12 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
 def test_a_reader_who_went_to_the_top_stays_there_when_the_session_ends(browser: Browser, paced: Served) -> None:
     with open_page(browser, paced.url) as page:
         investigate(page, "A pod crash-loops")
+        expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
         # There is something below the fold to be thrown to.
         page.wait_for_function("() => document.documentElement.scrollHeight > 1.5 * window.innerHeight", timeout=PATIENCE_MS)
         page.mouse.move(400, 400)
         page.mouse.wheel(0, -20_000)
+        expect(page.get_by_role("button", name="Follow live")).to_be_visible()
         page.wait_for_function("() => window.scrollY === 0")
         page.evaluate(
             "window.furthest = 0; addEventListener('scroll', () => { window.furthest = Math.max(window.furthest, window.scrollY) })"

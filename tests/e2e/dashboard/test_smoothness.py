@@ -196,7 +196,7 @@ def test_ten_thousand_sessions_in_the_list_stay_smooth_while_others_come(browser
     copy_session(talkative, session, SESSIONS)
     messages: list[str | bytes] = []
     with open_page(browser, talkative.url) as page:
-        page.on("websocket", lambda socket: socket.on("framereceived", messages.append))
+        page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: messages.append(frame)))  # noqa: PLW0108 - Playwright leaves a note on it
         thread = MainThread.of(page)
         page.goto("/sessions?status=cancelled&rows=200")
         rows = page.get_by_role("region", name="Ended sessions").get_by_role("listitem")

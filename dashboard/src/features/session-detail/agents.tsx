@@ -6,13 +6,13 @@ import Tabs from "@mui/material/Tabs";
 import Typography from "@mui/material/Typography";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { Columns2, Rows2 } from "lucide-react";
-import { useCallback, useLayoutEffect, useMemo, useRef } from "react";
+import { use, useCallback, useLayoutEffect, useMemo, useRef } from "react";
 import { Badge, FaceIcon } from "@/components/badge";
 import { Spoken } from "@/components/spoken";
 import { Elapsed } from "@/components/times";
 import { AgentRow } from "@/presentation/agent-row";
 import { plannedAgents } from "@/presentation/agent-tree";
-import { RUN_FACES } from "@/presentation/statuses";
+import { RunFacesContext } from "@/presentation/run-faces";
 import { currentRow, rowsOfAgent } from "@/presentation/timeline-rows";
 import type { SentAgents } from "@/presentation/use-sent-agents";
 import type { ExecutionView, StageView, TimelineEvent } from "@/wire/types";
@@ -29,6 +29,7 @@ interface AgentTabsProps {
 
 export function AgentTabs({ stage, selected, columns, onSelect, onColumns, onCancelAgent }: AgentTabsProps) {
   const current = stage.executions.find((execution) => execution.id === selected);
+  const faces = use(RunFacesContext);
   return (
     <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", borderBottom: 1, borderColor: "divider", px: 1, mb: 0.5 }}>
       {columns ? (
@@ -39,12 +40,12 @@ export function AgentTabs({ stage, selected, columns, onSelect, onColumns, onCan
             <Tab
               key={execution.id}
               value={execution.id}
-              icon={<FaceIcon face={RUN_FACES[execution.status]} size={14} />}
+              icon={<FaceIcon face={faces[execution.status]} size={14} />}
               iconPosition="start"
               label={
                 <span>
                   {execution.agent_name}
-                  <Spoken>{RUN_FACES[execution.status].label}</Spoken>
+                  <Spoken>{faces[execution.status].label}</Spoken>
                 </span>
               }
               sx={{ minHeight: 40, py: 0 }}
@@ -94,11 +95,12 @@ function Column({ stage, execution, events, now, sent, onLink, onCancelAgent }: 
     const box = container.current;
     if (box && atEnd.current && execution.status === "active") box.scrollTop = box.scrollHeight;
   });
+  const face = use(RunFacesContext)[execution.status];
   return (
     <Box sx={{ borderRight: 1, borderColor: "divider", minWidth: 0 }}>
       <Typography variant="body2" component="div" sx={{ display: "flex", flexWrap: "wrap", columnGap: 1, px: 2, py: 0.75, alignItems: "center", minHeight: 42 }}>
         <strong>{execution.agent_name}</strong>
-        <Badge face={RUN_FACES[execution.status]} />
+        <Badge face={face} />
         <Typography variant="caption" color="textSecondary" sx={{ flex: 1, whiteSpace: "nowrap" }}>
           {execution.started_at && <Elapsed since={execution.started_at} until={execution.completed_at} />}
         </Typography>

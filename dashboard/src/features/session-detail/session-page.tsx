@@ -21,7 +21,8 @@ import type { ForkAsk } from "@/presentation/fork-door";
 import { ForkDoorContext } from "@/presentation/fork-door";
 import { FoundWordsContext } from "@/presentation/found-words";
 import { RecordedBanner } from "@/presentation/recorded";
-import { hasEnded, reasonOf, SESSION_FACES } from "@/presentation/statuses";
+import { RESTING_FACES, RunFacesContext } from "@/presentation/run-faces";
+import { hasEnded, reasonOf, RUN_FACES, SESSION_FACES } from "@/presentation/statuses";
 import { eventById } from "@/live/timeline-buffer";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";
@@ -120,6 +121,7 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
       onTimeline: event && (() => onEvent(event.id)),
     };
   };
+  const faces = session.waiting_reason === null ? RUN_FACES : RESTING_FACES;
   const repeated = useMemo(() => new Set(ended ? [analysis, summary].filter((text) => text !== null) : []), [ended, analysis, summary]);
   return (
     <Stack spacing={2}>
@@ -142,7 +144,9 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
           )}
         </Alert>
       )}
-      <StageGraphView nodes={nodes} ended={ended} onStage={showStage} onAgent={showAgent} />
+      <RunFacesContext value={faces}>
+        <StageGraphView nodes={nodes} ended={ended} onStage={showStage} onAgent={showAgent} />
+      </RunFacesContext>
       <EvidenceDoorContext value={door}>
         <Box sx={{ display: "grid", gridTemplateColumns: evidence && wide ? BESIDE_EVIDENCE : roomy ? BESIDE_CONTENTS : BESIDE_ALERT, gap: 2, alignItems: "start" }}>
           {roomy && <Contents contents={contentsOf(sectionsOf(session, ended, text), [summary, text].filter(Boolean).join("\n\n"), stages)} onStage={showStage} />}
@@ -152,7 +156,9 @@ function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, 
             <Section title="Timeline" flush actions={<FindBar {...finding} />}>
               <FoundWordsContext value={finding.event === undefined ? "" : finding.words}>
                 <ForkDoorContext value={forkDoor}>
-                  <TimelineBody {...{ feed, stages, ended, now, stageTarget, repeated, onLink }} target={finding.event ?? target} events={shown} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
+                  <RunFacesContext value={faces}>
+                    <TimelineBody {...{ feed, stages, ended, now, stageTarget, repeated, onLink }} target={finding.event ?? target} events={shown} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
+                  </RunFacesContext>
                 </ForkDoorContext>
               </FoundWordsContext>
             </Section>

@@ -2,13 +2,13 @@
 import Box from "@mui/material/Box";
 import ButtonBase from "@mui/material/ButtonBase";
 import Typography from "@mui/material/Typography";
-import { memo, useState } from "react";
+import { memo, use, useState } from "react";
 import type { Face } from "@/components/badge";
 import { FaceIcon } from "@/components/badge";
 import { plural } from "@/components/format";
 import { Spoken } from "@/components/spoken";
 import { Elapsed } from "@/components/times";
-import { RUN_FACES } from "@/presentation/statuses";
+import { RunFacesContext } from "@/presentation/run-faces";
 import type { RunStatus } from "@/wire/types";
 import type { Branch, GraphNode } from "./stage-graph";
 
@@ -34,15 +34,16 @@ export const StageGraphView = memo(function StageGraphView({ nodes, ...rest }: S
   );
 });
 
-function faceOf(status: RunStatus, ended: boolean): Face {
-  return status === "pending" && ended ? { ...RUN_FACES.pending, label: "Not reached" } : RUN_FACES[status];
+function useFace(status: RunStatus, ended: boolean): Face {
+  const face = use(RunFacesContext)[status];
+  return status === "pending" && ended ? { ...face, label: "Not reached" } : face;
 }
 
 type NodeProps = Omit<StageGraphProps, "nodes"> & { node: GraphNode };
 
 function Node({ node, ended, onStage, onAgent }: NodeProps) {
   const { stage } = node;
-  const face = faceOf(node.status, ended);
+  const face = useFace(node.status, ended);
   return (
     <Box sx={{ border: 1, borderStyle: stage ? "solid" : "dashed", borderColor: node.status === "active" ? "info.main" : "divider", borderRadius: 1, bgcolor: "background.paper", overflow: "hidden" }}>
       <ButtonBase disabled={!stage} onClick={() => stage && onStage(stage.id)} sx={{ display: "flex", width: "100%", justifyContent: "flex-start", textAlign: "left", alignItems: "center", gap: 0.75, px: 1.25, py: 0.5, ...HOVER }}>
@@ -90,7 +91,7 @@ function Branches({ node, ended, onAgent }: Omit<NodeProps, "onStage">) {
 }
 
 function BranchButton({ branch, ended, onClick }: { branch: Branch; ended: boolean; onClick: (() => void) | undefined }) {
-  const face = faceOf(branch.status, ended);
+  const face = useFace(branch.status, ended);
   return (
     <ButtonBase disabled={!onClick} onClick={onClick} title={branch.task ?? undefined} sx={{ display: "flex", width: "100%", justifyContent: "flex-start", gap: 0.75, minHeight: 24, pl: branch.sent ? 2 : 0, pr: 0.75, borderRadius: 0.5, ...HOVER }}>
       <Box component="span" aria-hidden sx={{ width: 8, height: "2px", bgcolor: "divider" }} />
