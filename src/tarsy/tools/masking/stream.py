@@ -92,7 +92,7 @@ class StreamMasker:
             if not _BEGUN.match(text) or self._goes_on(text):
                 return
             self._release(out)
-        if self._in_key or not words or self._opening(self._passed + words):
+        if self._in_key or not words or self._opening(_last_word(self._passed) + words):
             # Nothing more of this line is looked at until it is complete.
             self._opens = bool(words)
             return
@@ -163,6 +163,11 @@ class StreamMasker:
         masked = self._mask(before + text)
         # What was passed on is masked already, so it stays as it is; were it not so, the new text would count for itself.
         return masked[len(before) :] if masked.startswith(before) else self._mask(text)
+
+
+def _last_word(passed: str) -> str:
+    """What an announcement may begin with and end after: an `api ` before a `key`. All of what was passed on has been judged before."""
+    return passed[passed.rstrip().rfind(" ") + 1 :]
 
 
 def _is_whole_object(line: str) -> bool:
