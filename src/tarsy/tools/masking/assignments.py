@@ -107,8 +107,6 @@ class AssignmentMasker:
 
     def _name(self, lowered: str, end: int) -> tuple[int, Known] | None:
         """Where the name begins that ends here, and what it says; None if it says nothing."""
-        if lowered[end : end + 1] not in _LEAD_CHARS and lowered[end : end + 2] not in _LEAD_PAIRS:
-            return None
         name_at = _name_start(lowered, end)
         known = self._table.classify(lowered[name_at:end])
         # A label is no name, though it ends like one.
@@ -118,19 +116,21 @@ class AssignmentMasker:
 
     def _stems(self, reading: Reading) -> list[str]:
         """With which words a name in this text may end."""
-        words = " ".join(_STEM_CHARACTERS.runs(reading.words.replace("İ", "I").lower(), at_least=3))
-        return Reading(words).held(self._table.stems)
+        words = reading.words.replace("İ", "I").lower()
+        return self._table.stems(
+            Reading(" ".join(_STEM_CHARACTERS.runs(words, at_least=3)) if reading.words is not reading.text else words)
+        )
 
 
 def _ends(stems: Iterable[str], lowered: str) -> list[int]:
-    """Where a name may end, in order."""
+    """Where a name may end that leads on to something, in order."""
     ends: set[int] = set()
     for stem in stems:
         size, at = len(stem), 0
         for before in lowered.split(stem)[:-1]:
             at += len(before) + size
             ends.add(at)
-    return sorted(ends)
+    return [end for end in sorted(ends) if lowered[end : end + 1] in _LEAD_CHARS or lowered[end : end + 2] in _LEAD_PAIRS]
 
 
 def _secrets_after(text: str, lowered: str, name: Span, known: Known) -> list[Span]:
@@ -151,18 +151,18 @@ def _counts(text: str, span: Span, placed: Placed, sort: Sort) -> bool:
 
 def _is_masked(text: str, at: int) -> bool:
     """Whether the value that begins here, perhaps with a quote, is hidden already: a short cut for what a rule before us has done."""
-    return text.startswith(MASK_PREFIX, at) or (text.startswith(MASK_PREFIX, at + 1) and text[at] != "[")
+    opens = text[at : at + 2].find("[")
+    return opens != -1 and text.startswith(MASK_PREFIX, at + opens)
 
 
 def _name_start(lowered: str, end: int) -> int:
-    earliest = 0
-    for window in (_USUAL_NAME, _NAME_WINDOW):
-        earliest = end - window if end > window else 0
+    earliest = end - _USUAL_NAME if end > _USUAL_NAME else 0
+    start = earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
+    if start == earliest:
+        earliest = max(0, end - _NAME_WINDOW)
         start = earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
-        if start > earliest:
-            break
-    else:
-        return earliest
+        if start == earliest:
+            return earliest
     # In prose, an API key is written in two words.
     if lowered.startswith("key", start) and lowered.endswith(_BEFORE_KEY, 0, start):
         return lowered.rfind(" ", max(0, start - _USUAL_NAME), start - 1) + 1

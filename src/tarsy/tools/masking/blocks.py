@@ -9,7 +9,7 @@ import re
 import string
 from collections.abc import Callable
 
-from tarsy.tools.masking.text_views import Alphabet, Reading
+from tarsy.tools.masking.text_views import LONG_WORD, Alphabet, Reading
 from tarsy.tools.masking.values import is_placeholder, label
 
 Rule = Callable[[Reading], str]
@@ -53,8 +53,7 @@ _NO_ADDRESS_WORDS = """
 """
 _NO_ADDRESS = frozenset(_NO_ADDRESS_WORDS.split())
 _BASE64_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "+/")
-_SHORTEST_RUN = 16
-_BASE64_RUN = re.compile(rf"([A-Za-z0-9+/]{{{_SHORTEST_RUN},}}+)={{0,2}}")
+_BASE64_RUN = re.compile(rf"([A-Za-z0-9+/]{{{LONG_WORD},}}+)={{0,2}}")
 
 
 def mask_private_keys(reading: Reading) -> str:
@@ -69,9 +68,7 @@ def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
     parts: list[str] = []
     done = 0
     closed = True
-    for found in begin.finditer(text):
-        if found.start() < done:
-            continue
+    while found := begin.search(text, done):
         end = _END.search(text, found.end()) if closed else None
         if end is None:
             # Not searched for again: it would be looked for over the whole text each time.
@@ -173,7 +170,7 @@ def encoded_secrets(inner: Callable[[str], str]) -> Rule:
     """A rule for base64 that holds a secret: decoded, the text changes under `inner`."""
 
     def mask(reading: Reading) -> str:
-        hiding = {run for run in _BASE64_CHARACTERS.runs(reading.words, at_least=_SHORTEST_RUN) if _hides(run, inner)}
+        hiding = {run for run in _BASE64_CHARACTERS.runs(reading.long_words, at_least=LONG_WORD) if _hides(run, inner)}
         if not hiding:
             return reading.text
         return _BASE64_RUN.sub(lambda found: label("base64_secret") if found.group(1) in hiding else found.group(), reading.text)

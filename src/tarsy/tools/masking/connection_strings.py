@@ -37,11 +37,11 @@ def mask_connection_strings(reading: Reading) -> str:
         text = _hidden(text, _url_passwords(text)) if "://" in words else text
         text = _hidden(text, _go_passwords(text)) if "@/" in words or ")/" in words else text
         text = _hidden(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text))) if "oracle:" in words else text
-    return _hidden(text, (found.span("value") for found in _PGPASS.finditer(text))) if _may_hold_pgpass(words) else text
-
-
-def _may_hold_pgpass(words: str) -> bool:
-    return (":5" in words or ":*:" in words) and _PORT_FIELD.search(words) is not None
+    return (
+        _hidden(text, (found.span("value") for found in _PGPASS.finditer(text)))
+        if reading.held((":5", ":*:")) and _PORT_FIELD.search(words)
+        else text
+    )
 
 
 def _hidden(text: str, spans: Iterator[Span]) -> str:

@@ -29,13 +29,16 @@ _LOOSE_VALUE = re.compile(
 def mask_kubernetes_secrets(reading: Reading) -> str:
     """Hide the payload of every Secret in a text."""
     text = reading.text
-    if not reading.held(MENTIONS):
+    mentions = reading.held(MENTIONS)
+    if not mentions:
         return text
     whole = mask_whole(text, _mask_nested)
     if whole is not None:
         return whole
     head, rest = mask_within(text, _mask_nested)
-    return _mask_yaml(_mask_flow(head + (_mask_loose(rest) if any(word in rest for word in MENTIONS) else rest)))
+    # The short cut first: what is masked as JSON is written anew, and may say more than the text did.
+    loose = any(word in rest for word in mentions) or Reading(rest).held(MENTIONS)
+    return _mask_yaml(_mask_flow(head + (_mask_loose(rest) if loose else rest)))
 
 
 def _mask_yaml(text: str) -> str:

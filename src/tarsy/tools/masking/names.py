@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from tarsy.tools.masking.text_views import Reading
 from tarsy.tools.masking.values import Sort
 
 
@@ -91,9 +92,15 @@ class NameTable:
         self._announcements = tuple(each for each in ANNOUNCEMENTS if each.pattern in patterns)
         stems = {stem for each in self._announcements for stem in each.stems}
         plurals = {f"{stem}s" for stem in _LISTED_STEMS if stem in stems}
-        # Longest first: `token` must not hide `tokens` from a search that takes the first that fits.
-        self.stems = tuple(sorted(stems | plurals, key=len, reverse=True))
+        # By the shortest of each family: a text without `key` holds no `privatekey` either.
+        self._families: dict[str, list[str]] = {}
+        for stem in sorted(stems | plurals, key=len):
+            self._families.setdefault(next((root for root in self._families if root in stem), stem), []).append(stem)
         self.classify = lru_cache(maxsize=4096)(self._classify)
+
+    def stems(self, words: Reading) -> list[str]:
+        """With which of them a name in these words (in lower case) may end."""
+        return [stem for root in words.held(self._families) for stem in self._families[root] if stem in words.words]
 
     def _classify(self, name: str) -> Known | None:
         """What a value under `name` (in lower case) is, if it is a secret."""

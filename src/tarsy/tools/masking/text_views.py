@@ -4,7 +4,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 # Invisible inside a word, written as such or as JSON escapes them.
 _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
@@ -16,6 +15,8 @@ _MORE_BACKSLASHES = 7
 _ESCAPED_LETTERS = "nNuU"
 # A shorter text is searched in less time than its words are told apart.
 _SHORT = 1024
+# No token and no encoded secret is shorter.
+LONG_WORD = 16
 
 
 class Reading:
@@ -24,21 +25,37 @@ class Reading:
     A megabyte of output says the same few words again and again: what is asked of each of them once need not be asked of each place.
     """
 
+    __slots__ = ("_letters", "_long_words", "_words", "text")
+
     def __init__(self, text: str) -> None:
         self.text = text
+        self._words = text if len(text) <= _SHORT else None
+        self._long_words: str | None = None
+        self._letters: frozenset[str] | None = None
 
-    @cached_property
+    @property
     def words(self) -> str:
         """Each word once, in no particular order; all of a short text."""
-        return self.text if len(self.text) <= _SHORT else " ".join(set(self.text.split()))
+        if self._words is None:
+            self._words = " ".join(set(self.text.split()))
+        return self._words
 
-    @cached_property
+    @property
+    def long_words(self) -> str:
+        """Those of at least `LONG_WORD` characters: where tokens are looked for."""
+        if self._long_words is None:
+            self._long_words = " ".join({word for word in self.words.split() if len(word) >= LONG_WORD})
+        return self._long_words
+
+    @property
     def letters(self) -> frozenset[str]:
         """Which characters the words consist of, as far as they are ASCII."""
-        encoded = self.words.encode(errors="replace")
-        begin = encoded[:_SHORT]
-        # Hardly a character comes for the first time after so many: deleting those that came is faster than looking at each.
-        return frozenset((begin + encoded.translate(None, begin)).decode("latin-1"))
+        if self._letters is None:
+            encoded = self.words.encode(errors="replace")
+            begin = encoded[:_SHORT]
+            # Hardly a character comes for the first time after so many: deleting those that came is faster than looking at each.
+            self._letters = frozenset((begin + encoded.translate(None, begin)).decode("latin-1"))
+        return self._letters
 
     def held(self, literals: Iterable[str]) -> list[str]:
         """Those of some literals (without spaces) that the text holds."""

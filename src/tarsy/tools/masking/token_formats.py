@@ -154,7 +154,7 @@ _RUN = re.compile(rf"[A-Za-z0-9_.:~+/=%\\-]{{{_SHORTEST},}}+")
 
 
 def mask_known_formats(reading: Reading) -> str:
-    probe, runs = _probe(), _TOKEN_CHARACTERS.runs(reading.words, at_least=_SHORTEST)
+    probe, runs = _probe(), _TOKEN_CHARACTERS.runs(reading.long_words, at_least=_SHORTEST)
     suspects = [run for run in runs if len(run) > _LONG or probe.search(run)]
     if not suspects:
         return reading.text
