@@ -4,14 +4,16 @@ from dataclasses import replace
 from functools import partial
 from uuid import uuid4
 
+import asyncpg
 from anyio import to_thread
 
 from support.agent_scenario import SUMMARY, Scenario, agent, chain, fails, says, stage
-from support.api_world import serving, world
+from support.api_world import World, serving, world
 from tarsy.cli.machine_checkup import check_database
 from tarsy.cli.main import app
 from tarsy.db.processes import ProcessRepository
 from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.diagnosis import LONG_QUEUE
 from tarsy.domain.overview import LiveProcess
 from tarsy.kit.clock import SystemClock
 from tarsy.settings import Settings
@@ -46,6 +48,47 @@ async def test_a_model_that_fails_again_and_again_is_told(database_url: str) -> 
         told = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
     (model,) = [one["message"] for one in told if one["source"] == "model"]
     assert "last with invalid_request" in model
+
+
+async def test_a_queue_is_told_of_while_it_grows(database_url: str) -> None:
+    async with world(database_url) as api:
+        for number in range(LONG_QUEUE):
+            assert await _told(api, "queue") == [], f"{number} are no queue"
+            await api.submit(f"alert {number}")
+        (grows,) = await _told(api, "queue")
+        assert grows.startswith(f"The queue grows: {LONG_QUEUE} sessions wait; {LONG_QUEUE} sessions came and 0 ended")
+        doctor = [one.text async for one in check_database(Settings(env={}, database_url=database_url)) if one.subject == "queue"]
+        assert grows.startswith(doctor[0])
+        # They came before the half hour that counts: the queue is long, but no longer than it was.
+        await _sql(database_url, "UPDATE alert_sessions SET created_at = created_at - interval '1 hour'")
+        assert await _told(api, "queue") == []
+
+
+async def test_upkeep_that_is_late_is_told(database_url: str) -> None:
+    async with world(database_url) as api:
+        await ProcessRepository(api.services.usage._engine).beat(  # pyright: ignore[reportPrivateUsage] - the world's own
+            LiveProcess(id="w", role="worker", workers=2, version="1", started_at=SystemClock().now())
+        )
+        await api.services.vital_signs.note_clean_up()
+        await api.services.vital_signs.note_backup()
+        assert await _told(api, "upkeep") == []
+        await _sql(database_url, "UPDATE upkeep SET done_at = done_at - interval '40 hours'")
+        cleared, saved = await _told(api, "upkeep")
+        assert cleared.startswith("Old data was last cleared away 40 hours ago.")
+        assert saved.startswith("The last backup was made 40 hours ago.")
+        doctor = [one.text async for one in check_database(Settings(env={}, database_url=database_url)) if one.subject == "upkeep"]
+        assert [cleared.startswith(doctor[0]), saved.startswith(doctor[1])] == [True, True]
+
+
+async def _told(api: World, source: str) -> list[str]:
+    told = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
+    return [one["message"] for one in told if one["source"] == source]
+
+
+async def _sql(database_url: str, statement: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(statement)
+    await connection.close()
 
 
 async def test_clean_ups_are_noted_even_when_there_was_nothing_to_clear_and_backups_when_they_are_told_of(database_url: str) -> None:
