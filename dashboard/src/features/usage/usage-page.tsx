@@ -111,7 +111,7 @@ function Group({ title, rows }: { title: string; rows: string[][] }) {
 function Dearest({ sessions }: { sessions: DearSessionItem[] }) {
   if (sessions.length === 0) return null;
   return (
-    <Section title="Dearest sessions">
+    <Section title="Most expensive sessions">
       <Box component="ol" sx={{ m: 0, pl: 2.5 }}>
         {sessions.map((session) => (
           <li key={session.id}>

@@ -1,0 +1,51 @@
+"""What was used, as the person who pays for it reads it."""
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.browser import open_page, picture
+from support.tarsy_process import Served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+# Rows of a table before it is asked for the rest.
+SHOWN = 8
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_usage_page_shows_what_the_server_counted(browser: Browser, server: Served, finished: dict[str, str], *, dark: bool) -> None:
+    with open_page(browser, server.url, dark=dark) as page:
+        with page.expect_response("**/api/v1/usage?period=month") as month:
+            page.goto("/usage")
+        _shows_all(page, month.value.json())
+        with page.expect_response("**/api/v1/usage?period=day") as today:
+            page.get_by_role("button", name="Today").click()
+        counted = today.value.json()
+        _shows_all(page, counted)
+        assert {"sample-crashloop", "sample-dns-outage"} <= {one["name"] for one in counted["by_alert_type"]}
+        picture(page, f"usage-{'dark' if dark else 'light'}")
+
+
+def test_the_usage_is_a_table_for_a_spreadsheet(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto("/usage")
+        with page.expect_download() as downloading:
+            page.get_by_role("link", name="CSV").click()
+        rows = list(csv.DictReader(io.StringIO(downloading.value.path().read_text())))
+        assert {"sample-crashloop", "sample-dns-outage"} <= {value for row in rows for value in row.values()}
+
+
+def _shows_all(page: Page, counted: dict[str, Any]) -> None:
+    for title, group in (("Models", "by_model"), ("Alert types", "by_alert_type"), ("Chains", "by_chain"), ("Agents", "by_agent")):
+        _shows(page, title, [one["name"] for one in counted[group]])
+    _shows(page, "Tools", [f"{one['server']}.{one['tool']}" for one in counted["by_tool"]])
+
+
+def _shows(page: Page, title: str, names: list[str]) -> None:
+    assert names, f"nothing was counted for {title}"
+    cells = page.get_by_role("table", name=title).locator("tbody td:first-child")
+    # A long table shows its beginning.
+    expect(cells).to_have_text(names[:SHOWN])
