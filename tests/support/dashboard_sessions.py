@@ -15,7 +15,11 @@ Silent = Callable[..., str]
 def submit(http: httpx.Client, name: str) -> str:
     samples: list[dict[str, Any]] = http.get("/api/v1/samples").raise_for_status().json()["samples"]
     sample = next(sample for sample in samples if sample["name"] == name)
-    alert = {"data": sample["alert_data"], "alert_type": sample["alert_type"]}
+    return submit_alert(http, sample["alert_type"], sample["alert_data"])
+
+
+def submit_alert(http: httpx.Client, alert_type: str, data: str = "something is wrong") -> str:
+    alert = {"data": data, "alert_type": alert_type}
     return http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"]
 
 

@@ -86,24 +86,6 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
 
 
-def test_a_reader_who_went_to_the_top_stays_there_when_the_session_ends(browser: Browser, paced: Served) -> None:
-    with open_page(browser, paced.url) as page:
-        investigate(page, "A pod crash-loops")
-        expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
-        # There is something below the fold to be thrown to.
-        page.wait_for_function("() => document.documentElement.scrollHeight > 1.5 * window.innerHeight", timeout=PATIENCE_MS)
-        page.mouse.move(400, 400)
-        page.mouse.wheel(0, -20_000)
-        expect(page.get_by_role("button", name="Follow live")).to_be_visible()
-        page.wait_for_function("() => window.scrollY === 0")
-        page.evaluate(
-            "window.furthest = 0; addEventListener('scroll', () => { window.furthest = Math.max(window.furthest, window.scrollY) })"
-        )
-        expect_status(page, "Completed")
-        expect(page.get_by_role("region", name="Verdict")).to_be_in_viewport()
-        assert page.evaluate("window.furthest") == 0
-
-
 def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, paced: Served) -> None:
     with open_page(browser, paced.url) as page:
         investigate(page, "A service runs out of memory")
@@ -119,29 +101,6 @@ def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, pa
         expect(page.get_by_role("heading", name="Submit again")).to_be_visible()
         expect(page.get_by_label("Alert type")).to_have_value("sample-oom-leak")
         expect(page.get_by_label("Alert text")).to_have_value(re.compile("recommender"))
-
-
-def test_one_of_two_agents_is_stopped_and_the_other_brings_the_session_to_its_end(browser: Browser, paced: Served) -> None:
-    with open_page(browser, paced.url) as page:
-        investigate(page, "Payments fail right after a release")
-        page.get_by_role("tab", name="NetworkAgent Running").click()
-        expect(page.get_by_role("button", name="Stop ApplicationAgent")).to_have_count(0)
-        page.get_by_role("button", name="Side by side").click()
-        expect(page.get_by_role("button", name="Stop ApplicationAgent")).to_be_visible()
-        page.get_by_role("button", name="Stop NetworkAgent").click()
-        stages = page.get_by_role("list", name="Stages")
-        expect(stages.get_by_role("button", name=re.compile("^triage Running"))).to_be_visible()
-        expect(stages.get_by_role("button", name="ApplicationAgent Running")).to_be_visible()
-        expect(stages.get_by_role("button", name="NetworkAgent Cancelled")).to_be_visible()
-        expect(page.get_by_role("button", name="Stop NetworkAgent")).to_have_count(0)
-        expect_status(page, "Running")
-        picture(page, "agent-stopped-light")
-
-        expect_status(page, "Completed")
-        expect(stages.get_by_role("button", name=re.compile("^triage Completed"))).to_be_visible()
-        expect(stages.get_by_role("button", name="ApplicationAgent Completed")).to_be_visible()
-        expect(stages.get_by_role("button", name="NetworkAgent Cancelled")).to_be_visible()
-        expect(page.get_by_role("heading", name="Do now").first).to_be_visible()
 
 
 def test_parallel_agents_stand_in_tabs_or_side_by_side_and_an_event_has_an_address(

@@ -1,0 +1,121 @@
+"""Agents whose tool does not answer before the test lets it: what a person does meanwhile is not a race with the end of the session."""
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from support.browser import expect_status, open_page, picture
+from support.dashboard_sessions import submit_alert
+from support.paths import FAULT_SERVER
+from support.recorded_server import recorded_server, says
+from support.tarsy_process import Served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+GATE = {"transport": {"type": "stdio", "command": sys.executable, "args": [str(FAULT_SERVER)]}}
+# More than a screen has lines.
+LONG = "\n\n".join(f"Line {number} of what the agent thinks aloud." for number in range(60))
+ANALYSIS = """\
+The gate was opened [A1: "done"].
+
+## Do now
+
+Nothing.
+
+```verdict
+outcome: no_fault
+mechanism: the gate was opened
+confidence: high
+evidence: [A1]
+```
+"""
+
+
+@dataclass(frozen=True)
+class Held:
+    served: Served
+    directory: Path
+
+    def release(self, alert_type: str) -> None:
+        """Let the tools of all sessions of this type answer."""
+        (self.directory / alert_type).touch()
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
+    directory = tmp_path_factory.mktemp("held")
+
+    def waits(track: str, alert_type: str) -> dict[str, Any]:
+        arguments = {"marker": str(directory / alert_type)}
+        return says(track, 0, {"text": LONG}, {"tool_call": {"id": "call-1", "name": "gate.say_and_wait", "arguments": arguments}})
+
+    calls = (
+        waits("0.look/1.GateAgent", "one"),
+        says("0.look/1.GateAgent", 1, {"text": ANALYSIS}),
+        waits("0.triage/1.ApplicationAgent", "two"),
+        waits("0.triage/2.NetworkAgent", "two"),
+        says("0.triage/1.ApplicationAgent", 1, {"text": ANALYSIS}),
+        says("1.triage synthesis/1.SynthesisAgent", 0, {"text": ANALYSIS}),
+        *(says(f"{stage}.executive summary/1.ExecSummaryAgent", 0, {"text": "The gate was opened."}) for stage in (1, 2)),
+    )
+    names = ("GateAgent", "ApplicationAgent", "NetworkAgent")
+    more = {
+        "mcp_servers": {"gate": GATE},
+        "agents": {**{name: {"mcp_servers": ["gate"]} for name in names}, "SilentAgent": {"mcp_servers": []}},
+        "agent_chains": {
+            "one": {"alert_types": ["one"], "stages": [{"name": "look", "agents": [{"name": "GateAgent"}]}]},
+            "two": {"alert_types": ["two"], "stages": [{"name": "triage", "agents": [{"name": name} for name in names[1:]]}]},
+        },
+        "defaults": {"llm_provider": "tape", "alert_type": "one"},
+    }
+    with recorded_server(directory, *calls, speed="0", **more) as running:
+        yield Held(running, directory)
+
+
+def test_a_reader_who_went_to_the_top_stays_there_when_the_session_ends(browser: Browser, held: Held) -> None:
+    with open_page(browser, held.served.url) as page, held.served.client() as http:
+        page.goto(f"/sessions/{submit_alert(http, 'one')}")
+        expect(page.get_by_role("feed").get_by_text("gate.say_and_wait").first).to_be_visible()
+        # There is something below the fold to be thrown to.
+        page.wait_for_function("() => document.documentElement.scrollHeight > 1.5 * window.innerHeight")
+        page.mouse.move(400, 400)
+        page.mouse.wheel(0, -20_000)
+        expect(page.get_by_role("button", name="Follow live")).to_be_visible()
+        page.wait_for_function("() => window.scrollY === 0")
+        page.evaluate(
+            "window.furthest = 0; addEventListener('scroll', () => { window.furthest = Math.max(window.furthest, window.scrollY) })"
+        )
+        held.release("one")
+        expect_status(page, "Completed")
+        expect(page.get_by_role("region", name="Verdict")).to_be_in_viewport()
+        assert page.evaluate("window.furthest") == 0
+
+
+def test_one_of_two_agents_is_stopped_and_the_other_brings_the_session_to_its_end(browser: Browser, held: Held) -> None:
+    with open_page(browser, held.served.url) as page, held.served.client() as http:
+        page.goto(f"/sessions/{submit_alert(http, 'two')}")
+        page.get_by_role("tab", name="NetworkAgent Running").click()
+        expect(page.get_by_role("button", name="Stop ApplicationAgent")).to_have_count(0)
+        page.get_by_role("button", name="Side by side").click()
+        expect(page.get_by_role("button", name="Stop ApplicationAgent")).to_be_visible()
+        page.get_by_role("button", name="Stop NetworkAgent").click()
+        stages = page.get_by_role("list", name="Stages")
+        expect(stages.get_by_role("button", name=re.compile("^triage Running"))).to_be_visible()
+        expect(stages.get_by_role("button", name="ApplicationAgent Running")).to_be_visible()
+        expect(stages.get_by_role("button", name="NetworkAgent Cancelled")).to_be_visible()
+        expect(page.get_by_role("button", name="Stop NetworkAgent")).to_have_count(0)
+        expect_status(page, "Running")
+        picture(page, "agent-stopped-light")
+
+        held.release("two")
+        expect_status(page, "Completed")
+        expect(stages.get_by_role("button", name=re.compile("^triage Completed"))).to_be_visible()
+        expect(stages.get_by_role("button", name="ApplicationAgent Completed")).to_be_visible()
+        expect(stages.get_by_role("button", name="NetworkAgent Cancelled")).to_be_visible()
+        expect(page.get_by_role("heading", name="Do now").first).to_be_visible()
