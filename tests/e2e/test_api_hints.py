@@ -113,4 +113,4 @@ async def test_a_hint_is_given_from_a_terminal(database_url: str, tarsy: Tarsy, 
 async def test_a_model_that_plays_a_recording_takes_no_hints(database_url: str) -> None:
     async with world(database_url) as api:
         answer = await api.client.post(f"/api/v1/sessions/{await api.submit()}/hints", json={"text": "hello"})
-    assert (answer.status_code, "recorded" in answer.json()["detail"]) == (409, True)
+    assert (answer.status_code, "recording" in answer.json()["detail"]) == (409, True)

@@ -81,4 +81,4 @@ def test_what_no_restart_would_mend_ends_all_of_them_with_its_reason(home: Path)
 def test_several_processes_are_a_matter_of_the_whole(home: Path) -> None:
     refused = tarsy("serve", "--role", "worker", "--processes", "2", cwd=home)
     assert refused.returncode == 1
-    assert "does not go with --role worker" in refused.stderr
+    assert "cannot be combined with --role worker" in refused.stderr

@@ -24,7 +24,7 @@ from tarsy.intake.adapters.generic import GenericMapping
 from tarsy.intake.adapters.registry import ADAPTERS, deliver
 from tarsy.intake.authentication import Basic, Signature, Token
 from tarsy.intake.policy import Policy
-from tarsy.intake.received import receive
+from tarsy.intake.received import Delivery, receive
 from tarsy.intake.sns_client import SnsClient
 
 EXAMPLES = {(example.sender, example.name): example for example in load_examples()}
@@ -226,9 +226,13 @@ async def test_no_mutated_body_of_any_sender_breaks_the_server_or_is_lost(databa
         bodies.append((json.dumps(body), {"content-type": "application/json", **headers}, told))
 
     collect()
+    first: dict[tuple[str, str], Delivery] = {}
     async with world(database_url) as api:
         for text, headers, told in bodies:
             expected = deliver(receive(text, headers), told)
+            if expected.delivery_id:
+                # A delivery that comes again is answered as it was at first, whatever it says now.
+                expected = first.setdefault((expected.source, expected.delivery_id), expected)
             answer = await api.client.post(f"/api/v1/webhook{'/' + told if told else ''}", content=text, headers=headers)
             assert answer.status_code == 202, (answer.text, text)
             taken = answer.json()

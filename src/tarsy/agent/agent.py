@@ -4,6 +4,7 @@ from typing import Protocol, assert_never
 
 import anyio
 import structlog
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from tarsy.agent.ceilings.ceilings import CeilingMetError
 from tarsy.agent.ceilings.ending import end_unspoken
@@ -44,6 +45,8 @@ class BaseAgent:
         recorder = Recorder(context, stored)
         stopping.attended = True
         try:
+            # An agent whose time was over before it began asks nothing. Its first writes cannot be interrupted, and would hide that from it.
+            await checkpoint_if_cancelled()
             return await self._controller.run(context, recorder, stored)
         except CeilingMetError as error:
             return await end_unspoken(context.ceilings, recorder, error)

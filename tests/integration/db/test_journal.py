@@ -63,7 +63,7 @@ def ends(claim: Claim) -> Step:
 
 
 # The message on the wire at which a step of each kind is decided: its only statement, or the end of its transaction.
-KINDS: dict[Callable[[Claim], Step], bytes] = {opens: b"second", only_closes: b"second", ends: b"COMMIT;\x00"}
+KINDS: dict[Callable[[Claim], Step], bytes] = {opens: b"second", only_closes: b"second", ends: b"COMMIT\x00"}
 
 
 @pytest.mark.parametrize("arrives", [True, False], ids=["the answer is lost", "the commit is lost"])
