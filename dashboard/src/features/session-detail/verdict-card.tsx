@@ -42,7 +42,7 @@ export const VerdictCard = memo(function VerdictCard({ session, doNow, list, che
     <Box sx={verdict ? { "& > section": { borderTop: 3, borderTopColor: EDGE[verdict.outcome] } } : {}}>
       <Section title="Verdict" actions={verdict && <Badges verdict={verdict} challenged={challenged} />}>
         <Stack sx={{ gap: 2 }}>
-          {verdict ? <Told verdict={verdict} list={list} /> : <Typography color="textSecondary">No verdict: the run was cut short, or several agents concluded without a synthesis.</Typography>}
+          {verdict ? <Told verdict={verdict} list={list} /> : <Typography color="textSecondary">No verdict: the agent wrote none, the run was cut short, or several agents ended without a synthesis.</Typography>}
           {doNow !== null && <DoNow text={doNow} checked={checked} />}
           {verdict && verdict.ruled_out.length > 0 && !saysRuledOut && <RuledOut verdict={verdict} list={list} />}
           {citations && <Support sums={citations} checked={list} />}
