@@ -65,7 +65,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
         *(says(f"{stage}.executive summary/1.ExecSummaryAgent", 0, {"text": "The gate was opened."}) for stage in (1, 2)),
     )
     names = ("GateAgent", "ApplicationAgent", "NetworkAgent")
-    more = {
+    more: dict[str, Any] = {
         "mcp_servers": {"gate": GATE},
         "agents": {**{name: {"mcp_servers": ["gate"]} for name in names}, "SilentAgent": {"mcp_servers": []}},
         "agent_chains": {
