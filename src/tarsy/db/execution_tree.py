@@ -5,12 +5,19 @@ from dataclasses import dataclass
 
 from tarsy.db.driver import Connection, Statement
 
-EXECUTION_TREE = """
-    SELECT e.id::text AS id, e.agent_name, e.parent_execution_id::text AS parent_execution_id, e.dispatched_by, e.task
-    FROM agent_executions e JOIN stages g ON g.id = e.stage_id
+
+def in_tree_order(columns: str, session_id: str) -> str:
+    """A statement that reads `columns` of the executions `e` of a session."""
+    return f"""
+    SELECT {columns} FROM agent_executions e JOIN stages g ON g.id = e.stage_id
     LEFT JOIN agent_executions above ON above.id = e.parent_execution_id
-    WHERE e.session_id = :id
-    ORDER BY g.stage_index, coalesce(above.agent_index, e.agent_index), above.id IS NOT NULL, e.agent_index"""
+    WHERE e.session_id = {session_id}
+    ORDER BY g.stage_index, coalesce(above.agent_index, e.agent_index), above.id IS NOT NULL, e.agent_index"""  # noqa: S608 - our own words
+
+
+EXECUTION_TREE = in_tree_order(
+    "e.id::text AS id, e.agent_name, e.parent_execution_id::text AS parent_execution_id, e.dispatched_by, e.task", ":id"
+)
 _TREE = Statement(EXECUTION_TREE)
 
 

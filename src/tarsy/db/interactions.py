@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db import rows
 from tarsy.db.driver import Row, Statement, borrowed, columns_of
 from tarsy.db.errors import NotFoundError
-from tarsy.db.execution_tree import ExecutionInTree, execution_tree
+from tarsy.db.execution_tree import ExecutionInTree, execution_tree, in_tree_order
 from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.execution import AgentExecution
@@ -116,12 +116,7 @@ RUN_COLUMNS = f"""
     (SELECT json_agg(x) FROM (
         SELECT {columns_of(stages, "g")} FROM stages g WHERE g.session_id = s.id ORDER BY g.stage_index
     ) x) AS stages,
-    (SELECT json_agg(x) FROM (
-        SELECT {columns_of(agent_executions, "e")} FROM agent_executions e JOIN stages g ON g.id = e.stage_id
-        LEFT JOIN agent_executions above ON above.id = e.parent_execution_id
-        WHERE e.session_id = s.id
-        ORDER BY g.stage_index, coalesce(above.agent_index, e.agent_index), above.id IS NOT NULL, e.agent_index
-    ) x) AS executions,
+    (SELECT json_agg(x) FROM ({in_tree_order(columns_of(agent_executions, "e"), "s.id")}) x) AS executions,
     (SELECT json_agg(x) FROM (
         SELECT execution_id, {", ".join(f"sum({name}) AS {name}" for name in _USAGE_NAMES)}, {rows.SPENDING_SUMS}
         FROM llm_interactions WHERE session_id = s.id GROUP BY execution_id

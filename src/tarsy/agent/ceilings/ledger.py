@@ -11,7 +11,7 @@ from typing import Protocol
 
 import anyio
 
-from tarsy.domain.budget import NOTHING, Account, Ceiling, Spent
+from tarsy.domain.budget import NOTHING, UNLIMITED, Account, Ceiling, Spent
 from tarsy.domain.period_budget import PeriodBudget, PeriodState
 from tarsy.domain.run_input import CeilingMet
 from tarsy.domain.spending import Reservation, SpentBy
@@ -20,7 +20,6 @@ from tarsy.kit.clock import Clock
 # Of a time ceiling, what is left to the conclusion: a tenth, and never more than a model needs to write it.
 _CONCLUSION_SHARE = 0.1
 _CONCLUSION_SECONDS = 30.0
-_UNLIMITED = Ceiling()
 
 # The way to an account from the top: a session's has one part, an agent's three, that of an agent it sends four.
 AccountPath = tuple[str, ...]
@@ -97,7 +96,7 @@ class Ledger:
 
     @property
     def limits_anything(self) -> bool:
-        return bool(self.periods) or any(entry.ceiling != _UNLIMITED for entry in self._entries.values())
+        return bool(self.periods) or any(entry.ceiling != UNLIMITED for entry in self._entries.values())
 
     @property
     def has_begun(self) -> bool:
