@@ -1,7 +1,7 @@
-"""Pages of the session list: three queries a page, whatever its size."""
+"""Pages of the session list: one query a page, whatever its size, and a second one where sessions of it have not ended."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -9,8 +9,8 @@ from typing import Any
 
 from tarsy.db.cursor import Cursor
 from tarsy.db.driver import RawConnection, Row, Statement
-from tarsy.db.rows import SPENDING_SUMS, read, spending_of
-from tarsy.db.session_order import NEWEST_FIRST, SessionOrder, ordered_page
+from tarsy.db.rows import SPENDING_SUMS, columns, read, spending_of
+from tarsy.db.session_order import NEWEST_FIRST, SessionOrder, SessionSort, ordered_page
 from tarsy.db.session_rows import judged_of
 from tarsy.db.tables import sql_list
 from tarsy.db.work.standing import Standing, standings
@@ -20,11 +20,12 @@ from tarsy.domain.citation import CitationCounts
 from tarsy.domain.price import Spending
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import SessionStatus
-from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.verdict import Confidence, JudgedVerdict, VerdictOutcome
 
 # As much of an alert as a list shows.
 EXCERPT_CHARACTERS = 300
+# Of sessions that have ended.
+_NO_WORK = Standing()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +89,10 @@ class SessionPage:
     next_cursor: str | None
 
 
+# A stage, its synthesis where it has one, and the executive summary.
 _STAGE_COUNT = """
-    jsonb_array_length(jsonb_path_query_array(s.chain_snapshot, '$.stages[*]'))
-    + CASE WHEN s.chain_snapshot -> 'executive_summary' = 'null'::jsonb THEN 0 ELSE 1 END
-    + jsonb_array_length(jsonb_path_query_array(s.chain_snapshot, '$.stages[*].synthesis ? (@ != null)'))"""
+    (SELECT count(*) + count(nullif(planned -> 'synthesis', 'null')) FROM jsonb_array_elements(s.chain_snapshot -> 'stages') AS planned)
+    + CASE WHEN s.chain_snapshot -> 'executive_summary' = 'null'::jsonb THEN 0 ELSE 1 END"""
 # By the audit log, which also knows of sessions that were running, and of those from long ago.
 CANCELLED_BY = """
     CASE WHEN s.status IN ('cancelled', 'cancelling') THEN (
@@ -101,7 +102,19 @@ _SHOWN = f"""
     (SELECT i.severity FROM incidents i WHERE i.id = s.incident_id) AS severity, {CANCELLED_BY} AS cancelled_by,
     s.id::text AS id, s.alert_type, s.chain_id, s.author, s.status, s.executive_summary, s.error_message, s.analysis_is_partial,
     s.analysis_partial_reason, s.verdict, s.citations, s.created_at, s.started_at, s.completed_at, left(s.alert_data, {LOOKED_AT_CHARACTERS}) AS alert_head,
-    {_STAGE_COUNT} AS stage_count"""  # noqa: S608 - our own words
+    {_STAGE_COUNT} AS stage_count, stage.stage_name AS current_stage_name, stage.stage_index AS current_stage_index,
+    coalesce(used.total, 0) AS total_tokens, used.cost_usd, used.unpriced_calls,
+    coalesce(figures.agents, 0) AS agents, coalesce(figures.fallbacks, 0) AS fallbacks, coalesce(chats.questions, 0) AS questions,
+    (SELECT total_score FROM session_scores WHERE session_id = s.id AND total_score IS NOT NULL ORDER BY created_at DESC, id DESC LIMIT 1) AS score"""  # noqa: S608 - our own words
+_BESIDE = f"""
+    LEFT JOIN LATERAL (
+        SELECT stage_name, stage_index FROM stages
+        WHERE session_id = s.id AND stage_type NOT IN ({sql_list([StageType.CHAT, StageType.SCORING])})
+        ORDER BY stage_index DESC LIMIT 1
+    ) stage ON true
+    LEFT JOIN LATERAL (SELECT sum(total_tokens) AS total, {SPENDING_SUMS} FROM llm_interactions WHERE session_id = s.id) used ON true
+    LEFT JOIN session_figures figures ON figures.session_id = s.id
+    LEFT JOIN chats ON chats.session_id = s.id"""  # noqa: S608 - our own words
 # What people type into search boxes, its last word also as a prefix; text without a word finds nothing. Only a word, which is quoted, can be
 # a prefix; what is excluded may end with a bracket.
 # No subquery: the planner must see the words to know whether they are rare (then the index) or common (then the newest rows).
@@ -125,25 +138,6 @@ _CONDITIONS = {
     "after_id": "(s.created_at, s.id) < (:after_at, :after_id)",
 }
 
-_PROGRESS = Statement(
-    f"""
-    SELECT s.id::text AS id, stage.stage_name, stage.stage_index, coalesce(used.total, 0) AS total_tokens, used.cost_usd, used.unpriced_calls,
-        (SELECT count(*) FROM agent_executions e JOIN stages t ON t.id = e.stage_id
-            WHERE e.session_id = s.id AND t.stage_type NOT IN ({sql_list([StageType.CHAT, StageType.SCORING])})) AS agents,
-        (SELECT count(*) FROM timeline_events
-            WHERE session_id = s.id AND event_type = {sql_list([TimelineEventType.PROVIDER_FALLBACK])}) AS fallbacks,
-        (SELECT total_score FROM session_scores WHERE session_id = s.id AND total_score IS NOT NULL ORDER BY created_at DESC, id DESC LIMIT 1) AS score,
-        (SELECT count(*) FROM chat_user_messages WHERE session_id = s.id) AS questions
-    FROM unnest(CAST(:ids AS uuid[])) AS s(id)
-    LEFT JOIN LATERAL (
-        SELECT stage_name, stage_index FROM stages
-        WHERE session_id = s.id AND stage_type NOT IN ({sql_list([StageType.CHAT, StageType.SCORING])})
-        ORDER BY stage_index DESC LIMIT 1
-    ) stage ON true
-    LEFT JOIN LATERAL (SELECT sum(total_tokens) AS total, {SPENDING_SUMS} FROM llm_interactions WHERE session_id = s.id) used ON true
-    """  # noqa: S608 - our own words
-)
-
 
 async def read_page(
     connection: RawConnection,
@@ -158,13 +152,15 @@ async def read_page(
     if where.text is not None:
         await _PLAN_ANEW.rows(connection)
     values = _values(where, after)
-    statement = _page(tuple(name for name in _CONDITIONS if name in values), order)
+    asked = tuple(name for name in _CONDITIONS if name in values)
+    # The list as people open it. The server keeps its plan where the statement itself says how many rows it is for. With conditions it
+    # plans anew, because what they ask for decides which index is the shorter way.
+    first = None if asked or offset or order.by is not SessionSort.CREATED else limit + 1
+    statement = _page(asked, order, first)
     rows = await statement.rows(connection, {**values, "limit": limit + 1, "offset": offset, "reach": offset + limit + 1})
     shown = rows[:limit]
-    progress = {row["id"]: row for row in await _PROGRESS.rows(connection, {"ids": [row["id"] for row in shown]})}
-    waiting = [row["id"] for row in shown if not SessionStatus(row["status"]).is_final]
-    places = await standings(connection, waiting)
-    sessions = tuple(_summary(row, progress[row["id"]], places.get(row["id"], Standing())) for row in shown)
+    places = await standings(connection, [row["id"] for row in shown if row["completed_at"] is None])
+    sessions = tuple(_summary(row, places.get(row["id"], _NO_WORK)) for row in shown)
     last = sessions[-1] if len(rows) > limit and order == NEWEST_FIRST else None
     return SessionPage(sessions, Cursor(last.created_at, last.id).encode() if last else None)
 
@@ -179,8 +175,8 @@ async def count_by_status(connection: RawConnection, where: SessionFilter) -> Ma
 
 
 @cache
-def _page(asked: tuple[str, ...], order: SessionOrder) -> Statement:
-    return Statement(ordered_page(_SHOWN, _conditions(asked), order))
+def _page(asked: tuple[str, ...], order: SessionOrder, first: int | None) -> Statement:
+    return Statement(ordered_page(_SHOWN, _conditions(asked), order, beside=_BESIDE, first=first))
 
 
 @cache
@@ -195,7 +191,7 @@ def _conditions(asked: tuple[str, ...]) -> str:
 def _values(where: SessionFilter, after: Cursor | None) -> dict[str, Any]:
     several = {name: [one.value for one in chosen] or None for name, chosen in _several(where).items()} | {"ids": list(where.ids) or None}
     affected = where.affected.strip().lower() if where.affected is not None else None
-    values = asdict(where) | several | {"affected": affected}
+    values = columns(where) | several | {"affected": affected}
     place = {"after_at": after.created_at, "after_id": after.id} if after else {}
     return {name: value for name, value in values.items() if value is not None} | place
 
@@ -204,20 +200,20 @@ def _several(where: SessionFilter) -> dict[str, Sequence[StrEnum]]:
     return {"statuses": where.statuses, "outcomes": where.outcomes, "confidences": where.confidences}
 
 
-def _summary(row: Row, progress: Row, standing: Standing) -> SessionSummary:
-    return read(
-        SessionSummary,
-        row,
-        title=alert_title(row["alert_head"], row["alert_type"]),
-        alert_excerpt=row["alert_head"][:EXCERPT_CHARACTERS],
-        verdict=judged_of(row["verdict"]),
-        current_stage_name=progress["stage_name"],
-        current_stage_index=progress["stage_index"],
-        total_tokens=progress["total_tokens"],
-        cost=spending_of(progress),
-        agents=progress["agents"],
-        fallbacks=progress["fallbacks"],
-        score=progress["score"],
-        questions=progress["questions"],
-        standing=standing,
-    )
+def _summary(row: Row, standing: Standing) -> SessionSummary:
+    """Not by `read`, which checks each field: a page is hundreds of rows, and all but these are what the table says they are."""
+    fields = dict(row)
+    head = fields.pop("alert_head")
+    severity, citations = fields["severity"], fields["citations"]
+    fields |= {
+        "status": SessionStatus(fields["status"]),
+        "severity": severity and Severity(severity),
+        "title": alert_title(head, fields["alert_type"]),
+        "alert_excerpt": head[:EXCERPT_CHARACTERS],
+        "verdict": judged_of(fields["verdict"]),
+        "citations": citations and read(CitationCounts, citations),
+        "cost": spending_of(fields),
+        "standing": standing,
+    }
+    del fields["cost_usd"], fields["unpriced_calls"]
+    return SessionSummary(**fields)

@@ -128,13 +128,17 @@ _KEYS: Mapping[SessionSort, _Key] = {
 }
 
 
-def ordered_page(shown: str, conditions: str, order: SessionOrder) -> str:
-    """The statement that shows `:limit` sessions after the first `:offset`; `:reach` is the sum of both."""
+def ordered_page(shown: str, conditions: str, order: SessionOrder, *, beside: str = "", first: int | None = None) -> str:
+    """The statement that shows `:limit` sessions after the first `:offset`; `:reach` is the sum of both.
+
+    `beside` joins what else is shown of them. With `first`, for an order by age, it shows so many from the beginning.
+    """
     if order.by is SessionSort.CREATED:
         ordered = f"ORDER BY s.created_at {order.way}, s.id {order.way}"
+        part = ":limit OFFSET :offset" if first is None else first
         # What is shown is computed outside, for the rows of the page: where all that match must be sorted first, it would be for each of them.
-        found = f"SELECT * FROM alert_sessions s WHERE {conditions} {ordered} LIMIT :limit OFFSET :offset"  # noqa: S608 - our own words
-        return f"SELECT {shown} FROM ({found}) s {ordered}"  # noqa: S608 - our own words
+        found = f"SELECT * FROM alert_sessions s WHERE {conditions} {ordered} LIMIT {part}"  # noqa: S608 - our own words
+        return f"SELECT {shown} FROM ({found}) s {beside} {ordered}"  # noqa: S608 - our own words
     key = _KEYS[order.by]
     ordered = key.order.format(way=order.way, back=order.way.reverse)
     # Two parts, each of which an index can give in order: the second is looked for only where the first does not fill the page.
@@ -147,5 +151,5 @@ def ordered_page(shown: str, conditions: str, order: SessionOrder) -> str:
                 (SELECT s.id FROM alert_sessions s WHERE {conditions} AND {key.absent} ORDER BY s.created_at DESC, s.id DESC LIMIT :reach)
                 LIMIT :limit OFFSET :offset
             ) found
-        ) picked JOIN alert_sessions s ON s.id = picked.id ORDER BY picked.place
+        ) picked JOIN alert_sessions s ON s.id = picked.id {beside} ORDER BY picked.place
         """  # noqa: S608 - our own words

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
-from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList
+from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList, list_json
 from tarsy.api.schemas.timeline import Timeline, timeline_json
 from tarsy.api.schemas.view import Name, Request, SessionId, StorableText, UtcTime, answer, json_response
 from tarsy.api.services import AuthorOf, ServicesOf
@@ -86,7 +86,7 @@ async def list_sessions(services: ServicesOf, query: Annotated[SessionQuery, Que
     """Sessions, newest first unless `sort` says otherwise."""
     order = query.ordered()
     page = await services.sessions.list(query.filter(), limit=query.limit, cursor=query.cursor, order=order, offset=query.offset)
-    return answer(SessionList.of(page))
+    return json_response(list_json(page))
 
 
 @router.get("/{session_id}", operation_id="getSession", response_model=SessionDetail)

@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import orjson
+
 from tarsy.api.schemas.budget import CeilingView
 from tarsy.api.schemas.verdict import CitationSums, VerdictView
 from tarsy.api.schemas.view import Cost, Usage, View, milliseconds_between
@@ -80,15 +82,24 @@ class SessionListItem(View):
             citations=CitationSums.of(summary.citations),
         )
 
+    @classmethod
+    def listed(cls, summary: SessionSummary) -> dict[str, Any]:
+        """The same, for a list: not checked again."""
+        duration_ms = milliseconds_between(summary.started_at, summary.completed_at)
+        return cls.fields_of(summary, summary.standing, duration_ms=duration_ms, verdict=VerdictView.listed(summary.verdict))
+
 
 class SessionList(View):
     sessions: list[SessionListItem]
     # Give it back as `cursor` for the next page; absent on the last one, and where the list is not in its usual order.
     next_cursor: str | None
 
-    @classmethod
-    def of(cls, page: SessionPage) -> "SessionList":
-        return cls.shown(page, sessions=[SessionListItem.of(session) for session in page.sessions])
+
+def list_json(page: SessionPage) -> bytes:
+    """A `SessionList`, written from what was read: no model is made of each of its rows."""
+    sessions = [SessionListItem.listed(session) for session in page.sessions]
+    # Amounts are exact decimals, and shown as plain numbers.
+    return orjson.dumps({"sessions": sessions, "next_cursor": page.next_cursor}, default=float, option=orjson.OPT_UTC_Z)
 
 
 class ExecutionView(View):

@@ -1,5 +1,7 @@
 """The verdict of a session, and what its citations come to."""
 
+from typing import Any
+
 from tarsy.api.schemas.view import View
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.verdict import Confidence, JudgedVerdict, StillHappening, VerdictOutcome
@@ -38,6 +40,10 @@ class VerdictView(View):
     @classmethod
     def of(cls, judged: JudgedVerdict | None) -> "VerdictView | None":
         return cls.shown(judged, judged.verdict) if judged else None
+
+    @classmethod
+    def listed(cls, judged: JudgedVerdict | None) -> dict[str, Any] | None:
+        return cls.fields_of(judged, judged.verdict) if judged else None
 
 
 class CitationSums(View):
