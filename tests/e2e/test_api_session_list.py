@@ -17,13 +17,11 @@ from tarsy.db.connection import create_engine
 from tarsy.db.processes import ProcessRepository
 from tarsy.db.session_order import SessionOrder, SessionSort, SortOrder, ordered_page
 from tarsy.db.tables import (
-    agent_executions,
     alert_sessions,
     incidents,
     session_figures,
     session_scores,
     session_spending,
-    timeline_events,
     work,
 )
 from tarsy.domain.overview import LiveProcess
@@ -184,13 +182,9 @@ async def test_a_session_in_the_list_tells_its_figures(database_url: str) -> Non
     engine = create_engine(database_url)
     async with world(database_url) as api:
         session_id = await api.submit()
-        run = await add_run(engine, session_id)
+        await add_run(engine, session_id)
         await set_status(engine, session_id, SessionStatus.COMPLETED)
         await api.client.post(f"/api/v1/sessions/{session_id}/chat/messages", json={"content": "why?"})
-        fallback = {
-            "id": str(uuid4()), "session_id": session_id, "stage_id": run.stage_id, "execution_id": run.execution_id, "sequence_number": 90,
-            "position": 90, "event_type": "provider_fallback", "status": "completed", "content": "", "created_at": AT, "completed_at": AT,
-        }  # fmt: skip
         score = {
             "id": str(uuid4()),
             "session_id": session_id,
@@ -200,12 +194,12 @@ async def test_a_session_in_the_list_tells_its_figures(database_url: str) -> Non
             "created_at": AT,
         }
         async with engine.begin() as connection:
-            await connection.execute(sa.insert(timeline_events).values(fallback))
+            # As the step that brings a fallback counts it.
+            await connection.execute(sa.update(session_figures).values(fallbacks=1))
             await connection.execute(sa.insert(session_scores).values(score))
-            executions = await connection.scalar(sa.select(sa.func.count()).select_from(agent_executions))
         [told] = (await api.client.get("/api/v1/sessions")).json()["sessions"]
     await engine.dispose()
-    assert (told["agents"], told["fallbacks"], told["score"], told["questions"], told["severity"]) == (executions, 1, 87, 1, None)
+    assert (told["agents"], told["fallbacks"], told["score"], told["questions"], told["severity"]) == (1, 1, 87, 1, None)
 
 
 async def test_who_cancelled_a_running_session_is_told(database_url: str) -> None:

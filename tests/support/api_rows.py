@@ -15,6 +15,7 @@ from tarsy.db.tables import (
     llm_interactions,
     mcp_interactions,
     messages,
+    session_figures,
     stages,
     timeline_events,
     work,
@@ -86,6 +87,7 @@ def _rows(run: Run, session_id: str, owner: dict[str, str], end: dict[str, Any])
     return [
         (stages, [{**stage, "expected_agent_count": 1, "started_at": AT, **end}]),
         (agent_executions, [{**execution, "started_at": AT, **end}]),
+        (session_figures, [{"session_id": session_id, "agents": 1, "fallbacks": 0}]),
         (timeline_events, [_event(owner, 1, "llm_thinking", "thinking about it"), _event(owner, 2, "final_analysis", "The disk is full.")]),
         (messages, _messages(owner)),
         (llm_interactions, _llm_calls(run, owner)),

@@ -1,0 +1,94 @@
+"""The list is written without the models that describe it: both must say the same."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import orjson
+
+from tarsy.api.schemas.sessions import SessionList, SessionListItem, list_json
+from tarsy.db.session_list import SessionPage, SessionSummary
+from tarsy.db.work.standing import Standing
+from tarsy.domain.alert import Severity
+from tarsy.domain.citation import CitationCounts
+from tarsy.domain.price import Spending
+from tarsy.domain.status import SessionStatus
+from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
+
+AT = datetime(2026, 3, 1, 12, 0, 0, 120_000, UTC)
+# Quotes, what ends a line somewhere, controls, signs beyond the basic plane.
+ODD = 'say "no" \\ </b>\n\u2028\x1b\x7f é 😀'
+
+PLAIN = SessionSummary(
+    id="01234567-89ab-cdef-0123-456789abcdef",
+    alert_type="kubernetes",
+    chain_id="chain",
+    author="ada",
+    status=SessionStatus.PENDING,
+    severity=None,
+    cancelled_by=None,
+    title=ODD,
+    alert_excerpt=ODD,
+    executive_summary=None,
+    error_message=None,
+    analysis_is_partial=False,
+    analysis_partial_reason=None,
+    verdict=None,
+    citations=None,
+    # A whole second, which is written without a fraction.
+    created_at=AT.replace(microsecond=0),
+    started_at=None,
+    completed_at=None,
+    stage_count=3,
+    cost=Spending(),
+    standing=Standing(2, 0, "Paused by ada.", AT),
+)
+VERDICT = Verdict(
+    outcome=VerdictOutcome.FAULT,
+    object=AffectedObject(kind="Deployment", namespace="shop", name="cart"),
+    mechanism=ODD,
+    confidence_object=Confidence.HIGH,
+    confidence_mechanism=Confidence.MEDIUM,
+    evidence=("A1", "A2"),
+    ruled_out=(RuledOut("the network", ("A3",)),),
+)
+WHOLE = SessionSummary(
+    id="fedcba98-7654-3210-fedc-ba9876543210",
+    alert_type="kubernetes",
+    chain_id="chain",
+    author="ada",
+    status=SessionStatus.CANCELLED,
+    severity=Severity.CRITICAL,
+    cancelled_by="ada",
+    title="title",
+    alert_excerpt="excerpt",
+    executive_summary=ODD,
+    error_message=ODD,
+    analysis_is_partial=True,
+    analysis_partial_reason="It was cancelled.",
+    verdict=JudgedVerdict(VERDICT, Confidence.LOW, "A citation failed."),
+    citations=CitationCounts(5, 4, 0, 1, 2),
+    created_at=AT,
+    started_at=AT,
+    completed_at=AT + timedelta(milliseconds=1500),
+    stage_count=3,
+    current_stage_name="analysis",
+    current_stage_index=1,
+    total_tokens=41_200,
+    # Numbers that are written in different ways: with an exponent, and as they are.
+    cost=Spending(Decimal("0.0000012"), 1),
+    agents=4,
+    fallbacks=1,
+    score=77,
+    questions=2,
+    standing=Standing(),
+)
+
+
+def test_the_list_is_written_as_its_models_would_write_it() -> None:
+    page = SessionPage((PLAIN, WHOLE), "cursor")
+    models = SessionList(sessions=[SessionListItem.of(session) for session in page.sessions], next_cursor="cursor")
+    assert list_json(page) == models.model_dump_json().encode()
+
+
+def test_the_last_page_and_an_empty_one_have_no_cursor() -> None:
+    assert orjson.loads(list_json(SessionPage((), None))) == {"sessions": [], "next_cursor": None}
