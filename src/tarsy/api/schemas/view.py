@@ -1,8 +1,8 @@
 """What all answers have in common, and the kinds of values requests are made of."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
-from functools import cache
 from typing import Annotated, Any, Self
 from uuid import UUID
 
@@ -29,7 +29,10 @@ class View(Model):
     def fields_of(cls, *values: object, **beside: Any) -> dict[str, Any]:
         """What `shown` shows, in the same order but not checked: for answers of hundreds of values that were checked when they were made."""
         fields = dict[str, Any].fromkeys(cls.__pydantic_fields__)
-        for value, names in zip(values, _sources(cls, tuple(map(type, values)), frozenset(beside)), strict=True):
+        kind = (cls, frozenset(beside), *map(type, values))
+        if kind not in _SOURCES:
+            _SOURCES[kind] = _sources([name for name in fields if name not in beside], values)
+        for value, names in zip(values, _SOURCES[kind], strict=True):
             fields |= {name: getattr(value, name) for name in names}
         return fields | beside
 
@@ -40,17 +43,14 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-@cache
-def _sources(view: type[View], kinds: tuple[type, ...], beside: frozenset[str]) -> tuple[tuple[str, ...], ...]:
-    """The fields of `view` that are read from each value, by what the values are: looked up once, not for each of hundreds."""
-    missing = [name for name in view.__pydantic_fields__ if name not in beside]
-    sources = {name: next(place for place, kind in enumerate(kinds) if _has(kind, name)) for name in missing}
-    return tuple(tuple(name for name, source in sources.items() if source == place) for place in range(len(kinds)))
+# By the view, what is given beside the values, and what the values are: looked up once, not for each of hundreds.
+_SOURCES: dict[tuple[object, ...], tuple[tuple[str, ...], ...]] = {}
 
 
-def _has(kind: type, name: str) -> bool:
-    """Whether values of a class have it: as a field, of which a class without slots says nothing itself, or as a property."""
-    return hasattr(kind, name) or name in getattr(kind, "__dataclass_fields__", ())
+def _sources(names: Sequence[str], values: Sequence[object]) -> tuple[tuple[str, ...], ...]:
+    """The fields that are read from each of the values: those that it is the first to have."""
+    places = {name: next(place for place, value in enumerate(values) if hasattr(value, name)) for name in names}
+    return tuple(tuple(name for name in names if places[name] == place) for place in range(len(values)))
 
 
 def answer(view: View, status: int = 200) -> Response:
