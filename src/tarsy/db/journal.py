@@ -11,14 +11,15 @@ from functools import cache
 import orjson
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.db import rows, session_rows
+from tarsy.db import rows
 from tarsy.db.driver import RawConnection, Row, Statement, borrowed, columns_of, transaction
 from tarsy.db.errors import NotFoundError
 from tarsy.db.open_runs import interrupt_events
 from tarsy.db.outbox import Draft, draft_rows, stored_event
 from tarsy.db.retry import retrying
 from tarsy.db.scores import request_score
-from tarsy.db.status_moves import SESSIONS, ending_statement
+from tarsy.db.session_end import end_statement, end_values, plain_ending
+from tarsy.db.status_moves import ending_statement
 from tarsy.db.step_statement import statement_for
 from tarsy.db.storable import storable_json
 from tarsy.db.tables import messages, run_inputs
@@ -26,6 +27,7 @@ from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain import announce
 from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
 from tarsy.domain.live import LiveEvent, StoredLiveEvent
+from tarsy.domain.note import Note
 from tarsy.domain.session import SessionClose, ending
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Committed, Step, StoredCall, StoredRun, WorkClose
@@ -35,10 +37,6 @@ Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 _TOLD = Statement("SELECT FROM events WHERE channel = :channel AND payload - 'id' = CAST(:payload AS jsonb) LIMIT 1")
 _SAID = Statement("SELECT FROM messages WHERE id = :id")
 _CLAIMED = Statement("SELECT claim_token::text AS claim_token, cancel_requested FROM work WHERE id = :id FOR UPDATE")
-# What checking made of the analysis. Slashes part the names of an object: the parser would take the whole for a path.
-_CHECKED = """citations = CAST(CAST(:citations AS text) AS jsonb), verdict = CAST(CAST(:verdict AS text) AS jsonb),
-        verdict_outcome = :outcome, verdict_confidence = :confidence, verdict_object = :object,
-        verdict_search = to_tsvector('simple'::regconfig, CAST(:words AS text))"""
 _OF_EXECUTION = {
     "inputs": Statement(f"SELECT {columns_of(run_inputs, 'i')} FROM run_inputs i WHERE i.execution_id = :id"),  # noqa: S608 - our own words
     "messages": Statement(f"SELECT {columns_of(messages, 'm')} FROM messages m WHERE m.execution_id = :id ORDER BY m.sequence_number"),  # noqa: S608 - our own words
@@ -84,6 +82,8 @@ class PostgresJournal:
                 return _Written()
             repeated = True
             if ends := step.session_close or step.work_close:
+                if written := await self._ended_plainly(step):
+                    return written
                 async with transaction(self._engine) as connection:
                     return await _end(connection, step, ends.completed_at)
             async with borrowed(self._engine) as connection:
@@ -96,6 +96,17 @@ class PostgresJournal:
             self._new |= {execution.id for execution in step.executions if execution.status is RunStatus.PENDING}
         self._new -= {change.execution_id for change in step.execution_changes}
         return written.committed
+
+    async def _ended_plainly(self, step: Step) -> _Written | None:
+        """End a session in one statement, as nearly all can be; None: there is more to it, or the claim was lost, and nothing was written."""
+        close = step.session_close
+        if close is None or close.alert_type is None or step.score:
+            return None
+        drafts = _drafts(step, [*_announcements(step), *announce.session_completed(step.session_id, close, alert_type=close.alert_type)])
+        statement, parameters = statement_for(step, drafts, plain_ending(step.session_id, close))
+        async with borrowed(self._engine) as connection:
+            stored = await statement.rows(connection, parameters)
+        return _written(drafts, stored) if stored else None
 
     async def load(self, execution_id: str) -> StoredRun:
         if execution_id in self._new:
@@ -170,6 +181,10 @@ async def _store(connection: RawConnection, step: Step, told: Sequence[LiveEvent
     unread = () if step.notes_after is None else tuple(rows.note_of(row) for row in stored[0]["notes"] or ())
     if unread and step.unless_notes:
         return _Written(committed=Committed(unread, refused=True))
+    return _written(drafts, stored, unread)
+
+
+def _written(drafts: Sequence[Draft], stored: Sequence[Row], unread: tuple[Note, ...] = ()) -> _Written:
     return _Written([stored_event(draft, row["id"]) for draft, row in zip(drafts, stored, strict=False)], Committed(unread))
 
 
@@ -214,18 +229,7 @@ async def _close_followup(connection: RawConnection, claim: Claim, close: WorkCl
 
 
 async def _close_session(connection: RawConnection, step: Step, close: SessionClose) -> Row:
-    values = {
-        "completed_at": close.completed_at,
-        "analysis_is_partial": close.analysis_is_partial,
-        "analysis_partial_reason": close.analysis_partial_reason,
-        "error_message": close.error_message,
-        "executive_summary_error": close.executive_summary_error,
-        "final_analysis": close.final_analysis,
-        "executive_summary": close.executive_summary,
-    }
-    move = ending_statement(SESSIONS, close.status, tuple(values), "alert_type, chain_id", _CHECKED if close.citations else "")
-    checked = session_rows.checked_values(close.verdict, close.citations) if close.citations else {}
-    ended = await move.row(connection, {**storable_json(values), **checked, "id": step.session_id})
+    ended = await end_statement(close).row(connection, end_values(step.session_id, close))
     if ended is None:
         raise ClaimLostError(step.claim)
     return ended

@@ -22,12 +22,14 @@ from tarsy.domain.timeline import TimelineClose, TimelineEventType
 StageTypes = Collection[StageType]
 
 
-# What is open is written out, so that the index of open events serves.
+# The events of a run that still stream. What is open is written out, so that the index of open events serves.
+OPEN_EVENTS = f"""
+    session_id = :session_id AND status = '{TimelineStatus.STREAMING}'
+        AND stage_id IN (SELECT s.id FROM stages s WHERE s.session_id = :session_id AND s.stage_type = ANY(CAST(:types AS text[])))"""  # noqa: S608 - our own words
 _INTERRUPT = Statement(
     f"""
     UPDATE timeline_events SET status = '{TimelineStatus.INTERRUPTED}', completed_at = :at
-    WHERE session_id = :session_id AND status = '{TimelineStatus.STREAMING}'
-        AND stage_id IN (SELECT s.id FROM stages s WHERE s.session_id = :session_id AND s.stage_type = ANY(CAST(:types AS text[])))
+    WHERE {OPEN_EVENTS}
     RETURNING id::text AS id, content, position
     """  # noqa: S608 - our own words
 )

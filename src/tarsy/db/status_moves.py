@@ -33,10 +33,14 @@ class StatusDoor:
 @cache
 def ending_statement(door: StatusDoor, target: StrEnum, columns: tuple[str, ...], answer: str = "id", computed: str = "") -> Statement:
     """The move of one row (`id`) to an end, with whatever columns change with it; answers with columns of it, if it could be moved."""
+    return Statement(f"{ending_update(door, target, columns, computed)} RETURNING {answer}")
+
+
+def ending_update(door: StatusDoor, target: StrEnum, columns: tuple[str, ...], computed: str = "", source: str = "") -> str:
+    """The update of such a move, where it stands in a longer statement with rows of a `source` that there must be."""
     changes = ", ".join((*(f"{name} = :{name}" for name in columns), *([computed] if computed else ())))
-    return Statement(
-        f"UPDATE {door.table.name} SET status = '{target}', {changes} WHERE id = :id AND status IN ({door.sources(target)}) RETURNING {answer}"  # noqa: S608 - names from our own tables
-    )
+    given = f" FROM {source}" if source else ""
+    return f"UPDATE {door.table.name} SET status = '{target}', {changes}{given} WHERE id = :id AND status IN ({door.sources(target)})"  # noqa: S608 - names from our own tables
 
 
 SESSIONS = StatusDoor(alert_sessions, SESSION_MOVES)

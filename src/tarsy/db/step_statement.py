@@ -5,6 +5,7 @@ that it inserts itself. Every part reads `held`, so that nothing at all happens 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
 from typing import Any
@@ -102,16 +103,25 @@ class _Reading(Enum):
     UNLESS_UNREAD = auto()
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The update that ends the noun of a step's work, and its values. It reads `claimed`, and takes no row that must be ended otherwise."""
+
+    update: str
+    values: Mapping[str, Any]
+
+
 _UNREAD = """
         SELECT jsonb_agg(to_jsonb(n) ORDER BY n.number) AS notes
         FROM claimed, notes n WHERE n.session_id = :session_id AND n.number > :notes_after"""
 
 
-def statement_for(step: Step, drafts: Sequence[Draft]) -> tuple[Statement, dict[str, Any]]:
+def statement_for(step: Step, drafts: Sequence[Draft], ending: Ending | None = None) -> tuple[Statement, dict[str, Any]]:
     """The statement that writes `step` and announces `drafts` (what of it a person should see), and its parameters.
 
     It answers with the id of each draft, with a single 0 if there are none, and with nothing if the claim was lost; beside them with
-    the notes that the step's writer does not know of, if it asks for them.
+    the notes that the step's writer does not know of, if it asks for them. With an `ending`, it also answers with nothing, and writes
+    nothing, if the work was asked to stop or its noun cannot be ended so.
     """
     parts = {name: values for name, values in _values(step, drafts).items() if values}
     parameters: dict[str, Any] = {name: json_text(values) for name, values in parts.items()}
@@ -125,6 +135,8 @@ def statement_for(step: Step, drafts: Sequence[Draft]) -> tuple[Statement, dict[
     if step.notes_after is not None:
         parameters |= {"session_id": step.session_id, "notes_after": step.notes_after}
         reading = _Reading.UNLESS_UNREAD if step.unless_notes else _Reading.UNREAD
+    if ending:
+        return _statement((*parts, *_sums(step), *notes), announces=bool(drafts), ending=ending.update), {**parameters, **ending.values}
     return _statement((*parts, *_sums(step), *notes), announces=bool(drafts), reading=reading), parameters
 
 
@@ -134,15 +146,9 @@ def _sums(step: Step) -> tuple[str, ...]:
 
 
 @cache
-def _statement(names: tuple[str, ...], *, announces: bool, reading: _Reading | None) -> Statement:
+def _statement(names: tuple[str, ...], *, announces: bool, reading: _Reading | None = None, ending: str = "") -> Statement:
     """Cached: the few shapes that steps have are prepared once per connection."""
-    parts = ["claimed AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE)"]
-    parts += [f"unread AS ({_UNREAD})"] if reading else []
-    parts += [
-        "held AS (SELECT FROM claimed, unread WHERE notes IS NULL)"
-        if reading is _Reading.UNLESS_UNREAD
-        else "held AS (SELECT FROM claimed)"
-    ]
+    parts = _ended(ending) if ending else _held(reading)
     if announces:
         parts += [f"drafts AS (SELECT d.* FROM held, {DRAFTS})", PUBLISHING]  # noqa: S608 - see above
     parts += [f"part_{name} AS ({_PARTS[name]})" for name in names]
@@ -151,7 +157,27 @@ def _statement(names: tuple[str, ...], *, announces: bool, reading: _Reading | N
     # What was held back by this work may begin.
     answers += ", pg_notify(:work_signal, :work_kind) AS signalled" if "work_done" in names else ""
     announced = " LEFT JOIN announced a ON true ORDER BY a.place" if announces else ""
-    return Statement("WITH " + ",\n".join(parts) + f"\nSELECT {answers} FROM claimed{announced}")
+    source = "held" if ending else "claimed"
+    return Statement("WITH " + ",\n".join(parts) + f"\nSELECT {answers} FROM {source}{announced}")
+
+
+def _held(reading: _Reading | None) -> list[str]:
+    """The claim, and whether the step is written under it."""
+    condition = ", unread WHERE notes IS NULL" if reading is _Reading.UNLESS_UNREAD else ""
+    return [
+        "claimed AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE)",
+        *([f"unread AS ({_UNREAD})"] if reading else []),
+        f"held AS (SELECT FROM claimed{condition})",
+    ]
+
+
+def _ended(update: str) -> list[str]:
+    """The claim, and the end of its noun. All else reads `held`, and so waits for it: indexing a long analysis takes time, and the shared channel is every session's."""
+    return [
+        "claimed AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token AND NOT cancel_requested FOR UPDATE)",
+        f"ended AS ({update} RETURNING id)",
+        "held AS (SELECT FROM claimed, ended)",
+    ]
 
 
 def _values(step: Step, drafts: Sequence[Draft]) -> Mapping[str, Sequence[rows.NewRow]]:

@@ -83,6 +83,8 @@ class SessionClose:
     verdict: JudgedVerdict | None = None
     citations: CitationCounts | None = None
     error_message: str | None = None
+    # As the list is told of its end; None: as the session's row has it.
+    alert_type: str | None = None
 
 
 def ending(close: SessionClose, *, cancel_requested: bool) -> SessionClose:

@@ -166,6 +166,7 @@ class SessionExecutor:
             verdict=tempered(concluding[0].verdict, records) if len(concluding) == 1 and not finish.partial else None,
             citations=_counted(concluding),
             error_message=finish.error,
+            alert_type=claimed.noun.alert_type,
         )
         judged = chain.scoring is not None and close.status is SessionStatus.COMPLETED
         score = _score_request(claimed.noun.id, close) if judged else None

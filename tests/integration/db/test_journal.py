@@ -20,10 +20,11 @@ from tarsy.db.connection import create_engine
 from tarsy.db.driver import borrowed
 from tarsy.db.journal import PostgresJournal
 from tarsy.domain.citation import CitationCounts
-from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, Claim
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, Claim, ClaimLostError
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
+from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
@@ -62,8 +63,14 @@ def ends(claim: Claim) -> Step:
     return Step(claim=claim, session_close=close)
 
 
+def ends_plainly(claim: Claim) -> Step:
+    step = ends(claim)
+    assert step.session_close
+    return replace(step, session_close=replace(step.session_close, alert_type="checkout"))
+
+
 # The message on the wire at which a step of each kind is decided: its only statement, or the end of its transaction.
-KINDS: dict[Callable[[Claim], Step], bytes] = {opens: b"second", only_closes: b"second", ends: b"COMMIT\x00"}
+KINDS: dict[Callable[[Claim], Step], bytes] = {opens: b"second", only_closes: b"second", ends: b"COMMIT\x00", ends_plainly: b"second"}
 
 
 @pytest.mark.parametrize("arrives", [True, False], ids=["the answer is lost", "the commit is lost"])
@@ -220,9 +227,17 @@ async def test_a_stage_that_begins_in_the_step_that_ends_another_is_told_after_i
     assert [row["status"] for row in kept] == ["completed", "active"]
 
 
-async def test_the_end_of_a_session_ends_its_work_and_wakes_what_waited_for_it(database_url: str, ground: Ground, claim: Claim) -> None:
+@pytest.mark.parametrize("alert_type", ["checkout", None])
+async def test_the_end_of_a_session_ends_its_work_and_wakes_what_waited_for_it(
+    database_url: str, ground: Ground, claim: Claim, alert_type: str | None
+) -> None:
     engine, heard = create_engine(database_url), list[object]()
-    close = SessionClose(status=SessionStatus.COMPLETED, completed_at=datetime.now(UTC), citations=CitationCounts(cited=2, verified=1))
+    close = SessionClose(
+        status=SessionStatus.COMPLETED,
+        completed_at=datetime.now(UTC),
+        citations=CitationCounts(cited=2, verified=1),
+        alert_type=alert_type,
+    )
 
     def hear(*told: object) -> None:
         heard.append(told[3])
@@ -238,6 +253,51 @@ async def test_the_end_of_a_session_ends_its_work_and_wakes_what_waited_for_it(d
     assert await ground.fetch("SELECT state, claim_token FROM work") == [{"state": "done", "claim_token": None}]
     (session,) = await ground.fetch("SELECT status, citations ->> 'verified' AS verified FROM alert_sessions")
     assert session == {"status": "completed", "verified": "1"}
+
+
+async def test_a_session_of_which_nothing_is_open_ends_in_one_statement(database_url: str, ground: Ground, claim: Claim) -> None:
+    engine, statements, delivered = create_engine(database_url), list[str](), list[StoredLiveEvent]()
+    journal, stage = PostgresJournal(engine, delivered.extend), begun_stage(claim)
+    await journal.commit(Step(claim=claim, stages=(stage,)))
+    delivered.clear()
+    async with borrowed(engine) as connection:
+        connection.add_query_logger(lambda logged: statements.append(logged.query))
+    close = StageClose(stage_id=stage.id, status=RunStatus.COMPLETED, completed_at=datetime.now(UTC))
+    await journal.commit(replace(ends_plainly(claim), stage_closes=(close,)))
+    await engine.dispose()
+    assert len(statements) == 1
+    assert [event.payload["type"] for event in delivered] == ["stage.completed", "session.completed", "session.completed"]
+    assert {event.payload["alert_type"] for event in delivered[1:]} == {"checkout"}
+    assert await ground.fetch("SELECT final_analysis FROM alert_sessions") == [{"final_analysis": "second"}]
+
+
+async def test_a_session_that_was_asked_to_stop_in_its_last_moment_ends_cancelled(database_url: str, ground: Ground, claim: Claim) -> None:
+    engine = create_engine(database_url)
+    async with engine.begin() as connection:
+        await connection.execute(sa.text("UPDATE work SET cancel_requested = true"))
+    await PostgresJournal(engine, lambda _events: None).commit(ends_plainly(claim))
+    await engine.dispose()
+    (session,) = await ground.fetch("SELECT status, analysis_is_partial FROM alert_sessions")
+    assert session == {"status": "cancelled", "analysis_is_partial": True}
+
+
+async def test_what_still_streams_when_its_session_ends_is_interrupted(database_url: str, ground: Ground, claim: Claim) -> None:
+    engine, stage = create_engine(database_url), begun_stage(claim)
+    journal = PostgresJournal(engine, lambda _events: None)
+    await journal.commit(Step(claim=claim, stages=(stage,)))
+    await journal.commit(Step(claim=claim, opened=(replace(streaming(claim), stage_id=stage.id),)))
+    await journal.commit(ends_plainly(claim))
+    await engine.dispose()
+    assert await ground.fetch("SELECT status FROM timeline_events") == [{"status": "interrupted"}]
+    assert await ground.fetch("SELECT status FROM alert_sessions") == [{"status": "completed"}]
+
+
+async def test_the_end_of_a_session_is_not_written_under_a_claim_that_was_lost(database_url: str, ground: Ground, claim: Claim) -> None:
+    engine = create_engine(database_url)
+    with pytest.raises(ClaimLostError):
+        await PostgresJournal(engine, lambda _events: None).commit(ends_plainly(replace(claim, token=str(uuid4()))))
+    await engine.dispose()
+    assert await ground.fetch("SELECT status FROM alert_sessions") == [{"status": "in_progress"}]
 
 
 async def test_an_execution_that_was_just_stored_is_begun_without_reading_and_another_process_reads_it(
