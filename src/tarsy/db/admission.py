@@ -92,7 +92,8 @@ class Admission:
         """Store as many as there is room for, the first first; says of each whether it was."""
         # One configuration, one limit.
         limit, wanted = submissions[0].max_queue_size, len(submissions)
-        async with transaction(self._engine, statement_seconds=STATEMENT_SECONDS) as connection:
+        patience = f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'"
+        async with transaction(self._engine, begins_with=patience) as connection:
             room = wanted if limit is None else max(0, await room_for(connection, limit, wanted))
             admitted = [submission.session for submission in submissions[:room]]
             if admitted:

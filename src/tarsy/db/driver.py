@@ -106,14 +106,13 @@ async def _pooled(engine: AsyncEngine) -> PoolProxiedConnection:
 
 
 @asynccontextmanager
-async def transaction(engine: AsyncEngine, *, statement_seconds: int | None = None) -> AsyncGenerator[RawConnection]:
-    """A transaction on a connection of the pool. The server ends a statement of it that takes longer than `statement_seconds`."""
-    limit = "" if statement_seconds is None else f"; SET LOCAL statement_timeout = '{statement_seconds}s'"
+async def transaction(engine: AsyncEngine, *, begins_with: str = "") -> AsyncGenerator[RawConnection]:
+    """A transaction on a connection of the pool; `begins_with` is its first statement, if that has no parameters."""
     async with borrowed(engine) as driver:
         try:
-            # One round trip for both.
-            await driver.execute(f"BEGIN{limit}")
             try:
+                # One round trip for both.
+                await driver.execute(f"BEGIN; {begins_with}")
                 yield driver
             except Exception:
                 if not driver.is_closed():

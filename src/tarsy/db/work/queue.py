@@ -25,15 +25,12 @@ from tarsy.domain.work import Claimed, Parking, Pulse, Release, WorkRules
 
 # An arbitrary number that only this lock uses. A process that is paused while it holds the lock keeps all others waiting: not for long.
 # The last limit begins when the lock is held, and only where the server knows it (from PostgreSQL 17 on).
-CLAIM_LOCK = Statement(
-    """
+CLAIM_LOCK = """
     SELECT set_config('lock_timeout', '5s', true), pg_advisory_xact_lock(7421901),
         set_config('idle_in_transaction_session_timeout', '2s', true),
         CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL
             THEN set_config('transaction_timeout', '0', true) || set_config('transaction_timeout', '5s', true)
-        END
-    """
-)
+        END"""
 
 # A row that is locked is being written to by a worker or by a writer that outlasts this beat: it is left out, and no other row waits
 # for it. What was asked of each claim is read past the locks.
@@ -88,8 +85,7 @@ class WorkQueue:
         woken = await wake_due(self._engine, rules.kind) if found["due"] else []
         if not found["ready"] and not found["due"]:
             return None
-        async with self._turn, transaction(self._engine) as connection:
-            await CLAIM_LOCK.rows(connection)
+        async with self._turn, transaction(self._engine, begins_with=CLAIM_LOCK) as connection:
             claimed = await self._claim(connection, rules, parameters)
         return (claimed[0], [*woken, *claimed[1]]) if claimed else None
 
