@@ -1,13 +1,13 @@
 """Reads back what runs have stored, in the shape in which the next run is told of it."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.db.driver import RawConnection, Statement, borrowed, columns_of
+from tarsy.db.driver import Row, Statement, borrowed, columns_of
 from tarsy.db.retry import retrying
 from tarsy.db.rows import execution_of, stage_of, timeline_of
 from tarsy.db.session_rows import chat_message_of
@@ -29,8 +29,18 @@ def _as_json(table: sa.Table, order: str) -> str:
 
 
 # Rows without long texts, which are few: together they cost one round trip.
-_RUNS = Statement(f"SELECT {_as_json(stages, 't.stage_index')}, {_as_json(agent_executions, 't.agent_index')}")
-_EVENTS = _of_session(timeline_events, "t.sequence_number")
+_RUNS = f"SELECT {_as_json(stages, 't.stage_index')}, {_as_json(agent_executions, 't.agent_index')}"
+_STAGES = Statement(_RUNS)
+# Its events, and beside the first of them, or beside none, the rest.
+_ORDER = "t.sequence_number, t.id"
+_IS_FIRST = f"row_number() OVER (ORDER BY {_ORDER}) = 1"
+_TOLD = Statement(
+    f"""
+    SELECT {columns_of(timeline_events, "t")},
+        CASE WHEN {_IS_FIRST} THEN r.stages END AS stages, CASE WHEN {_IS_FIRST} THEN r.agent_executions END AS agent_executions
+    FROM ({_RUNS}) r LEFT JOIN timeline_events t ON t.session_id = :id ORDER BY {_ORDER}
+    """  # noqa: S608 - our own words
+)
 _QUESTIONS = _of_session(chat_user_messages, "t.created_at")
 _RESULT = Statement("SELECT result, is_error FROM mcp_interactions WHERE execution_id = :execution_id AND call_id = :call_id LIMIT 1")
 
@@ -44,17 +54,20 @@ class SessionHistory:
     async def stages(self, session_id: str) -> Sequence[StageRecord]:
         async def attempt() -> Sequence[StageRecord]:
             async with borrowed(self._engine) as connection:
-                return await _stages(connection, session_id, {})
+                (runs,) = await _STAGES.rows(connection, {"id": session_id})
+            return _stages(runs, {})
 
         return await retrying(attempt)
 
     async def told(self, session_id: str) -> Sequence[StageRecord]:
         async def attempt() -> Sequence[StageRecord]:
             async with borrowed(self._engine) as connection:
-                events: dict[str, list[TimelineEvent]] = defaultdict(list)
-                for row in await _EVENTS.rows(connection, {"id": session_id}):
+                rows = await _TOLD.rows(connection, {"id": session_id})
+            events: dict[str, list[TimelineEvent]] = defaultdict(list)
+            for row in rows:
+                if row["id"] is not None:
                     events[row["execution_id"]].append(timeline_of(row))
-                return await _stages(connection, session_id, events)
+            return _stages(rows[0], events)
 
         return await retrying(attempt)
 
@@ -142,9 +155,8 @@ def evidence_of(row: sa.RowMapping) -> Evidence:
     )
 
 
-async def _stages(connection: RawConnection, session_id: str, events: dict[str, list[TimelineEvent]]) -> list[StageRecord]:
+def _stages(runs: Row, events: Mapping[str, list[TimelineEvent]]) -> list[StageRecord]:
     below: dict[str, list[AgentExecution]] = defaultdict(list)
-    (runs,) = await _RUNS.rows(connection, {"id": session_id})
     for row in runs["agent_executions"] or ():
         execution = execution_of(row)
         below[execution.parent_execution_id or execution.stage_id].append(execution)
