@@ -19,7 +19,8 @@ EVENTS_NOTIFICATION = "tarsy_events"
 # PostgreSQL refuses 8,000 bytes and more.
 NOTIFY_LIMIT = 7_900
 
-# Numbers the `drafts` of a statement channel by channel, stores them and announces them at the commit.
+# Numbers the `drafts` of a statement channel by channel, stores them and announces them at the commit. The texts are made once: without
+# a word PostgreSQL would make each of them where it is measured and again where it is sent.
 PUBLISHING = """
     channels AS (
         SELECT channel, count(*) AS events, min(place) AS first FROM drafts GROUP BY channel
@@ -39,13 +40,14 @@ PUBLISHING = """
     stored AS (
         INSERT INTO events (channel, id, session_id, payload) SELECT channel, id, session_id, payload FROM told
     ),
-    texts AS (
-        SELECT place, channel, id, CAST(jsonb_build_object('channel', channel, 'id', id) AS text) AS reference,
-            CAST(jsonb_build_object('channel', channel, 'id', id, 'payload', payload) AS text) AS whole
-        FROM told
+    texts AS MATERIALIZED (
+        SELECT place, channel, id, CAST(json_build_object('channel', channel, 'id', id, 'payload', payload) AS text) AS whole FROM told
     ),
     announced AS (
-        SELECT place, channel, id, pg_notify(:notification, CASE WHEN octet_length(whole) <= :limit THEN whole ELSE reference END) AS sent
+        SELECT place, channel, id, pg_notify(
+            :notification,
+            CASE WHEN octet_length(whole) <= :limit THEN whole ELSE CAST(json_build_object('channel', channel, 'id', id) AS text) END
+        ) AS sent
         FROM texts ORDER BY place
     )"""
 DRAFTS = "jsonb_to_recordset(CAST(:drafts AS jsonb)) AS d(place integer, channel text, session_id uuid, payload jsonb)"
