@@ -271,6 +271,22 @@ async def test_a_session_of_which_nothing_is_open_ends_in_one_statement(database
     assert await ground.fetch("SELECT final_analysis FROM alert_sessions") == [{"final_analysis": "second"}]
 
 
+@pytest.mark.parametrize("written", ["UPDATE work SET heartbeat_at = now()", "UPDATE alert_sessions SET author = author"])
+async def test_a_session_that_another_writer_holds_while_it_ends_ends_when_that_one_lets_go(
+    database_url: str, ground: Ground, claim: Claim, written: str
+) -> None:
+    engine, others = create_engine(database_url), create_engine(database_url)
+    async with others.begin() as slow, anyio.create_task_group() as tasks:
+        await slow.execute(sa.text(written))
+        tasks.start_soon(PostgresJournal(engine, lambda _events: None).commit, ends_plainly(claim))
+        await ground.until("SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+        await slow.commit()
+    await engine.dispose()
+    await others.dispose()
+    assert await ground.fetch("SELECT state FROM work") == [{"state": "done"}]
+    assert await ground.fetch("SELECT status FROM alert_sessions") == [{"status": "completed"}]
+
+
 async def test_a_session_that_was_asked_to_stop_in_its_last_moment_ends_cancelled(database_url: str, ground: Ground, claim: Claim) -> None:
     engine = create_engine(database_url)
     async with engine.begin() as connection:
