@@ -2,11 +2,13 @@
 
 import base64
 import json
+from itertools import pairwise
 
 import pytest
 
 from support.secret_kinds import DRESSES, KEPT, KINDS, Dress
 from tarsy.tools.masking import Masker
+from tarsy.tools.masking.first_look import FirstLook
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx0f\nabcDEF012345678=\n-----END RSA PRIVATE KEY-----"
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
@@ -414,6 +416,19 @@ def test_only_the_secret_of_an_environment_is_masked(masker: Masker) -> None:
     assert masker.mask(json.dumps({"file": text})) == json.dumps({"file": text.replace("hunter2", "[MASKED_PASSWORD]")})
     one_line = text.strip().replace("\n", " ")
     assert masker.mask(f"env: {one_line}") == f"env: {one_line}".replace("hunter2", "[MASKED_PASSWORD]")
+
+
+def test_no_rule_would_have_changed_what_passed_the_first_look(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [*(text for text, _ in POSITIVE), *NEGATIVE, *(dress(kind) for dress in DRESSES.values() for kind in KINDS)]
+    parts = {part for text in texts for line in text.splitlines() for part in (line, *_pairs(line.split()))}
+    masked = {part: masker.mask(part) for part in parts}
+    monkeypatch.setattr(FirstLook, "passes", lambda *_: False)
+    assert {part: masker.mask(part) for part in parts} == masked
+
+
+def _pairs(words: list[str]) -> list[str]:
+    """What a secret consists of at least: its announcement and its value."""
+    return [f"{first} {second}" for first, second in pairwise(words)]
 
 
 def test_masking_a_masked_text_changes_nothing(masker: Masker) -> None:

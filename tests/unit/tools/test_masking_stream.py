@@ -39,7 +39,7 @@ def cut(text: str, lengths: list[int]) -> Iterator[str]:
 
 def fed(text: str, lengths: list[int], *, by_words: bool) -> list[str]:
     """What has been shown after each piece, and at the end."""
-    stream = StreamMasker(MASKER.mask, by_words=by_words)
+    stream = MASKER.stream(by_words=by_words)
     shown = [""]
     for piece in cut(text, lengths):
         shown.append(shown[-1] + stream.feed(piece))

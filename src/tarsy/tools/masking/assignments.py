@@ -70,6 +70,11 @@ class AssignmentMasker:
     def __init__(self, patterns: frozenset[str]) -> None:
         self._table = NameTable(patterns)
 
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """One of them is in whatever a text without escapes has to hide, in lower case."""
+        return self._table.roots
+
     def mask(self, reading: Reading) -> str:
         text, view = reading.text, PlainView.of(reading.text)
         parts: list[str] = []

@@ -42,8 +42,13 @@ _HASH = re.compile(
     r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|(?:1|5|6|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,86}"
     r"|y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,86}\$[./A-Za-z0-9]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}\$[\w+/]{8,128}\$[\w+/]{16,256})"
 )
-# One of them is in whatever `mask_bearer` hides.
-_BEARERS = ("eyJ", "earer", "asic", "ookie:", 'auth"', "auth\\", "sshpass", "login", "redis-cli", "mysql", "mariadb", "-u")
+# One of them is in whatever the rule of that name hides.
+PRIVATE_KEYS = ("PRIVATE", "PuTTY-User")
+CERTIFICATES = ("-----BEGIN",)
+SSH_KEYS = ("AAAA",)
+PASSWORD_HASHES = ("$",)
+EMAILS = ("@",)
+BEARERS = ("eyJ", "earer", "asic", "ookie:", 'auth"', "auth\\", "sshpass", "login", "redis-cli", "mysql", "mariadb", "-u")
 # From its `@` on.
 _DOMAIN = re.compile(r"@(?=([A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24}))(?![\w-]))")
 _LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
@@ -57,11 +62,11 @@ _BASE64_RUN = re.compile(rf"([A-Za-z0-9+/]{{{LONG_WORD},}}+)={{0,2}}")
 
 
 def mask_private_keys(reading: Reading) -> str:
-    return _mask_armour(reading.text, _BEGIN_KEY, label("private_key")) if reading.held(("PRIVATE", "PuTTY-User")) else reading.text
+    return _mask_armour(reading.text, _BEGIN_KEY, label("private_key")) if reading.held(PRIVATE_KEYS) else reading.text
 
 
 def mask_certificates(reading: Reading) -> str:
-    return _mask_armour(reading.text, _BEGIN_CERTIFICATE, label("certificate")) if "-----BEGIN" in reading.words else reading.text
+    return _mask_armour(reading.text, _BEGIN_CERTIFICATE, label("certificate")) if reading.held(CERTIFICATES) else reading.text
 
 
 def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
@@ -81,16 +86,16 @@ def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
 
 def mask_ssh_keys(reading: Reading) -> str:
     text = reading.text
-    return _SSH_KEY.sub(label("ssh_key"), text) if "AAAA" in reading.words and " AAAA" in text else text
+    return _SSH_KEY.sub(label("ssh_key"), text) if reading.held(SSH_KEYS) and " AAAA" in text else text
 
 
 def mask_password_hashes(reading: Reading) -> str:
-    return _HASH.sub(label("password"), reading.text) if "$" in reading.words else reading.text
+    return _HASH.sub(label("password"), reading.text) if reading.held(PASSWORD_HASHES) else reading.text
 
 
 def mask_bearer(reading: Reading) -> str:
     """Tokens in headers and cookies, and JSON Web Tokens anywhere."""
-    text, mark, held = reading.text, label("token"), reading.held(_BEARERS)
+    text, mark, held = reading.text, label("token"), reading.held(BEARERS)
     if not held:
         return text
     if "eyJ" in held:

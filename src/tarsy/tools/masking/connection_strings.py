@@ -28,6 +28,11 @@ _PGPASS = re.compile(
 )
 _WORD_END = re.compile(r"""[\s"'`<>]""")
 
+# A line of .pgpass holds one of them: the ports of PostgreSQL begin with a five.
+_PORTS = (":5", ":*:")
+# One of them is in whatever is hidden here.
+CONNECTION_STRINGS = ("@", *_PORTS)
+
 Span = tuple[int, int]
 
 
@@ -39,7 +44,7 @@ def mask_connection_strings(reading: Reading) -> str:
         text = _hidden(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text))) if "oracle:" in words else text
     return (
         _hidden(text, (found.span("value") for found in _PGPASS.finditer(text)))
-        if reading.held((":5", ":*:")) and _PORT_FIELD.search(words)
+        if reading.held(_PORTS) and _PORT_FIELD.search(words)
         else text
     )
 

@@ -2,11 +2,18 @@
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from tarsy.config.resolve.resolved import ResolvedMasking
 from tarsy.config.schema.masking import GROUPS, PATTERNS
 from tarsy.tools.masking.assignments import AssignmentMasker
 from tarsy.tools.masking.blocks import (
+    BEARERS,
+    CERTIFICATES,
+    EMAILS,
+    PASSWORD_HASHES,
+    PRIVATE_KEYS,
+    SSH_KEYS,
     encoded_secrets,
     mask_bearer,
     mask_certificates,
@@ -15,23 +22,57 @@ from tarsy.tools.masking.blocks import (
     mask_private_keys,
     mask_ssh_keys,
 )
-from tarsy.tools.masking.connection_strings import mask_connection_strings
+from tarsy.tools.masking.connection_strings import CONNECTION_STRINGS, mask_connection_strings
+from tarsy.tools.masking.first_look import FirstLook
 from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
-from tarsy.tools.masking.stream import StreamMasker
+from tarsy.tools.masking.secret_json import MENTIONS
+from tarsy.tools.masking.stream import OPENERS, StreamMasker
 from tarsy.tools.masking.text_views import Reading
 from tarsy.tools.masking.token_formats import mask_known_formats
 from tarsy.tools.masking.values import label
 
 Rule = Callable[[Reading], str]
+# A rule, and the literals of which one is in whatever it hides; without any, all that it hides is a long word.
+Told = tuple[Rule, tuple[str, ...]]
 
 # Unmistakable, and never wanted: hidden whatever a configuration says.
-FLOOR: tuple[Rule, ...] = (mask_private_keys, mask_known_formats, mask_connection_strings, mask_password_hashes)
+FLOOR: tuple[Told, ...] = (
+    (mask_kubernetes_secrets, MENTIONS),
+    (mask_private_keys, PRIVATE_KEYS),
+    (mask_known_formats, ()),
+    (mask_connection_strings, CONNECTION_STRINGS),
+    (mask_password_hashes, PASSWORD_HASHES),
+)
 
-_RULES: dict[str, Rule] = {
-    "certificate": mask_certificates,
-    "ssh_key": mask_ssh_keys,
-    "token": mask_bearer,
+_RULES: dict[str, Told] = {
+    "certificate": (mask_certificates, CERTIFICATES),
+    "ssh_key": (mask_ssh_keys, SSH_KEYS),
+    "token": (mask_bearer, BEARERS),
 }
+
+
+class KnownRules:
+    """The rules of some patterns, the floor among them. They keep nothing of a text but names, so all who ask for them share them."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        told = (*FLOOR, *_named_rules(names))
+        self._rules = tuple(rule for rule, _ in told)
+        self.literals = frozenset(literal for _, literals in told for literal in literals)
+        self._first_look = FirstLook(self.literals)
+
+    def mask(self, reading: Reading) -> str:
+        return reading.text if self._first_look.passes(reading.text) else _applied(self._rules, reading)
+
+
+@cache
+def known_rules(names: frozenset[str]) -> KnownRules:
+    return KnownRules(names)
+
+
+@cache
+def _nothing_begins() -> FirstLook:
+    """For what a model says: no secret is in it, and none may follow it."""
+    return FirstLook(known_rules(frozenset(PATTERNS)).literals.union(OPENERS))
 
 
 class Masker:
@@ -42,7 +83,7 @@ class Masker:
         unknown = names - frozenset(PATTERNS)
         if unknown:
             raise ValueError(f"unknown masking pattern: {', '.join(sorted(unknown))}")
-        self._rules = (*_literal_rule(literals), mask_kubernetes_secrets, *FLOOR, *_named_rules(names), *_custom_rules(custom))
+        self._rules = (*_literal_rule(literals), known_rules(names).mask, *_custom_rules(custom))
 
     @classmethod
     def for_server(cls, masking: ResolvedMasking, *, literals: Iterable[str] = ()) -> "Masker":
@@ -59,18 +100,15 @@ class Masker:
         return cls(_group(group))
 
     def mask(self, text: str) -> str:
-        reading = Reading(text)
-        for rule in self._rules:
-            masked = rule(reading)
-            if masked != reading.text:
-                reading = Reading(masked)
-        return reading.text
+        return _applied(self._rules, Reading(text))
 
     __call__ = mask
 
     def stream(self, *, by_words: bool = True) -> StreamMasker:
         """Masks a text that comes in pieces."""
-        return StreamMasker(self.mask, by_words=by_words)
+        # What a configuration adds may stand in any text.
+        only_known = len(self._rules) == 1
+        return StreamMasker(self.mask, by_words=by_words, first_look=_nothing_begins() if only_known else None)
 
 
 class Unmasked:
@@ -95,13 +133,22 @@ def _group(name: str) -> tuple[str, ...]:
     return GROUPS[name]
 
 
-def _named_rules(names: frozenset[str]) -> Iterable[Rule]:
+def _applied(rules: Iterable[Rule], reading: Reading) -> str:
+    for rule in rules:
+        masked = rule(reading)
+        if masked != reading.text:
+            reading = Reading(masked)
+    return reading.text
+
+
+def _named_rules(names: frozenset[str]) -> Iterable[Told]:
     yield from (_RULES[name] for name in PATTERNS if name in names and name in _RULES)
-    yield AssignmentMasker(names).mask
+    assignments = AssignmentMasker(names)
+    yield assignments.mask, assignments.literals
     if "email" in names:
-        yield mask_emails
+        yield mask_emails, EMAILS
     if "base64_secret" in names:
-        yield encoded_secrets(Masker(names - {"base64_secret", "base64_short", "email"}).mask)
+        yield encoded_secrets(Masker(names - {"base64_secret", "base64_short", "email"}).mask), ()
 
 
 def _custom_rules(custom: Iterable[tuple[str, str]]) -> Iterable[Rule]:

@@ -96,6 +96,7 @@ class NameTable:
         self._families: dict[str, list[str]] = {}
         for stem in sorted(stems | plurals, key=len):
             self._families.setdefault(next((root for root in self._families if root in stem), stem), []).append(stem)
+        self.roots = tuple(self._families)
         self.classify = lru_cache(maxsize=4096)(self._classify)
 
     def stems(self, words: Reading) -> list[str]:

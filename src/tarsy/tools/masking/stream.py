@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from tarsy.config.schema.masking import PATTERNS
 from tarsy.tools.masking.assignments import AssignmentMasker
+from tarsy.tools.masking.first_look import FirstLook
 
 # Words are passed on so many characters at a time: a dozen tokens, a fraction of a second of a model's speech.
 _BATCH = 48
@@ -23,6 +24,12 @@ _OPENING = re.compile(
     r"""-----BEGIN\ |PuTTY-User-Key-File|apiVersion|kind["'\\]*:|data["'\\]*:|Opaque|kubernetes\.io/|earer[ ]|asic[ ]|ookie:
     |(?:^|\s)-u|--user|sshpass|login|redis-cli|mysql|mariadb|auth["'\\]|ssh-|ecdsa-|machine\s|default\s|:\d{4,5}:|:\*:""",
     re.VERBOSE,
+)
+# One of them is in whatever that finds.
+OPENERS = (
+    *("-----BEGIN", "PuTTY-User", "apiVersion", "kind", "data", "Opaque", "kubernetes.io/", "earer", "asic", "ookie:", "-u", "sshpass"),
+    *("login", "redis-cli", "mysql", "mariadb", "auth", "ssh-", "ecdsa-", "machine", "default", ":*:"),
+    *(f":{digit}" for digit in range(10)),
 )
 # Lines of an object that may turn out to be a Secret, and of a .netrc: what they are is said on other lines.
 _OBJECT = re.compile(r"""apiVersion|kind["'\\]*:|data["'\\]*:|Opaque|kubernetes\.io/|\b(?:machine\s+\S+|default)(?:\s+login\s+\S+)?\s*$""")
@@ -41,11 +48,17 @@ _names = AssignmentMasker(frozenset(PATTERNS))
 
 
 class StreamMasker:
-    """Feed it a text in pieces; it gives back each piece masked, as soon as that is certain. `by_words`: also parts of lines."""
+    """Feed it a text in pieces; it gives back each piece masked, as soon as that is certain. `by_words`: also parts of lines.
 
-    def __init__(self, mask: Callable[[str], str], *, by_words: bool = False) -> None:
+    What passes the `first_look` holds no secret and announces none.
+    """
+
+    def __init__(self, mask: Callable[[str], str], *, by_words: bool = False, first_look: FirstLook | None = None) -> None:
         self._mask = mask
         self._by_words = by_words
+        self._first_look = first_look
+        # Whether all of the current line has passed it so far.
+        self._harmless = True
         # Of the current line: what is passed on already (its end, masked), and what is not.
         self._passed = ""
         self._rest: list[str] = []
@@ -92,11 +105,12 @@ class StreamMasker:
             if not _BEGUN.match(text) or self._goes_on(text):
                 return
             self._release(out)
-        if self._in_key or not words or self._opening(_last_word(self._passed) + words):
+        harmless = self._stays_harmless(words)
+        if self._in_key or not words or (not harmless and self._opening(_last_word(self._passed) + words)):
             # Nothing more of this line is looked at until it is complete.
             self._opens = bool(words)
             return
-        out.append(self._masked_after(self._passed, words))
+        out.append(words if harmless else self._masked_after(self._passed, words))
         self._passed = (self._passed + out[-1])[-_CONTEXT:]
         self._rest = [text[len(words) :]]
         self._size = len(text) - len(words)
@@ -107,13 +121,19 @@ class StreamMasker:
         whole = passed + line
         if self._block and not self._goes_on(whole):
             self._release(out)
-        was_in_key = self._in_key
-        opening = not was_in_key and self._opening(whole)
+        was_in_key, harmless = self._in_key, self._stays_harmless(line)
+        self._harmless = True
+        opening = not (was_in_key or harmless) and self._opening(whole)
         self._note(whole)
         if self._block or (opening and self._leads_on(whole)):
             self._hold(line, passed, out)
         elif not was_in_key:
-            out.append(self._masked_after(passed, line))
+            out.append(line if harmless else self._masked_after(passed, line))
+
+    def _stays_harmless(self, text: str) -> bool:
+        """Take the first look at the next words of the line."""
+        self._harmless = self._harmless and self._first_look is not None and self._first_look.passes(text)
+        return self._harmless
 
     def _hold(self, line: str, passed: str, out: list[str]) -> None:
         if not self._block:

@@ -14,7 +14,7 @@ _MORE_BACKSLASHES = 7
 # One of them is in every escape.
 _ESCAPED_LETTERS = "nNuU"
 # A shorter text is searched in less time than its words are told apart.
-_SHORT = 1024
+SHORT = 1024
 # No token and no encoded secret is shorter.
 LONG_WORD = 16
 
@@ -29,7 +29,7 @@ class Reading:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._words = text if len(text) <= _SHORT else None
+        self._words = text if len(text) <= SHORT else None
         self._long_words: str | None = None
         self._letters: frozenset[str] | None = None
 
@@ -52,7 +52,7 @@ class Reading:
         """Which characters the words consist of, as far as they are ASCII."""
         if self._letters is None:
             encoded = self.words.encode(errors="replace")
-            begin = encoded[:_SHORT]
+            begin = encoded[:SHORT]
             # Hardly a character comes for the first time after so many: deleting those that came is faster than looking at each.
             self._letters = frozenset((begin + encoded.translate(None, begin)).decode("latin-1"))
         return self._letters
@@ -60,7 +60,7 @@ class Reading:
     def held(self, literals: Iterable[str]) -> list[str]:
         """Those of some literals (without spaces) that the text holds."""
         words = self.words
-        if len(words) > _SHORT:
+        if len(words) > SHORT:
             # What says one thing over and over has few letters: most literals need not be looked for all over it.
             literals = filter(self.letters.issuperset, literals)
         return [literal for literal in literals if literal in words]
