@@ -1,7 +1,7 @@
 """A masker is the rules a server's configuration asks for, in the order in which they do not disturb each other. Pure module."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 
 from tarsy.config.resolve.resolved import ResolvedMasking
@@ -23,7 +23,7 @@ from tarsy.tools.masking.blocks import (
     mask_ssh_keys,
 )
 from tarsy.tools.masking.connection_strings import CONNECTION_STRINGS, mask_connection_strings
-from tarsy.tools.masking.first_look import FirstLook
+from tarsy.tools.masking.first_look import FirstLook, Rule
 from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
 from tarsy.tools.masking.secret_json import MENTIONS
 from tarsy.tools.masking.stream import OPENERS, StreamMasker
@@ -31,7 +31,6 @@ from tarsy.tools.masking.text_views import Reading
 from tarsy.tools.masking.token_formats import mask_known_formats
 from tarsy.tools.masking.values import label
 
-Rule = Callable[[Reading], str]
 # A rule, and the literals of which one is in whatever it hides; without any, all that it hides is a long word.
 Told = tuple[Rule, tuple[str, ...]]
 
@@ -57,8 +56,13 @@ class KnownRules:
     def __init__(self, names: frozenset[str]) -> None:
         told = (*FLOOR, *_named_rules(names))
         self._rules = tuple(rule for rule, _ in told)
-        self.literals = frozenset(literal for _, literals in told for literal in literals)
-        self._first_look = FirstLook(self.literals)
+        self._literals = frozenset(literal for _, literals in told for literal in literals)
+        self._for_long_words = tuple(rule for rule, literals in told if not literals)
+        self._first_look = self.first_look()
+
+    def first_look(self, *more: str) -> FirstLook:
+        """Passes what none of the rules would change, and what holds none of some more literals."""
+        return FirstLook(self._literals.union(more), self._for_long_words)
 
     def mask(self, reading: Reading) -> str:
         return reading.text if self._first_look.passes(reading.text) else _applied(self._rules, reading)
@@ -72,7 +76,7 @@ def known_rules(names: frozenset[str]) -> KnownRules:
 @cache
 def _nothing_begins() -> FirstLook:
     """For what a model says: no secret is in it, and none may follow it."""
-    return FirstLook(known_rules(frozenset(PATTERNS)).literals.union(OPENERS))
+    return known_rules(frozenset(PATTERNS)).first_look(*OPENERS)
 
 
 class Masker:
