@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, assert_never, cast
 
+import orjson
+
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
@@ -76,7 +78,7 @@ def request_to_proto(request: GenerateInput, where: Endpoint) -> pb.GenerateRequ
         clear_cache=request.clear_cache,
         messages=[_message_to_proto(message) for message in request.messages],
         tools=[
-            pb.ToolDefinition(name=tool.name, description=tool.description, parameters_schema=json.dumps(tool.parameters_schema))
+            pb.ToolDefinition(name=tool.name, description=tool.description, parameters_schema=_schema_text(tool.parameters_schema))
             for tool in request.tools
         ],
         llm_config=pb.LLMConfig(
@@ -148,6 +150,14 @@ def _provider(config: pb.LLMConfig, beside: Mapping[str, Any]) -> ResolvedProvid
         native_tools=dict(config.native_tools),
         **known,
     )
+
+
+def _schema_text(schema: Mapping[str, Any]) -> str:
+    """Every call carries the schemas of all its tools: written by the quick encoder, but for the odd one that it refuses."""
+    try:
+        return orjson.dumps(schema).decode()
+    except TypeError:
+        return json.dumps(schema)
 
 
 def _schema(text: str) -> dict[str, Any]:
