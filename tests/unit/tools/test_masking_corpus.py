@@ -419,7 +419,7 @@ def test_only_the_secret_of_an_environment_is_masked(masker: Masker) -> None:
 
 
 def test_no_rule_would_have_changed_what_passed_the_first_look(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [*(text for text, _ in POSITIVE), *NEGATIVE, *(dress(kind) for dress in DRESSES.values() for kind in KINDS)]
+    texts = [*(text for text, _ in POSITIVE), *NEGATIVE]
     parts = {part for text in texts for line in text.splitlines() for part in (line, *_pairs(line.split()))}
     masked = {part: masker.mask(part) for part in parts}
 
