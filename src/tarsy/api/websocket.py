@@ -1,5 +1,6 @@
 """The live connection: reads a client's actions, writes what its `Connection` has to tell. What is told is decided in `tarsy.events`."""
 
+from dataclasses import dataclass
 from typing import assert_never
 
 import anyio
@@ -31,7 +32,8 @@ router = plain_router()
 
 # The longest action is some 200 bytes; a client that sends more than this means something else.
 MAX_ACTION_BYTES = 4_096
-# A client that takes nothing for this long is gone, even if its machine still answers pings.
+# A client that takes nothing for this long is gone, even if its machine still answers pings. It is looked at as often, since a timer
+# for every message would cost more than most messages do: twice the time may pass before it is noticed.
 SEND_SECONDS = 30.0
 # RFC 6455, section 7.4.1.
 POLICY_VIOLATION = 1008
@@ -56,35 +58,54 @@ async def live(websocket: WebSocket) -> None:
         await websocket.send_denial_response(PlainTextResponse(str(error), status_code=503))
 
 
+@dataclass(slots=True)
+class _Sends:
+    """How many messages were handed to the client's socket, and how many it took."""
+
+    begun: int = 0
+    ended: int = 0
+
+
 async def _converse(websocket: WebSocket, hub: ConnectionManager, connection: Connection) -> None:
     await websocket.accept()
     connection.answer(ConnectionEstablished(connection_id=connection.id))
+    sends = _Sends()
     async with anyio.create_task_group() as tasks:
 
         async def read_then_leave() -> None:
             await _read(websocket, hub, connection)
             tasks.cancel_scope.cancel()
 
+        async def leave_when_stuck() -> None:
+            await _stuck(sends)
+            log.info("live.client_stuck", connection_id=connection.id)
+            tasks.cancel_scope.cancel()
+
         tasks.start_soon(read_then_leave, name="live.read")
-        await _write(websocket, connection)
+        tasks.start_soon(leave_when_stuck, name="live.watch")
+        await _write(websocket, connection, sends)
         tasks.cancel_scope.cancel()
     log.debug("live.disconnected", connection_id=connection.id)
 
 
-async def _write(websocket: WebSocket, connection: Connection) -> None:
-    """Send until the client is gone or takes nothing any more."""
+async def _write(websocket: WebSocket, connection: Connection, sends: _Sends) -> None:
+    """Send until the client is gone."""
     try:
         while True:
-            messages = await connection.next_messages()
-            with anyio.CancelScope() as patience:
-                for message in messages:
-                    patience.deadline = anyio.current_time() + SEND_SECONDS
-                    await websocket.send_text(message)
-            if patience.cancelled_caught:
-                log.info("live.client_stuck", connection_id=connection.id)
-                return
+            for message in await connection.next_messages():
+                sends.begun += 1
+                await websocket.send_text(message)
+                sends.ended += 1
     except WebSocketDisconnect:
         return
+
+
+async def _stuck(sends: _Sends) -> None:
+    """Wait until one message has been on its way for too long."""
+    seen = -1
+    while sends.begun != seen or sends.ended == seen:
+        seen = sends.begun
+        await anyio.sleep(SEND_SECONDS)
 
 
 async def _read(websocket: WebSocket, hub: ConnectionManager, connection: Connection) -> None:

@@ -150,3 +150,14 @@ async def test_a_client_that_takes_nothing_for_too_long_loses_its_place(there: L
         for _ in range(10):
             await there.write_status(session, 19, filler="x" * 60_000)
         await place_given_back(there)
+
+
+async def test_a_client_that_is_told_nothing_for_long_keeps_its_place(there: LiveNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Looked at in every turn of the loop: the silence between two answers is always too long.
+    monkeypatch.setattr(websocket, "SEND_SECONDS", 0.0)
+    async with live_server(there) as address, connect(f"ws://{address}/ws") as client:
+        with anyio.fail_after(GIVE_UP_SECONDS):
+            assert orjson.loads(await client.recv())["type"] == "connection.established"
+            for _ in range(5):
+                await client.send(orjson.dumps({"action": "ping"}).decode())
+                assert orjson.loads(await client.recv()) == {"type": "pong"}
