@@ -21,6 +21,10 @@ class GrowingText:
         """
         if offset > self.length:
             return None
+        if offset == self.length:
+            # Nearly always: the writer goes on where it stopped.
+            self._append(piece)
+            return offset
         known = self.since(offset)
         if known.startswith(piece):
             return self.length
