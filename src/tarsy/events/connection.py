@@ -80,7 +80,8 @@ class Connection:
     async def next_messages(self) -> Sequence[str]:
         """Wait for what the client is to be told next: answers first, then events in order, then text."""
         while True:
-            self._news = anyio.Event()
+            if self._news.is_set():
+                self._news = anyio.Event()
             messages = self._take_answers() or await self._read_feeds() or self._read_board()
             if messages:
                 return messages
