@@ -124,8 +124,8 @@ class _Line:
         self._url = url
         self._prepare = prepare
         self._ready = ready
-        # asyncpg refuses a second query while one runs; the keepalive must not meet a send.
-        self._turn = anyio.Lock()
+        # asyncpg refuses a second query while one runs; the keepalive must not meet a send. There is no other claimant to give way to.
+        self._turn = anyio.Lock(fast_acquire=True)
 
     async def run(self, task_status: TaskStatus[None]) -> None:
         async with listen_connection(self._url) as connection:
