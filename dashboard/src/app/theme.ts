@@ -78,6 +78,8 @@ export const theme = createTheme({
     MuiFormControlLabel: { styleOverrides: { label: { fontSize: "0.875rem" } } },
     MuiMenuItem: { styleOverrides: { root: { fontSize: "0.875rem" } } },
     MuiButton: { defaultProps: { disableElevation: true } },
+    // What is chosen stands out, in both schemes.
+    MuiToggleButton: { styleOverrides: { root: { color: "var(--mui-palette-text-secondary)", textTransform: "none" } } },
     MuiPaper: { styleOverrides: { root: { backgroundImage: "none" } } },
     MuiCssBaseline: {
       styleOverrides: {

@@ -33,11 +33,11 @@ export function CopyIcon({ text, label }: { text: () => string; label: string })
   );
 }
 
-/** A text that takes time to make is made when it is copied. */
-export function CopyButton({ text, label }: { text: string | (() => string); label: string }) {
+/** A text that takes time to make is made when it is copied. `name` says more than the label to those who do not see what stands beside it. */
+export function CopyButton({ text, label, name = label }: { text: string | (() => string); label: string; name?: string }) {
   const [outcome, copy] = useCopied();
   return (
-    <Button size="small" startIcon={outcome === "Copied" ? <Check size={15} /> : <Copy size={15} />} onClick={() => copy(typeof text === "string" ? text : text())}>
+    <Button size="small" aria-label={outcome ?? name} startIcon={outcome === "Copied" ? <Check size={15} /> : <Copy size={15} />} onClick={() => copy(typeof text === "string" ? text : text())}>
       {outcome ?? label}
     </Button>
   );

@@ -76,7 +76,7 @@ def _checked(field: RecipeField, value: str) -> str:
         case FieldKind.FILE:
             path = Path(value).expanduser()
             if not path.is_file():
-                raise FieldRefusedError(f"{field.label}: there is no such file on the machine that TARSy runs on.")
+                raise FieldRefusedError(f"{field.label}: there is no such file.")
             return str(path.absolute())
         case FieldKind.ADDRESS:
             if not _is_address(value):

@@ -62,7 +62,7 @@ function States({ shown, totals, onState }: { shown: ShownState; totals: Totals 
       {(Object.keys(STATES) as ShownState[]).map((state) => {
         const total = count(state);
         return (
-          <ToggleButton key={state} value={state} sx={{ textTransform: "none", px: 1.5, color: "text.secondary" }}>
+          <ToggleButton key={state} value={state} sx={{ px: 1.5 }}>
             {STATES[state]}
             {total !== undefined && ` ${formatCount(total)}`}
           </ToggleButton>

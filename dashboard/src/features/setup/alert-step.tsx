@@ -20,8 +20,8 @@ export function AlertStep({ state }: { state: SetupState }) {
     <Stack spacing={2}>
       {!state.model && <Typography variant="body2">Without a model, alerts are refused: choose one in the first step.</Typography>}
       {needsToken && <Typography variant="body2">{known?.token ? "The snippets hold your own token: paste them only where it may be read." : `This server asks senders for a token: put yours where ${UNKNOWN_TOKEN} stands.`}</Typography>}
-      <Snippet title="From a terminal" text={curlSnippet(sender)} label="Copy the curl command" />
-      <Snippet title="From Alertmanager (alertmanager.yml)" text={alertmanagerSnippet(sender)} label="Copy the Alertmanager configuration" />
+      <Snippet title="From a terminal" text={curlSnippet(sender)} name="Copy the curl command" />
+      <Snippet title="From Alertmanager (alertmanager.yml)" text={alertmanagerSnippet(sender)} name="Copy the Alertmanager configuration" />
       <Typography variant="body2">
         Grafana, PagerDuty, Datadog and others have recipes of their own: <Link href="/help/sender-recipes.md">sender recipes</Link>.
       </Typography>
@@ -29,14 +29,14 @@ export function AlertStep({ state }: { state: SetupState }) {
   );
 }
 
-function Snippet({ title, text, label }: { title: string; text: string; label: string }) {
+function Snippet({ title, text, name }: { title: string; text: string; name: string }) {
   return (
     <Box>
       <Stack direction="row" sx={{ alignItems: "center", gap: 1 }}>
         <Typography variant="h3" sx={{ flex: 1 }}>
           {title}
         </Typography>
-        <CopyButton text={text} label={label} />
+        <CopyButton text={text} label="Copy" name={name} />
       </Stack>
       {/* What scrolls must be reachable by keyboard. */}
       <Box component="pre" tabIndex={0} aria-label={title} role="region" sx={{ m: 0, p: 1.5, overflowX: "auto", bgcolor: "code.block", border: 1, borderColor: "divider", borderRadius: 1, fontFamily: MONO, fontSize: "0.8rem" }}>

@@ -29,7 +29,7 @@ export function CodeGate({ hasCode }: { hasCode: boolean }) {
   return (
     <Stack
       component="form"
-      spacing={1.5}
+      spacing={2}
       sx={{ alignItems: "flex-start" }}
       onSubmit={(event) => {
         event.preventDefault();

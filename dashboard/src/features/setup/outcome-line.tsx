@@ -13,7 +13,7 @@ export function OutcomeLine({ outcome }: { outcome: SetupOutcome }) {
       {outcome.cure !== "" && `\nTo put it right: ${outcome.cure}.`}
       {outcome.tools.length > 0 && (
         <Box component="details">
-          <summary>{plural(outcome.tools.length, "tool")}</summary>
+          <summary>Names of the {plural(outcome.tools.length, "tool")}</summary>
           <Box component="span" sx={{ fontFamily: MONO, fontSize: "0.8rem" }}>
             {outcome.tools.join(", ")}
           </Box>

@@ -29,7 +29,7 @@ export function SampleStep() {
         {recorded ? "The cluster is simulated and the model’s words are recorded: no key, no cluster, no cost." : "The cluster is simulated, the model is yours: each run costs what your model costs."}
       </Typography>
       {data.samples.slice(0, OFFERED).map((sample) => (
-        <Button key={sample.name} variant="outlined" startIcon={<Play size={15} />} loading={run.isPending && run.variables.alert_type === sample.alert_type} disabled={run.isPending} onClick={() => run.mutate(sample)}>
+        <Button key={sample.name} variant="outlined" startIcon={<Play size={15} />} loading={run.isPending && run.variables.alert_type === sample.alert_type} disabled={run.isPending} sx={{ textAlign: "left" }} onClick={() => run.mutate(sample)}>
           {sample.title}
         </Button>
       ))}

@@ -4,6 +4,7 @@ import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
+import { Check } from "lucide-react";
 import { setup } from "@/api/setup";
 import { LinkButton } from "@/components/links";
 import { Section } from "@/components/section";
@@ -15,14 +16,13 @@ import { CodeGate } from "./code-gate";
 import { ModelStep } from "./model-step";
 import { SampleStep } from "./sample-step";
 import type { Step } from "./steps";
-import { after, needsCode, STEPS } from "./steps";
+import { after, isDone, needsCode, STEPS, titleOf } from "./steps";
 import { ToolsStep } from "./tools-step";
 
 export function SetupPage({ step, onStep }: { step: Step; onStep: (step: Step) => void }) {
   useTitle("Set up");
   const { data, error, refetch } = useQuery(setup);
   const next = after(step);
-  const title = STEPS.find((one) => one.name === step)?.title ?? "";
   if (error) return <Failure what="The setup page could not be loaded." error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="the setup page" />;
   return (
@@ -32,24 +32,24 @@ export function SetupPage({ step, onStep }: { step: Step; onStep: (step: Step) =
         <Stack component="ol" direction="row" sx={{ listStyle: "none", p: 0, m: 0, gap: 1, flexWrap: "wrap" }}>
           {STEPS.map((one, index) => (
             <li key={one.name}>
-              <Button size="small" variant={one.name === step ? "contained" : "outlined"} aria-current={one.name === step ? "step" : undefined} onClick={() => onStep(one.name)}>
+              <Button size="small" variant={one.name === step ? "contained" : "outlined"} aria-current={one.name === step ? "step" : undefined} endIcon={isDone(one.name, data) && <Check size={15} aria-label="done" />} onClick={() => onStep(one.name)}>
                 {index + 1}. {one.title}
               </Button>
             </li>
           ))}
         </Stack>
       </Box>
-      <Section title={title}>{needsCode(step) && !data.open ? <CodeGate hasCode={data.has_code} /> : <Body step={step} state={data} />}</Section>
+      <Section title={titleOf(step)}>{needsCode(step) && !data.open ? <CodeGate hasCode={data.has_code} /> : <Body step={step} state={data} />}</Section>
       <Stack direction="row" sx={{ justifyContent: "space-between", alignItems: "center", gap: 2, flexWrap: "wrap" }}>
         <Typography variant="body2" color="textSecondary">
-          You find this page again under System.
+          {next ? "Every step can wait. " : ""}You find this page again under System.
         </Typography>
         {next ? (
-          <Button variant="text" onClick={() => onStep(next)}>
-            Next, or skip this step
+          <Button variant="outlined" onClick={() => onStep(next)} sx={{ ml: "auto" }}>
+            Next: {titleOf(next)}
           </Button>
         ) : (
-          <LinkButton to="/" search={{}} variant="contained">
+          <LinkButton to="/" search={{}} variant="contained" sx={{ ml: "auto" }}>
             Done
           </LinkButton>
         )}

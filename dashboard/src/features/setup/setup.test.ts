@@ -1,7 +1,8 @@
 import { parse } from "yaml";
 import { expect, test } from "vitest";
 import { alertmanagerSnippet, curlSnippet } from "./snippets";
-import { after, needsCode, readStep, STEPS } from "./steps";
+import type { RecipeItem } from "@/wire/types";
+import { after, isDone, needsCode, readStep, STEPS, titleOf } from "./steps";
 
 test("a snippet has the true address, and a token where one is needed", () => {
   expect(curlSnippet({ url: "http://127.0.0.1:8080", token: null })).not.toContain("Authorization");
@@ -22,4 +23,13 @@ test("steps follow each other, and an unknown one is the first", () => {
   expect(readStep("alert")).toBe("alert");
   expect(STEPS.map((step) => after(step.name))).toEqual(["tools", "sample", "alert", null]);
   expect(STEPS.filter((step) => needsCode(step.name)).map((step) => step.name)).toEqual(["model", "tools"]);
+});
+
+test("a step is done when a model is in use, and when all fields of one system are set", () => {
+  const recipe = (...set: boolean[]) => ({ fields: set.map((is_set) => ({ is_set })) }) as RecipeItem;
+  const done = (model: string | null, ...recipes: RecipeItem[]) => STEPS.filter((step) => isDone(step.name, { model, recipes })).map((step) => step.name);
+  expect(done(null, recipe(false), recipe(true, false))).toEqual([]);
+  expect(done("local (qwen3:8b)", recipe(false))).toEqual(["model"]);
+  expect(done(null, recipe(false), recipe(true, true))).toEqual(["tools"]);
+  expect(titleOf("sample")).toBe("Run a sample");
 });

@@ -1,4 +1,5 @@
 /** Tool servers: only those that are shipped as recipes, each tried before it is written. */
+import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Link from "@mui/material/Link";
 import Paper from "@mui/material/Paper";
@@ -6,7 +7,7 @@ import Stack from "@mui/material/Stack";
 import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { setUpToolServer } from "@/api/setup";
 import { Failure } from "@/components/states";
 import type { RecipeItem, SetupState } from "@/wire/types";
@@ -47,18 +48,7 @@ function Recipe({ recipe }: { recipe: RecipeItem }) {
           {recipe.description}
         </Typography>
         {recipe.fields.map((field) => (
-          <TextField
-            key={field.variable}
-            size="small"
-            fullWidth
-            sx={{ maxWidth: 560 }}
-            label={field.label}
-            type={field.kind === "secret" ? "password" : "text"}
-            autoComplete="off"
-            value={values[field.variable] ?? ""}
-            onChange={(event) => setValues({ ...values, [field.variable]: event.target.value })}
-            helperText={`Kept in .env as ${field.variable}.${field.is_set ? " A value is set already." : ""}`}
-          />
+          <Field key={field.variable} field={field} value={values[field.variable] ?? ""} onChange={(value) => setValues({ ...values, [field.variable]: value })} />
         ))}
         {connect.error && <Failure what="It was not tried." error={connect.error} />}
         {connect.data && <OutcomeLine outcome={connect.data} />}
@@ -67,5 +57,27 @@ function Recipe({ recipe }: { recipe: RecipeItem }) {
         </Button>
       </Stack>
     </Paper>
+  );
+}
+
+/** Its name stands above it: it says where the value comes from, and a phone would cut it off inside. */
+function Field({ field, value, onChange }: { field: RecipeItem["fields"][number]; value: string; onChange: (value: string) => void }) {
+  const id = useId();
+  return (
+    <Box sx={{ width: "100%", maxWidth: 560 }}>
+      <Typography component="label" htmlFor={id} variant="body2" sx={{ display: "block", mb: 0.5 }}>
+        {field.label}
+      </Typography>
+      <TextField
+        id={id}
+        size="small"
+        fullWidth
+        type={field.kind === "secret" ? "password" : "text"}
+        autoComplete="off"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        helperText={`Kept in .env as ${field.variable}.${field.is_set ? " A value is set already." : ""}`}
+      />
+    </Box>
   );
 }

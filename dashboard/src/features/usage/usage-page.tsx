@@ -31,7 +31,7 @@ export function UsagePage() {
         <Typography variant="h1">Usage</Typography>
         <ToggleButtonGroup exclusive size="small" aria-label="Period" value={period} onChange={(_, chosen: Period | null) => chosen && setPeriod(chosen)}>
           {Object.entries(PERIODS).map(([value, label]) => (
-            <ToggleButton key={value} value={value} sx={{ color: "text.secondary", textTransform: "none", py: 0.25 }}>
+            <ToggleButton key={value} value={value} sx={{ py: 0.25 }}>
               {label}
             </ToggleButton>
           ))}
