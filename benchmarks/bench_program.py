@@ -1,11 +1,12 @@
 """What the whole program costs: `tarsy serve` with a stdio tool server that costs nothing, asked over HTTP. CPU of its own process, of all that it
 started, and of PostgreSQL, in milliseconds and in starts of an interpreter, so that runs on different machines compare; its model in process and
-over gRPC; memory, idle and with many live sessions.
+over gRPC; memory, idle and with many live sessions, of `--processes 4`, and what loading the MCP SDK adds.
 
 BENCH_SESSIONS (60) sets how many sessions, BENCH_ALERTS (1,000) how many alerts, BENCH_LIVE (200) how many live sessions.
 """
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Generator
@@ -36,6 +37,18 @@ THINKING_SECONDS = 60.0
 # Until its first look at the tool servers is over.
 SETTLING_SECONDS = 5
 ALERT = {"alert_type": "bench", "data": "HighErrorRate: checkout answers 5xx since 09:41. " * 20}
+# One process that serves and four that work, under one parent or each by itself.
+WORKERS = 4
+TOGETHER = (("all", "--processes", str(WORKERS)),)
+APART = (("api",), *(("worker",) for _ in range(WORKERS)))
+# In a process that has what an idle server has.
+SDK = """
+import psutil, time, tarsy.wiring
+own = psutil.Process()
+held, used = own.memory_info().rss, time.process_time()
+import mcp
+print(f"{(own.memory_info().rss - held) / 2**20:.1f} MB, {time.process_time() - used:.2f} s of CPU")
+"""
 TOOL = Path(__file__).with_name("tool_server.sh")
 OPEN = "SELECT count(*) FROM alert_sessions WHERE completed_at IS NULL"
 BEGUN = "SELECT count(*) FROM alert_sessions WHERE status = 'in_progress'"
@@ -261,6 +274,24 @@ def live(started: Processes) -> None:
     started.stop()
 
 
+def several(started: Processes) -> None:
+    """Idle processes that share what their parent loaded, and as many that share nothing; without the tool servers below them."""
+    started.configure(settings(FEW, FEW), recording())
+    for what, parts in ((f"--processes {WORKERS}", TOGETHER), ("each by itself", APART)):
+        for role, *arguments in parts:
+            started.serve(role, *arguments)
+        time.sleep(SETTLING_SECONDS)
+        parents = [psutil.Process(process.pid) for process in started.running]
+        below = [child for parent in parents for child in parent.children(recursive=True) if child.exe() == parent.exe()]
+        print(f"{f'RSS idle, {what}':34} {_memory([*parents, *below])} of {len(parents) + len(below)} processes")
+        started.stop()
+
+
+def sdk() -> None:
+    added = subprocess.run([sys.executable, "-c", SDK], check=True, capture_output=True, text=True).stdout
+    print(f"{'the MCP SDK adds':34} {added.strip()}")
+
+
 def main(started: Processes) -> int:
     # A first start brings the schema up to date, and is heavier for it.
     anyio.run(migrated, started.database_url)
@@ -269,6 +300,8 @@ def main(started: Processes) -> int:
     compare(started, machine)
     more(started, machine)
     live(started)
+    several(started)
+    sdk()
     return 0
 
 

@@ -57,9 +57,9 @@ class Processes:
         (self.directory / "llm-providers.yaml").write_text(PROVIDERS_YAML.format(recording=self.directory / "recording.json"))
         (self.directory / "recording.json").write_text(says.model_dump_json(exclude_none=True))
 
-    def serve(self, role: str, **environment: str) -> str:
+    def serve(self, role: str, *arguments: str, **environment: str) -> str:
         """Start a process and return the address it answers at."""
-        line = self._started(role, "serve", "--role", role, "--port", "0", "--config", str(self.directory), **environment)
+        line = self._started(role, "serve", "--role", role, "--port", "0", "--config", str(self.directory), *arguments, **environment)
         return line[line.index("http") :].strip().rstrip("/")
 
     def llm_service(self) -> str:
