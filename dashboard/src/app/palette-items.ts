@@ -5,6 +5,8 @@ import type { IncidentItem, SessionListItem } from "@/wire/types";
 export type Target =
   | { kind: "session"; id: string }
   | { kind: "incident"; id: string }
+  | { kind: "of-session"; to: "/sessions/$sessionId/trace" | "/sessions/$sessionId/compare"; id: string }
+  | { kind: "again"; id: string }
   | { kind: "page"; to: "/incidents" | "/sessions" | "/alerts/new" | "/usage" | "/system" }
   | { kind: "document"; href: string }
   | { kind: "search"; text: string }
@@ -12,7 +14,7 @@ export type Target =
 
 export interface Item {
   key: string;
-  group: "Actions" | "Pages" | "Sessions" | "Incidents";
+  group: "This session" | "Actions" | "Pages" | "Sessions" | "Incidents";
   label: string;
   hint: string;
   target: Target;
@@ -43,13 +45,23 @@ function action(label: string, name: Extract<Target, { kind: "action" }>["action
   return { key: `action-${name}`, group: "Actions", label, hint, target: { kind: "action", action: name } };
 }
 
+/** What can be done from the page of a session, wherever on it one is. */
+function ofSession(id: string): Item[] {
+  const item = (label: string, hint: string, target: Target): Item => ({ key: label, group: "This session", label, hint, target });
+  return [
+    item("Trace", "calls time tokens this session", { kind: "of-session", to: "/sessions/$sessionId/trace", id }),
+    item("Compare with another session", "difference this session", { kind: "of-session", to: "/sessions/$sessionId/compare", id }),
+    item("Submit its alert again", "resubmit retry this session", { kind: "again", id }),
+  ];
+}
+
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Pages and actions by their words, then what the server found; an id leads straight to its session. */
-export function paletteItems(typed: string, sessions: readonly Pick<SessionListItem, "id" | "title" | "alert_type" | "status">[], incidents: readonly Pick<IncidentItem, "id" | "title" | "source">[]): Item[] {
+/** What the session `here` offers, pages and actions by their words, then what the server found; an id leads straight to its session. */
+export function paletteItems(typed: string, here: string | undefined, sessions: readonly Pick<SessionListItem, "id" | "title" | "alert_type" | "status">[], incidents: readonly Pick<IncidentItem, "id" | "title" | "source">[]): Item[] {
   const text = word(typed);
   const words = (text ?? "").toLowerCase().split(/\s+/);
-  const fixed = FIXED.filter(({ label, hint }) => words.every((one) => `${label} ${hint}`.toLowerCase().includes(one)));
+  const fixed = [...(here === undefined ? [] : ofSession(here)), ...FIXED].filter(({ label, hint }) => words.every((one) => `${label} ${hint}`.toLowerCase().includes(one)));
   const byId: Item[] = text !== undefined && ID.test(text) ? [{ key: "by-id", group: "Sessions", label: "Open the session of this id", hint: text, target: { kind: "session", id: text } }] : [];
   return [
     ...byId,

@@ -5,7 +5,7 @@ import InputBase from "@mui/material/InputBase";
 import { useColorScheme } from "@mui/material/styles";
 import Typography from "@mui/material/Typography";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { useDeferredValue, useEffect, useId, useRef, useState } from "react";
 import { foundIncidents } from "@/api/incidents";
@@ -62,9 +62,10 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
 
 function useItems(typed: string): Item[] {
   const text = useDeferredValue(typed.trim());
+  const { sessionId: here } = useParams({ strict: false });
   const sessions = useQuery({ ...foundSessions(text), placeholderData: keepPreviousData });
   const incidents = useQuery({ ...foundIncidents(text), placeholderData: keepPreviousData });
-  return paletteItems(typed, sessions.data?.sessions ?? [], incidents.data?.incidents ?? []);
+  return paletteItems(typed, here, sessions.data?.sessions ?? [], incidents.data?.incidents ?? []);
 }
 
 function useGo(onClose: () => void, onHelp: () => void): (target: Target) => void {
@@ -82,6 +83,10 @@ function useGo(onClose: () => void, onHelp: () => void): (target: Target) => voi
         return void navigate({ to: "/sessions/$sessionId", params: { sessionId: target.id } });
       case "incident":
         return void navigate({ to: "/incidents/$incidentId", params: { incidentId: target.id } });
+      case "of-session":
+        return void navigate({ to: target.to, params: { sessionId: target.id }, search: {} });
+      case "again":
+        return void navigate({ to: "/alerts/new", search: { from: target.id } });
       case "page":
         return void navigate({ to: target.to, search: {} });
       case "search":
