@@ -1,7 +1,8 @@
 /** Pure module: which agents a stage planned, and which of them sent others. */
 import type { ExecutionView, StageView } from "@/wire/types";
 
-const RUN_AGENT = "run_agent";
+/** The tool by which an agent sends another one. */
+export const RUN_AGENT = "run_agent";
 
 /** Whether another agent sent it. Servers of older versions do not say. */
 export function isSent(execution: ExecutionView): boolean {

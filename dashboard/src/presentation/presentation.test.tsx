@@ -97,6 +97,9 @@ test("a link to an entry can be asked for", async () => {
 test("arguments stand on one line", () => {
   expect(argumentsLine('{"namespace": "shop", "tail": 20, "labels": ["a"]}')).toBe('namespace=shop tail=20 labels=["a"]');
   expect(argumentsLine("not\n json")).toBe("not json");
+  expect(argumentsLine('{"name": "LogAgent", "task": "What do its pods')).toBe("name=LogAgent task=What do its pods…");
+  expect(argumentsLine('{"labels": ["a", "b')).toBe('labels=["a","b"]…');
+  expect(argumentsLine('{"namespace": "shop", "ta')).toBe("namespace=shop…");
 });
 
 test("a choice of tools is one line", () => {

@@ -1,5 +1,6 @@
 /** The time axis over the lanes: ticks, a part to be chosen by drawing over it, and buttons that do the same. */
 import Box from "@mui/material/Box";
+import ButtonBase from "@mui/material/ButtonBase";
 import IconButton from "@mui/material/IconButton";
 import Tooltip from "@mui/material/Tooltip";
 import Typography from "@mui/material/Typography";
@@ -9,6 +10,7 @@ import type { PointerEvent } from "react";
 import { useState } from "react";
 import type { TimeWindow } from "./axis";
 import { between, isWhole, panned, placeOf, ticksOf, wholeOf, zoomed } from "./axis";
+import type { BarName } from "./call-face";
 import { BARS } from "./call-face";
 
 interface AxisProps {
@@ -46,6 +48,8 @@ export function ZoomButtons({ window, span, onWindow }: AxisProps) {
     </Box>
   );
 }
+
+const SWATCH = { width: 14, height: 10, borderRadius: 0.5, position: "relative", overflow: "hidden" } as const;
 
 // A tick so close to the end has its label on the left: there is no room beyond.
 const LAST_LEFT = 88;
@@ -97,17 +101,27 @@ export function Ruler({ window, span, onWindow }: AxisProps) {
   );
 }
 
-export function Legend() {
+const LEGEND_ENTRY = { display: "inline-flex", alignItems: "center", gap: 0.75, minHeight: 24, fontSize: "0.78rem", color: "text.secondary" } as const;
+const LEGEND_BUTTON = { ...LEGEND_ENTRY, px: 0.75, borderRadius: 0.5, "&:hover": { bgcolor: "action.hover" }, "&[aria-pressed=true]": { color: "text.primary", bgcolor: "action.selected" } } as const;
+
+/** What the colours mean; a press on one shows only its calls, another press all of them again. */
+export function Legend({ only, onOnly }: { only: BarName | null; onOnly: (only: BarName | null) => void }) {
   return (
-    <Box component="ul" aria-label="Legend" sx={{ listStyle: "none", m: 0, p: 0, display: "flex", flexWrap: "wrap", columnGap: 2 }}>
-      {[...BARS, FIRST_WORD].map(({ label, color }) => (
-        <Typography key={label} component="li" variant="caption" color="textSecondary" sx={{ display: "inline-flex", alignItems: "center", gap: 0.75 }}>
-          <Box component="span" aria-hidden sx={{ width: 14, height: 10, borderRadius: 0.5, bgcolor: color, position: "relative", overflow: "hidden", "&::after": label === FIRST_WORD.label ? { content: '""', position: "absolute", inset: 0, bgcolor: "background.paper", opacity: 0.55 } : {} }} />
-          {label}
-        </Typography>
+    <Box component="ul" aria-label="Legend" sx={{ listStyle: "none", m: 0, p: 0, display: "flex", flexWrap: "wrap", columnGap: 0.5 }}>
+      {BARS.map(({ name, label, color }) => (
+        <li key={name}>
+          <Tooltip title={only === name ? "Show all calls" : "Show only these"}>
+            <ButtonBase aria-pressed={only === name} onClick={() => onOnly(only === name ? null : name)} sx={LEGEND_BUTTON}>
+              <Box component="span" aria-hidden sx={{ ...SWATCH, bgcolor: color }} />
+              {label}
+            </ButtonBase>
+          </Tooltip>
+        </li>
       ))}
+      <Box component="li" sx={{ ...LEGEND_ENTRY, px: 0.75 }}>
+        <Box component="span" aria-hidden sx={{ ...SWATCH, bgcolor: "info.main", "&::after": { content: '""', position: "absolute", inset: 0, bgcolor: "background.paper", opacity: 0.55 } }} />
+        Until the model's first word
+      </Box>
     </Box>
   );
 }
-
-const FIRST_WORD = { label: "Until the model's first word", color: "info.main" };

@@ -21,6 +21,7 @@ import { RelativeTime } from "@/components/times";
 import type { LLMCallDetail, MCPCallDetail } from "@/wire/types";
 import { Conversation } from "./conversation";
 import { conversationText } from "./conversation-text";
+import { errandOf } from "./errand";
 import type { Call } from "./waterfall";
 
 /** What stands beside a model's call: the way to take the investigation up anew from there, or why there is none. */
@@ -134,6 +135,7 @@ function ToolCall({ sessionId, id }: { sessionId: string; id: string }) {
   const { data, error, refetch } = useQuery(mcpCall(sessionId, id));
   if (error) return <Failure what="The call could not be loaded." error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="the call" />;
+  const errand = errandOf(data);
   return (
     <Stack spacing={2}>
       <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: 3, rowGap: 1, m: 0 }}>
@@ -144,13 +146,15 @@ function ToolCall({ sessionId, id }: { sessionId: string; id: string }) {
         </Fact>
         <Fact name="Duration">{formatDuration(data.duration_ms)}</Fact>
         {data.call_id && <Fact name="Call id">{data.call_id}</Fact>}
+        {errand && <Fact name="Agent">{errand.agent}</Fact>}
+        {errand && errand.given.length > 0 && <Fact name="Given to read">{errand.given.join(", ")}</Fact>}
       </Box>
       {data.error_message && (
         <Alert severity="error" variant="outlined" sx={{ overflowWrap: "anywhere" }}>
           {data.error_message}
         </Alert>
       )}
-      {data.arguments && <DataView text={data.arguments} label="Arguments" maxHeight={260} />}
+      {errand ? <DataView text={errand.task} label={`Task of ${errand.agent}`} raw maxHeight={260} /> : data.arguments && <DataView text={data.arguments} label="Arguments" maxHeight={260} />}
       {data.result && <DataView text={resultText(data)} label="Result" maxHeight={520} />}
     </Stack>
   );

@@ -20,6 +20,8 @@ export const BARS = [
   { name: "bar-failed", label: "Failed", color: "error.main", has: (call: Call) => call.failed },
 ] as const;
 
-export function barClass(call: Call): string {
+export type BarName = (typeof BARS)[number]["name"];
+
+export function barClass(call: Call): BarName | "" {
   return BARS.find((bar) => bar.has(call))?.name ?? "";
 }

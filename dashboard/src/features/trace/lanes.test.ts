@@ -26,7 +26,7 @@ const TRACE = {
 };
 const flow = waterfall(TRACE, SESSION);
 const lanes = lanesOf(flow.calls, SESSION);
-const keys = (shown: Partial<Parameters<typeof traceRows>[1]>) => traceRows(lanes, { folded: new Set(), window: null, words: "", ...shown }).map((row) => row.key);
+const keys = (shown: Partial<Parameters<typeof traceRows>[1]>) => traceRows(lanes, { folded: new Set(), window: null, words: "", only: null, ...shown }).map((row) => row.key);
 
 test("the lane of an agent that was sent stands behind the call that sent it", () => {
   expect(keys({})).toEqual(["lane-lead", "llm:1", "mcp:2", "lane-log", "llm:3", "mcp:4", "mcp:5"]);
@@ -45,6 +45,16 @@ test("calls are found by what they are, were called with or failed of, in folded
   expect(keys({ words: "NAMESPACE=shop get" })).toEqual(["lane-lead", "lane-log", "mcp:4", "mcp:5"]);
   expect(keys({ words: "no such", folded: new Set(["log"]) })).toEqual(["lane-lead", "lane-log", "mcp:4"]);
   expect(keys({ words: "nowhere" })).toEqual([]);
+});
+
+test("a call that sent an agent goes by its name and its task, and is found by its tool as well", () => {
+  expect(flow.calls.find(({ key }) => key === "mcp:2")).toMatchObject({ label: "LogAgent was sent", detail: "Look.", tool: "tarsy.run_agent" });
+  expect(keys({ words: "run_agent look" })).toEqual(["lane-lead", "mcp:2"]);
+});
+
+test("calls of one kind alone are shown, in folded lanes too", () => {
+  expect(keys({ only: "bar-failed", folded: new Set(["log"]) })).toEqual(["lane-lead", "lane-log", "mcp:4"]);
+  expect(keys({ only: "bar-tool" })).toEqual(["lane-lead", "mcp:2", "mcp:5"]);
 });
 
 test("a part of the axis has the calls that were under way in it", () => {

@@ -3,6 +3,8 @@ import { formatCount, formatDollars } from "@/components/format";
 import { groupBy } from "@/presentation/timeline-rows";
 import type { ExecutionView, SessionDetail } from "@/wire/types";
 import type { TimeWindow } from "./axis";
+import type { BarName } from "./call-face";
+import { barClass } from "./call-face";
 import type { Call } from "./waterfall";
 
 export interface Lane {
@@ -41,18 +43,20 @@ export interface Shown {
   window: TimeWindow | null;
   /** Only calls with all of these words. */
   words: string;
+  /** Only calls of this kind; null: all. */
+  only: BarName | null;
 }
 
 /** What is shown of the lanes: a lane that is folded is a line of its own all the same, and so are those of agents that its agent sent. */
-export function traceRows(lanes: readonly Lane[], { folded, window, words }: Shown): TraceRow[] {
+export function traceRows(lanes: readonly Lane[], { folded, window, words, only }: Shown): TraceRow[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const isShown = (call: Call) => (window === null || (call.start <= window.to && call.start + call.duration >= window.from)) && wanted.every((word) => textOf(call).includes(word));
+  const isShown = (call: Call) => (only === null || barClass(call) === only) && (window === null || (call.start <= window.to && call.start + call.duration >= window.from)) && wanted.every((word) => textOf(call).includes(word));
   const sentBy = groupBy(lanes, (lane) => lane.within);
 
   const rowsOf = (lane: Lane): TraceRow[] => {
     const matching = new Set(lane.calls.filter(isShown));
     // What is searched for must not be hidden.
-    const open = !folded.has(lane.id) || wanted.length > 0;
+    const open = !folded.has(lane.id) || wanted.length > 0 || only !== null;
     const below = lane.calls.flatMap((call): TraceRow[] => [
       ...(open && matching.has(call) ? [{ kind: "call" as const, key: call.key, call, depth: lane.depth }] : []),
       ...(sentBy.get(call.key) ?? []).flatMap(rowsOf),
@@ -66,7 +70,7 @@ export function traceRows(lanes: readonly Lane[], { folded, window, words }: Sho
 const texts = new WeakMap<Call, string>();
 
 function textOf(call: Call): string {
-  const known = texts.get(call) ?? `${call.label} ${call.detail} ${call.agent} ${call.error}`.toLowerCase();
+  const known = texts.get(call) ?? `${call.label} ${call.tool ?? ""} ${call.detail} ${call.agent} ${call.error}`.toLowerCase();
   texts.set(call, known);
   return known;
 }

@@ -117,7 +117,7 @@ function Calls({ sessionId, flow, session, selected, onSelect, fork }: CallsProp
             <Typography variant="caption" color="textSecondary" role="status">
               {shown.length === flow.calls.length ? plural(shown.length, "call") : `${shown.length} of ${plural(flow.calls.length, "call")}`}
             </Typography>
-            <Legend />
+            <Legend only={view.only} onOnly={view.setOnly} />
           </Box>
           {rows.length === 0 ? <Nothing title="No such call">Search for a tool, what it was called with, an agent, or why it failed.</Nothing> : <LanesView {...{ rows, selected }} window={seen} span={flow.span} onWindow={view.onWindow} onSelect={view.select} onToggle={view.toggle} />}
         </Section>

@@ -82,7 +82,7 @@ export const CallRow = memo(function CallRow({ call, depth, window, selected, on
       <span className="call-name" title={[call.label, call.detail, used].filter(Boolean).join("\n")} style={{ paddingLeft: 6 + indent(depth) }}>
         <Icon className={`call-icon ${barClass(call)}`} size={14} aria-hidden />
         <span className="call-kind">{`${label} `}</span>
-        <span className={isTool ? "call-tool" : ""}>{`${call.label} `}</span>
+        <span className={isTool && !call.sent ? "call-tool" : ""}>{`${call.label} `}</span>
         <span className="call-note">{isTool ? call.detail : used}</span>
       </span>
       <CallBar call={call} window={window} />

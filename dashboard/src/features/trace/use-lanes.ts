@@ -1,8 +1,9 @@
-/** What is shown of a trace: which lanes are folded, which part of the time is looked at, which words are searched for, which call is chosen. */
+/** What is shown of a trace: which lanes are folded, which part of the time is looked at, which words and which kind of call are looked for, which call is chosen. */
 import { useCallback, useMemo, useState } from "react";
 import type { SessionDetail } from "@/wire/types";
 import type { TimeWindow } from "./axis";
 import { holding, isWhole, wholeOf } from "./axis";
+import type { BarName } from "./call-face";
 import { lanesOf, traceRows } from "./lanes";
 import type { Waterfall } from "./waterfall";
 
@@ -11,9 +12,10 @@ export function useLanes(flow: Waterfall, session: SessionDetail | undefined, se
   const lanes = useMemo(() => lanesOf(calls, session), [calls, session]);
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   const [words, setWords] = useState("");
+  const [only, setOnly] = useState<BarName | null>(null);
   // Null: all of the time, however long that becomes.
   const [part, setPart] = useState<TimeWindow | null>(null);
-  const rows = useMemo(() => traceRows(lanes, { folded, window: part, words }), [lanes, folded, part, words]);
+  const rows = useMemo(() => traceRows(lanes, { folded, window: part, words, only }), [lanes, folded, part, words, only]);
   const shown = useMemo(() => rows.flatMap((row) => (row.kind === "call" ? [row.call] : [])), [rows]);
   const seen = useMemo(() => part ?? wholeOf(span), [part, span]);
   const at = shown.findIndex((one) => one.key === selected);
@@ -38,6 +40,8 @@ export function useLanes(flow: Waterfall, session: SessionDetail | undefined, se
     at,
     words,
     setWords,
+    only,
+    setOnly,
     allFolded,
     seen,
     select,

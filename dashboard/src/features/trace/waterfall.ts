@@ -10,8 +10,10 @@ export interface Call {
   kind: "llm" | "mcp";
   id: string;
   label: string;
-  /** What it was called with, on one line; the model of a model's call. */
+  /** What it was called with, on one line, or what the agent that it sent was to do; the model of a model's call. */
   detail: string;
+  /** "cluster.pods_list"; null for models. */
+  tool: string | null;
   /** The agent that made it, and its execution. */
   agent: string;
   lane: string;
@@ -66,6 +68,7 @@ export function waterfall(trace: TraceList, session: Pick<SessionDetail, "stages
       id: call.id,
       label: call.kind === "iteration" ? `${KINDS.iteration} ${call.turn + 1}` : KINDS[call.kind],
       detail: call.model,
+      tool: null,
       agent: agents.get(call.execution_id) ?? "",
       lane: call.execution_id,
       within: senders.get(call.execution_id) ?? null,
@@ -81,11 +84,10 @@ export function waterfall(trace: TraceList, session: Pick<SessionDetail, "stages
       turn: beginsStep(call.kind) ? call.turn : null,
     })),
     ...trace.mcp.map((call): Call => ({
+      ...toolFace(call, sentOf(executions, call)[0]),
       key: `mcp:${call.id}`,
       kind: "mcp",
       id: call.id,
-      label: call.kind === "tool_list" ? `${call.server}: list of tools` : `${call.server}.${call.tool ?? ""}`,
-      detail: argumentsLine(call.arguments_start ?? ""),
       agent: agents.get(call.execution_id) ?? "",
       lane: call.execution_id,
       within: senders.get(call.execution_id) ?? null,
@@ -113,6 +115,12 @@ export function waterfall(trace: TraceList, session: Pick<SessionDetail, "stages
 function sentOf(executions: readonly ExecutionView[], call: MCPCallItem): ExecutionView[] {
   const execution = sentBy(executions, call.execution_id, { tool_name: call.tool, evidence_id: call.evidence_id });
   return execution ? [execution] : [];
+}
+
+/** A call that sent an agent goes by that agent and its task. */
+function toolFace(call: MCPCallItem, sent: ExecutionView | undefined): Pick<Call, "label" | "detail" | "tool"> {
+  const tool = call.kind === "tool_list" ? `${call.server}: list of tools` : `${call.server}.${call.tool ?? ""}`;
+  return sent ? { tool, label: `${sent.agent_name} was sent`, detail: sent.task ?? "" } : { tool, label: tool, detail: argumentsLine(call.arguments_start ?? "") };
 }
 
 /** How much time lies inside at least one of the calls, which are in the order of their starts. */
