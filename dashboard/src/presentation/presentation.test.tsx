@@ -71,7 +71,8 @@ test("an entry leads to the fork of its agent's step, where there is one", async
   await userEvent.click(refused);
   expect(open).toHaveBeenCalledTimes(1);
   expect(refused.getAttribute("aria-disabled")).toBe("true");
-  expect(refused.getAttribute("title") ?? (await screen.findByRole("tooltip")).textContent).toBe("It was sent by another agent.");
+  // The first button's words may still be there on a busy machine.
+  await screen.findByRole("tooltip", { name: "It was sent by another agent." }, { timeout: 30_000 });
 });
 
 test("a failed tool call says so, and shows arguments and result when opened", async () => {
