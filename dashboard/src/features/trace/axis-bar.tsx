@@ -110,7 +110,7 @@ export function Legend({ only, onOnly }: { only: BarName | null; onOnly: (only: 
     <Box component="ul" aria-label="Legend" sx={{ listStyle: "none", m: 0, p: 0, display: "flex", flexWrap: "wrap", columnGap: 0.5 }}>
       {BARS.map(({ name, label, color }) => (
         <li key={name}>
-          <Tooltip title={only === name ? "Show all calls" : "Show only these"}>
+          <Tooltip describeChild title={only === name ? "Show all calls" : "Show only these"}>
             <ButtonBase aria-pressed={only === name} onClick={() => onOnly(only === name ? null : name)} sx={LEGEND_BUTTON}>
               <Box component="span" aria-hidden sx={{ ...SWATCH, bgcolor: color }} />
               {label}
