@@ -1,15 +1,14 @@
 /** How the list looks: its columns, and views that were saved under a name. A view is an address, so it can be sent as well. */
 import Button from "@mui/material/Button";
-import Checkbox from "@mui/material/Checkbox";
 import Divider from "@mui/material/Divider";
 import IconButton from "@mui/material/IconButton";
-import ListItemText from "@mui/material/ListItemText";
-import ListSubheader from "@mui/material/ListSubheader";
 import Menu from "@mui/material/Menu";
 import MenuItem from "@mui/material/MenuItem";
+import Popover from "@mui/material/Popover";
 import Stack from "@mui/material/Stack";
 import TextField from "@mui/material/TextField";
-import { Columns3, Star, Trash2 } from "lucide-react";
+import Typography from "@mui/material/Typography";
+import { Check, Columns3, Star, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { ColumnId } from "./columns";
 import { chosenColumns, COLUMNS, joinedColumns } from "./columns";
@@ -37,7 +36,8 @@ export function ColumnsMenu({ search, onChange }: ViewMenuProps) {
       <Menu anchorEl={place} open={place !== null} onClose={() => setPlace(null)}>
         {COLUMNS.map(({ id, label }) => (
           <MenuItem key={id} dense role="menuitemcheckbox" aria-checked={chosen.includes(id)} disabled={chosen.length === 1 && chosen.includes(id)} onClick={() => toggle(id)}>
-            <Checkbox size="small" checked={chosen.includes(id)} tabIndex={-1} disableRipple aria-hidden sx={{ p: 0, mr: 1 }} slotProps={{ input: { "aria-hidden": true, tabIndex: -1 } }} />
+            {/* No field: a menu's entry is one itself. */}
+            <Check size={15} aria-hidden style={{ marginRight: 8, visibility: chosen.includes(id) ? "visible" : "hidden" }} />
             {label}
           </MenuItem>
         ))}
@@ -56,36 +56,35 @@ export function ViewsMenu({ search, onChange }: ViewMenuProps) {
       <Button size="small" color="inherit" startIcon={<Star size={15} />} aria-haspopup="dialog" onClick={(event) => setPlace(event.currentTarget)}>
         Views
       </Button>
-      <Menu anchorEl={place} open={place !== null} onClose={close} variant="menu">
-        <ListSubheader sx={{ lineHeight: 2.2 }}>{views.length > 0 ? "Saved in this browser" : "No saved views yet"}</ListSubheader>
-        {views.map((view) => (
-          <MenuItem
-            key={view.name}
-            dense
-            onClick={() => {
-              close();
-              onChange(readSearch({ ...view.search }));
-            }}
-          >
-            <ListItemText>{view.name}</ListItemText>
-            <IconButton
-              size="small"
-              aria-label={`Forget ${view.name}`}
-              onClick={(event) => {
-                event.stopPropagation();
-                forget(view.name);
-              }}
-            >
-              <Trash2 size={14} />
-            </IconButton>
-          </MenuItem>
-        ))}
+      {/* No menu: it has a field to write in, and buttons beside the names, which the keyboard must reach. */}
+      <Popover anchorEl={place} open={place !== null} onClose={close} anchorOrigin={{ vertical: "bottom", horizontal: "left" }} slotProps={{ paper: { role: "dialog", "aria-label": "Views", sx: { pt: 1 } } }}>
+        <Typography variant="caption" color="textSecondary" component="p" sx={{ px: 2 }}>
+          {views.length > 0 ? "Saved in this browser" : "No saved views yet"}
+        </Typography>
+        <Stack component="ul" aria-label="Saved views" sx={{ listStyle: "none", m: 0, p: 0 }}>
+          {views.map((view) => (
+            <Stack component="li" direction="row" key={view.name} sx={{ alignItems: "center", pr: 1 }}>
+              <Button
+                color="inherit"
+                onClick={() => {
+                  close();
+                  onChange(readSearch({ ...view.search }));
+                }}
+                sx={{ flex: 1, justifyContent: "flex-start", textAlign: "left", px: 2 }}
+              >
+                {view.name}
+              </Button>
+              <IconButton size="small" aria-label={`Forget ${view.name}`} onClick={() => forget(view.name)}>
+                <Trash2 size={14} />
+              </IconButton>
+            </Stack>
+          ))}
+        </Stack>
         <Divider />
         <Stack
           component="form"
           direction="row"
           sx={{ gap: 1, px: 2, py: 1 }}
-          onKeyDown={(event) => event.stopPropagation()}
           onSubmit={(event) => {
             event.preventDefault();
             if (name.trim() === "") return;
@@ -98,7 +97,7 @@ export function ViewsMenu({ search, onChange }: ViewMenuProps) {
             Save
           </Button>
         </Stack>
-      </Menu>
+      </Popover>
     </>
   );
 }

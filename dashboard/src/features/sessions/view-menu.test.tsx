@@ -1,0 +1,36 @@
+// @vitest-environment jsdom
+import { cleanup, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, expect, test, vi } from "vitest";
+import { ColumnsMenu, ViewsMenu } from "./view-menu";
+
+afterEach(() => {
+  cleanup();
+  localStorage.clear();
+});
+
+test("a view is named and chosen with the keyboard alone", async () => {
+  const onChange = vi.fn();
+  render(<ViewsMenu search={{ text: "dns" }} onChange={onChange} />);
+  await userEvent.tab();
+  await userEvent.keyboard("{Enter}");
+  const views = await screen.findByRole("dialog", { name: "Views" });
+  await userEvent.tab();
+  await userEvent.keyboard("About DNS{Enter}");
+  const chosen = await screen.findByRole("button", { name: "About DNS" });
+  expect(views.contains(chosen)).toBe(true);
+  chosen.focus();
+  await userEvent.keyboard("{Enter}");
+  expect(onChange).toHaveBeenCalledWith({ text: "dns" });
+});
+
+test("an entry of the columns is one control, which says whether its column is shown", async () => {
+  const onChange = vi.fn();
+  render(<ColumnsMenu search={{}} onChange={onChange} />);
+  await userEvent.click(screen.getByRole("button", { name: "Columns", hidden: true }));
+  const severity = await screen.findByRole("menuitemcheckbox", { name: "Severity" });
+  expect(severity.getAttribute("aria-checked")).toBe("false");
+  expect(severity.querySelector("input")).toBeNull();
+  await userEvent.click(severity);
+  expect(onChange).toHaveBeenCalledTimes(1);
+});
