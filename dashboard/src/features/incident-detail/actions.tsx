@@ -7,6 +7,7 @@ import DialogContent from "@mui/material/DialogContent";
 import DialogContentText from "@mui/material/DialogContentText";
 import DialogTitle from "@mui/material/DialogTitle";
 import List from "@mui/material/List";
+import ListItem from "@mui/material/ListItem";
 import ListItemButton from "@mui/material/ListItemButton";
 import ListItemText from "@mui/material/ListItemText";
 import Stack from "@mui/material/Stack";
@@ -142,9 +143,11 @@ function Candidates({ text, own, busy, onChoose }: { text: string; own: string; 
   return (
     <List dense>
       {others.map((incident) => (
-        <ListItemButton key={incident.id} disabled={busy} onClick={() => onChoose(incident.id)}>
-          <ListItemText primary={incident.title} secondary={`${incident.source}, ${plural(incident.alerts, "alert")}`} />
-        </ListItemButton>
+        <ListItem key={incident.id} disablePadding>
+          <ListItemButton disabled={busy} onClick={() => onChoose(incident.id)}>
+            <ListItemText primary={incident.title} secondary={`${incident.source}, ${plural(incident.alerts, "alert")}`} />
+          </ListItemButton>
+        </ListItem>
       ))}
     </List>
   );
