@@ -15,6 +15,7 @@ from support.paths import ROOT
 AXE = ROOT / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
 PICTURES = ROOT / "artifacts" / "dashboard"
 DESKTOP = (1440, 900)
+TABLET = (1024, 768)
 PHONE = (390, 844)
 # A machine that runs other tests too takes its time.
 PATIENCE_MS = 30_000
@@ -104,23 +105,36 @@ def use_theme(page: Page, *, dark: bool) -> None:
     page.emulate_media(color_scheme="dark" if dark else "light")
 
 
+def resize(page: Page, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+
+
 def picture(page: Page, name: str) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
 
 
-def assert_accessible(page: Page) -> None:
-    """No violation of WCAG A or AA that axe can find."""
-    # The content security policy lets nobody add scripts to the page; the debugger may.
-    page.evaluate(AXE.read_text())
+def assert_accessible(page: Page, name: str | None = None) -> None:
+    """No violation of WCAG A or AA that axe can find, in either theme; with a name, each theme is pictured too."""
+    for theme in ("dark", "light"):
+        use_theme(page, dark=theme == "dark")
+        if name:
+            picture(page, f"{name}-{theme}")
+        found = _violations(page)
+        assert not found, "\n".join((theme, *found))
+
+
+def _violations(page: Page) -> list[str]:
+    if not page.evaluate("() => 'axe' in window"):
+        # The content security policy lets nobody add scripts to the page; the debugger may.
+        page.evaluate(AXE.read_text())
     rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
     result: dict[str, Any] = page.evaluate("rules => axe.run(document, rules)", rules)
-    found = [
+    return [
         f"{violation['id']}: {node['html'][:200]} {node['failureSummary']}"
         for violation in result["violations"]
         for node in violation["nodes"]
     ]
-    assert not found, "\n".join(found)
 
 
 def assert_fits(page: Page) -> None:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture, use_theme
+from support.browser import DESKTOP, PHONE, TABLET, assert_accessible, assert_fits, open_page, picture, resize
 from support.terminal_server import Shown, served_in_terminal
 from support.vendor_server import VendorServer, json_reply, vendor_server
 from support.vendors import ChatCompletions, Said
@@ -18,6 +18,8 @@ from support.vendors import ChatCompletions, Said
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
 MODEL = ChatCompletions()
+# Of a small button.
+ONE_LINE = 40
 MODELS = json_reply(200, {"data": [{"id": MODEL.model}]})
 
 
@@ -52,24 +54,45 @@ def programs(directory: Path) -> str:
     return f"{directory}:/usr/bin:/bin"
 
 
+# What a narrow page cuts off at the end of a line.
+CUT = """() => [...document.querySelectorAll("main *")]
+    .filter(one => getComputedStyle(one).textOverflow === "ellipsis" && one.scrollWidth > one.clientWidth)
+    .map(one => one.innerText)"""
+
+
 def look(page: Page, name: str) -> None:
-    for dark in (True, False):
-        use_theme(page, dark=dark)
-        picture(page, f"setup-{name}-{'dark' if dark else 'light'}")
-        assert_accessible(page)
+    """At every width a step fits, nothing in it is cut off, and both themes are accessible."""
+    for label, size in (("tablet", TABLET), ("phone", PHONE), ("desktop", DESKTOP)):
+        resize(page, size)
+        assert_fits(page)
+        assert page.evaluate(CUT) == []
+        picture(page, f"setup-{name}-{label}")
+    assert_accessible(page, f"setup-{name}")
+
+
+def assert_on_one_line(page: Page, offer: Locator) -> None:
+    for size in (TABLET, PHONE, DESKTOP):
+        resize(page, size)
+        box = offer.bounding_box()
+        assert box
+        assert box["height"] < ONE_LINE
 
 
 def skip_to_the_end(page: Page, shown: Shown) -> None:
     """Model and cluster can wait: a sample needs neither, and the words for a sender are there."""
     page.goto("/")
-    page.get_by_role("link", name="Set up TARSy").click()
+    offer = page.get_by_role("link", name="Set up TARSy")
+    expect(offer).to_be_visible()
+    assert_on_one_line(page, offer)
+    offer.click()
     expect(page.get_by_label("Setup code")).to_be_visible()
-    assert_accessible(page)
-    page.get_by_role("button", name="Next, or skip this step").click()
-    page.get_by_role("button", name="Next, or skip this step").click()
+    look(page, "code")
+    page.get_by_role("button", name="Next: Connect your systems").click()
+    page.get_by_role("button", name="Next: Run a sample").click()
     page.get_by_role("button", name="crash", exact=False).first.click()
     expect(page.get_by_role("link", name="Watch the investigation")).to_be_visible()
-    page.get_by_role("button", name="Next, or skip this step").click()
+    look(page, "sample")
+    page.get_by_role("button", name="Next: Send a first alert").click()
     expect(page.get_by_role("region", name="From a terminal")).to_contain_text(f"'{shown.url}/api/v1/alerts'")
     page.get_by_role("button", name="Copy the Alertmanager configuration").click()
     assert f"{shown.url}/api/v1/webhook/alertmanager" in page.evaluate("navigator.clipboard.readText()")
@@ -100,7 +123,8 @@ def choose_a_model(page: Page, vendor: VendorServer) -> None:
 
 
 def connect_a_cluster(page: Page, kubeconfig: Path) -> None:
-    page.get_by_role("button", name="Next, or skip this step").click()
+    expect(page.get_by_role("button", name="1. Choose a model done")).to_be_visible()
+    page.get_by_role("button", name="Next: Connect your systems").click()
     cluster = page.get_by_role("form", name="A Kubernetes or OpenShift cluster")
     cluster.get_by_label("Kubeconfig file").fill("/no/such/file")
     cluster.get_by_role("button", name="Test and connect").click()
@@ -125,5 +149,5 @@ def test_an_empty_installation_is_set_up_with_the_code_of_its_terminal(browser: 
             page.goto("/setup")
             # The code was used, and its cookie is another browser's.
             expect(page.get_by_text("Start tarsy serve again in a terminal")).to_be_visible()
-            assert_fits(page)
+            look(page, "code-used")
         assert shown.code not in shown.log.read_text()
