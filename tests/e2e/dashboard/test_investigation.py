@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture
+from support.browser import DESKTOP, PATIENCE_MS, PHONE, assert_accessible, assert_fits, expect_status, open_page, picture, resize
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -70,8 +70,7 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         # The panel follows the answer, whose citations are checked too; the analysis beside it stays where it was.
         expect(exchange.get_by_role("link", name="connection pool above 85% in_use=88 limit=100 Q1.2 (verified)")).to_be_in_viewport()
         expect(page.get_by_role("region", name="Verdict")).to_be_in_viewport()
-        picture(page, "session-chat-light")
-        assert_accessible(page)
+        assert_accessible(page, "session-chat")
 
         page.get_by_label("Ask a question").fill("Is the database of db-3 full?")
         page.get_by_role("button", name="Ask", exact=True).click()
@@ -126,8 +125,7 @@ def test_parallel_agents_stand_in_tabs_or_side_by_side_and_an_event_has_an_addre
         page.get_by_role("button", name="Side by side").click()
         expect(page.get_by_role("region", name="Timeline of ApplicationAgent")).to_be_visible()
         expect(page.get_by_role("region", name="Timeline of NetworkAgent")).to_be_visible()
-        picture(page, "session-side-by-side-light")
-        assert_accessible(page)
+        assert_accessible(page, "session-side-by-side")
 
 
 def test_the_trace_shows_where_the_time_went_and_what_was_said(browser: Browser, server: Served, finished: dict[str, str]) -> None:
@@ -156,9 +154,21 @@ def test_the_trace_shows_where_the_time_went_and_what_was_said(browser: Browser,
         expect(page.get_by_role("region", name="Arguments")).to_be_visible()
         page.keyboard.press("k")
         expect(page.get_by_text("Conversation as sent")).to_be_visible()
-        assert_accessible(page)
-        page.keyboard.press("Escape")
+        assert_accessible(page, "trace-call")
+        # On a phone the call comes as a sheet.
+        resize(page, PHONE)
+        expect(page.get_by_role("dialog", name="Turn 2").get_by_text("Conversation as sent")).to_be_visible()
+        assert_fits(page)
+        assert_accessible(page, "trace-call-phone")
+        resize(page, DESKTOP)
+        expect(page.get_by_role("dialog")).to_have_count(0)
 
+
+def test_the_trace_is_folded_searched_filtered_and_zoomed(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto(f"/sessions/{finished['crashloop']}/trace")
+        calls = page.get_by_role("list", name="Calls").get_by_role("button")
+        expect(calls.filter(has_text="Turn 1")).to_be_visible()
         # A lane for each agent; folded, it is a line with all its calls.
         lanes = page.get_by_role("list", name="Calls").get_by_role("button", expanded=True)
         expect(lanes).to_have_count(2)
@@ -168,6 +178,13 @@ def test_the_trace_shows_where_the_time_went_and_what_was_said(browser: Browser,
         expect(page.get_by_role("status").filter(has_text=re.compile(r"^\d of \d+ calls$"))).to_be_visible()
         expect(calls.filter(has_text="cluster.pods_get").first).to_be_visible()
         page.get_by_label("Search calls").fill("")
+        # The colours of the legend are filters.
+        failed = page.get_by_role("list", name="Legend").get_by_role("button", name="Failed")
+        failed.click()
+        expect(page.get_by_role("status").filter(has_text=re.compile(r"^1 of \d+ calls$"))).to_be_visible()
+        expect(calls.filter(has_text="cluster.pods_get")).to_have_count(1)
+        assert_accessible(page, "trace-failed")
+        failed.click()
         page.get_by_role("button", name="Fold all lanes").click()
         expect(page.get_by_role("list", name="Calls").get_by_role("listitem")).to_have_count(2)
         page.get_by_role("button", name="Unfold all lanes").click()
@@ -210,6 +227,7 @@ def test_the_keyboard_is_enough_to_submit_watch_ask_and_report(browser: Browser,
         tab_to(page, report)
         page.keyboard.press("Enter")
         expect(page.get_by_role("menuitem", name="HTML")).to_be_visible()
+        assert_accessible(page, "report-menu")
         with page.expect_download() as download:
             page.keyboard.press("Enter")
         assert download.value.suggested_filename.startswith("tarsy-")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, Response, expect
 
-from support.browser import PATIENCE_MS, PHONE, Network, assert_accessible, assert_fits, open_page, picture, use_theme
+from support.browser import PATIENCE_MS, PHONE, TABLET, Network, assert_accessible, assert_fits, open_page, picture, resize
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -35,15 +35,14 @@ def visit(page: Page, name: str, sessions: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_accessible_in_both_themes_and_fits_a_phone(
+def test_a_page_is_accessible_in_both_themes_and_fits_every_screen(
     browser: Browser, server: Served, finished: dict[str, str], name: str
 ) -> None:
     with open_page(browser, server.url) as page:
         visit(page, name, finished)
-        for dark in (False, True):
-            use_theme(page, dark=dark)
-            picture(page, f"{name}-{'dark' if dark else 'light'}")
-            assert_accessible(page)
+        assert_accessible(page, name)
+        resize(page, TABLET)
+        assert_fits(page)
     with open_page(browser, server.url, size=PHONE) as page:
         visit(page, name, finished)
         assert_fits(page)
@@ -66,18 +65,17 @@ def test_the_manual_is_a_click_away(browser: Browser, server: Served) -> None:
         page.wait_for_url("**/help/")
         page.get_by_role("searchbox", name="Search the manual").fill("j k shortcuts")
         page.get_by_role("searchbox", name="Search the manual").press("Enter")
+        expect(page.get_by_role("link", name="A tour of the dashboard: Shortcuts")).to_be_visible()
+        assert_accessible(page, "manual-search")
         page.get_by_role("link", name="A tour of the dashboard: Shortcuts").click()
         expect(page.get_by_role("heading", name="Shortcuts")).to_be_in_viewport()
         for picture_of in page.locator("main img").all():
             picture_of.scroll_into_view_if_needed()
             assert picture_of.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
-        for dark in (False, True):
-            use_theme(page, dark=dark)
-            assert_accessible(page)
-            picture(page, f"manual-{'dark' if dark else 'light'}")
+        assert_accessible(page, "manual")
         page.get_by_role("link", name="Next:").click()
         expect(page.get_by_role("heading", level=1, name="How an investigation works")).to_be_visible()
-        page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        resize(page, PHONE)
         page.get_by_text("All pages").click()
         page.get_by_role("navigation", name="All pages").get_by_role("link", name="Metrics", exact=True).click()
         expect(page.get_by_role("heading", level=1, name="Metrics")).to_be_visible()
@@ -124,15 +122,17 @@ def test_a_page_that_cannot_be_loaded_says_so_in_the_shell_and_comes_by_itself(b
         page.get_by_role("link", name="Usage").click()
         expect(page.get_by_text("This page has not been loaded yet")).to_be_visible()
         expect(page.get_by_role("link", name="System")).to_be_visible()
+        assert_accessible(page, "page-away")
         page.unroute_all()
         expect(page.get_by_role("heading", name="Usage").or_(page.get_by_text("This month")).first).to_be_visible()
 
 
-def test_the_reference_of_the_api_fits_a_phone(browser: Browser, server: Served) -> None:
+@pytest.mark.parametrize("name", ["docs", "help"])
+def test_pages_of_the_server_itself_are_accessible_and_fit_a_phone(browser: Browser, server: Served, name: str) -> None:
     with open_page(browser, server.url, size=PHONE) as page:
-        for address in ("/docs", "/help/"):
-            page.goto(address)
-            assert_fits(page)
+        page.goto(f"/{name}")
+        assert_fits(page)
+        assert_accessible(page, name)
 
 
 def test_an_update_of_the_server_and_what_keeps_it_from_working_are_told_on_every_page(browser: Browser, server: Served) -> None:
@@ -151,10 +151,7 @@ def test_an_update_of_the_server_and_what_keeps_it_from_working_are_told_on_ever
         expect(banner).to_contain_text("to 9.9.9. This page is still the old one.", timeout=PATIENCE_MS)
         warning = page.get_by_role("status").filter(has_text="No worker has given a sign of life for an hour.")
         expect(warning).to_be_visible(timeout=PATIENCE_MS)
-        for dark in (False, True):
-            use_theme(page, dark=dark)
-            picture(page, f"banners-{'dark' if dark else 'light'}")
-            assert_accessible(page)
+        assert_accessible(page, "banners")
         warning.get_by_role("link", name="System").click()
         expect(page.get_by_text("Effective configuration")).to_be_visible()
         expect(warning.first).to_be_visible()
