@@ -38,7 +38,7 @@ pre code { padding: 0; background: none; overflow-wrap: normal; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 td, th { text-align: left; padding: .3rem 1rem .3rem 0; vertical-align: top; border-bottom: 1px solid var(--line); min-width: 5rem; }
 .way { display: flex; justify-content: space-between; gap: 1rem; flex-wrap: wrap; margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
-.hit { margin: 1.2rem 0; } .hit p { margin: .1rem 0; color: var(--soft); } mark { background: var(--mark); color: inherit; }
+.hit { margin: 1.2rem 0; } .hit p { margin: .1rem 0; color: var(--soft); } mark { background: var(--mark); color: var(--text); }
 @media (max-width: 75rem) { .columns { grid-template-columns: 15rem minmax(0, 1fr); } .contents { display: none; } }
 @media (max-width: 50rem) { .columns { display: block; } .side { display: none; } .narrow { display: block; } form { width: 100%; } input { flex: 1; } }
 @media print { header, .side, .contents, .narrow, .way { display: none; } .columns { display: block; } }
