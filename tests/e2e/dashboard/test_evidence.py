@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture, use_theme
+from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture
 from support.dashboard_sessions import wait_for_end
 from support.recorded_server import AGENT, call, recorded_server, says
 from support.tarsy_process import Served
@@ -34,13 +34,6 @@ def chip(page: Page, words: str) -> Locator:
     return page.get_by_role("region", name="Analysis").get_by_role("link", name=words)
 
 
-def assert_accessible_in_both_themes(page: Page, name: str) -> None:
-    for dark in (False, True):
-        use_theme(page, dark=dark)
-        picture(page, f"{name}-{'dark' if dark else 'light'}")
-        assert_accessible(page)
-
-
 def test_the_verdict_says_what_is_wrong_how_sure_that_is_and_what_to_do_now(browser: Browser, configured: Served, cited: str) -> None:
     with open_page(browser, configured.url) as page:
         page.goto(cited)
@@ -66,7 +59,7 @@ def test_the_verdict_says_what_is_wrong_how_sure_that_is_and_what_to_do_now(brow
         expect(rows.nth(0)).to_contain_text(re.compile("The nearest real line: shop +cart-6f7b9c4d8-9kq2m"))
         expect(rows.nth(1)).to_contain_text("Named only: nothing is quoted.")
         expect(rows.nth(2)).to_contain_text(f"{TRUE_WORDS} Verified")
-        assert_accessible_in_both_themes(page, "verdict")
+        assert_accessible(page, "verdict")
         rows.nth(2).get_by_role("link").click()
         expect(page.get_by_role("complementary", name="Evidence A1")).to_be_visible()
 
@@ -82,7 +75,7 @@ def test_a_citation_shows_its_words_where_they_stand_and_opens_the_result_beside
         expect(card.locator("mark")).to_have_text(re.compile(r"cart-6f7b9c4d8-9kq2m +0/1 +CrashLoopBackOff"))
         expect(card).to_contain_text("cart-5b6c7d9f48-q6zvn")
         expect(card).to_contain_text("Verified: these words are in the result.")
-        assert_accessible_in_both_themes(page, "citation")
+        assert_accessible(page, "citation")
         page.mouse.move(0, 0)
         expect(card).to_have_count(0)
 
@@ -105,7 +98,7 @@ def test_a_citation_shows_its_words_where_they_stand_and_opens_the_result_beside
         expect(panel.locator("mark")).to_be_in_viewport()
         expect(panel.locator("mark")).to_have_text(re.compile(r"cart-6f7b9c4d8-9kq2m +0/1 +CrashLoopBackOff"))
         expect(true).to_be_in_viewport()
-        assert_accessible_in_both_themes(page, "evidence")
+        assert_accessible(page, "evidence")
 
 
 def test_evidence_has_an_address_that_survives_a_reload_and_the_back_button_closes_it(
@@ -144,7 +137,7 @@ def test_on_a_phone_the_result_comes_as_a_sheet(browser: Browser, configured: Se
         sheet = page.get_by_role("dialog", name="Evidence A1")
         expect(sheet.locator("mark")).to_be_in_viewport()
         assert_fits(page)
-        assert_accessible_in_both_themes(page, "evidence-phone")
+        assert_accessible(page, "evidence-phone")
         sheet.get_by_role("button", name="Close").click()
         expect(sheet).to_have_count(0)
         assert_fits(page)
@@ -191,4 +184,4 @@ def test_a_verdict_that_was_challenged_says_what_came_of_it(browser: Browser, tm
             verdict = page.get_by_role("region", name="Verdict")
             expect(verdict.get_by_text("Upheld by a second look")).to_be_visible()
             expect(page.get_by_role("list", name="Stages").get_by_role("button", name="challenge Completed")).to_be_visible()
-            assert_accessible_in_both_themes(page, "challenged")
+            assert_accessible(page, "challenged")
