@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, open_page, picture, use_theme
+from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, open_page
 from support.dashboard_sessions import SPEED, submit
 from support.recorded_server import AGENT, call, recorded_server, says
 from support.tarsy_process import Served, served
@@ -36,7 +36,7 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
             expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
             page.wait_for_function("() => performance.getEntriesByType('resource').some(one => one.name.includes('system-route'))")
         expect(page.get_by_text(lost)).to_be_visible()
-        picture(page, "connection-lost-light")
+        assert_accessible(page, "connection-lost")
         # The pages are there without their server, and say what they lack.
         page.get_by_role("link", name="System").click()
         expect(page.get_by_text("The server's health is unknown.")).to_be_visible()
@@ -68,10 +68,7 @@ def test_a_session_whose_process_has_stopped_is_shown_as_waiting_to_be_taken_ove
             page.goto("/sessions")
             row = page.get_by_role("region", name="Active sessions").get_by_role("listitem")
             expect(row).to_contain_text(waiting)
-            for dark in (False, True):
-                use_theme(page, dark=dark)
-                assert_accessible(page)
-                picture(page, f"taken-over-{'dark' if dark else 'light'}")
+            assert_accessible(page, "taken-over")
 
 
 def test_a_page_that_missed_too_much_to_be_told_shows_the_text_that_is_being_written(browser: Browser, tmp_path: Path) -> None:
@@ -113,8 +110,7 @@ def test_a_server_that_wants_a_login_shows_nothing_before(browser: Browser, guar
     with open_page(browser, guarded.url) as page:
         page.goto("/")
         expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
-        assert_accessible(page)
-        picture(page, "login-light")
+        assert_accessible(page, "login")
         page.get_by_label("API token").fill("wrong")
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_text("You were not let in.")).to_be_visible()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PATIENCE_MS, assert_accessible, expect_status, open_page, picture, use_theme
+from support.browser import PATIENCE_MS, assert_accessible, expect_status, open_page
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -30,8 +30,7 @@ def test_an_agent_gets_the_tools_that_were_chosen_and_no_others(browser: Browser
         cluster.get_by_role("button", name="None").click()
         cluster.get_by_role("checkbox", name="pods_list").check()
         cluster.get_by_role("checkbox", name="pods_log").check()
-        picture(page, "new-alert-tools-light")
-        assert_accessible(page)
+        assert_accessible(page, "new-alert-tools")
         page.get_by_role("button", name="Submit alert").click()
         page.wait_for_url("**/sessions/*")
         expect_status(page, "Completed")
@@ -64,6 +63,7 @@ def test_an_alert_without_text_is_not_sent_and_json_is_laid_out(browser: Browser
         page.get_by_role("button", name="Submit alert").click()
         expect(page.get_by_text("An alert needs some text.")).to_be_visible()
         expect(page.get_by_text("A runbook is an http or https address.")).to_be_visible()
+        assert_accessible(page, "new-alert-refused")
         editor = page.get_by_label("Alert text")
         editor.fill('{"a": [1, 2')
         expect(page.get_by_text("Looks like JSON, but line 1")).to_be_visible()
@@ -77,9 +77,7 @@ def test_a_missing_model_is_told_before_an_alert_is_written_and_a_draft_survives
         page.goto("/alerts/new")
         missing = page.get_by_role("status").filter(has_text="No model is configured")
         expect(missing).to_be_in_viewport()
-        for dark in (False, True):
-            use_theme(page, dark=dark)
-            assert_accessible(page)
+        assert_accessible(page)
         page.get_by_label("Alert text").fill("Written with care.")
         page.reload()
         expect(page.get_by_label("Alert text")).to_have_value("Written with care.")

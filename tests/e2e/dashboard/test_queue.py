@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import PATIENCE_MS, Network, expect_status, open_page, picture
+from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, open_page
 from support.dashboard_sessions import Silent, wait_for_end
 from support.tarsy_process import Served
 
@@ -27,7 +27,7 @@ def test_sessions_that_wait_show_their_place_and_move_up(browser: Browser, confi
         expect(rows.filter(has_text="The third one.")).to_contain_text("position 2 in the queue")
         expect(rows.nth(0)).to_contain_text("The first one.")
         expect(rows.nth(2)).to_contain_text("The third one.")
-        picture(page, "queue-light")
+        assert_accessible(page, "queue")
 
         http.post(f"/api/v1/sessions/{first}/cancel").raise_for_status()
         expect(rows.filter(has_text="The second one.")).to_contain_text("Running")
@@ -38,6 +38,8 @@ def test_sessions_that_wait_show_their_place_and_move_up(browser: Browser, confi
         expect_status(page, "Queued")
         expect(page.get_by_text("position 1")).to_be_visible()
         page.get_by_role("button", name="Cancel", exact=True).click()
+        expect(page.get_by_role("button", name="Cancel the session")).to_be_visible()
+        assert_accessible(page, "cancel")
         page.get_by_role("button", name="Cancel the session").click()
         expect_status(page, "Cancelled")
 
@@ -72,6 +74,7 @@ def test_a_storm_is_ended_by_a_filter(browser: Browser, configured: Served, sile
         page.goto("/sessions?text=storm")
         page.get_by_role("button", name="Cancel matching").click()
         expect(page.get_by_text("In all 1 run, 12 are in the queue and 0 wait.")).to_be_visible()
+        assert_accessible(page, "cancel-matching")
         page.get_by_role("button", name="Cancel them").click()
         expect(page.get_by_role("region", name="Ended sessions").get_by_role("listitem")).to_have_count(12, timeout=PATIENCE_MS)
         expect(page.get_by_role("dialog")).to_be_hidden()

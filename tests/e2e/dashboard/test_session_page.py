@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import PATIENCE_MS, PHONE, assert_accessible, assert_fits, expect_status, open_page, picture, use_theme
+from support.browser import PATIENCE_MS, PHONE, assert_accessible, assert_fits, expect_status, open_page, picture
 from support.dashboard_sessions import wait_for_end
 from support.tarsy_process import Served
 
@@ -56,10 +56,7 @@ def test_a_session_is_searched_its_links_are_safe_and_it_can_be_kept(browser: Br
         expect(page.get_by_role("region", name="Result").locator("mark")).to_be_in_viewport()
         page.get_by_role("button", name="Next place").click()
         expect(found).to_have_text(re.compile(r"^2 of \d$"))
-        for dark in (False, True):
-            use_theme(page, dark=dark)
-            picture(page, f"session-found-{'dark' if dark else 'light'}")
-            assert_accessible(page)
+        assert_accessible(page, "session-found")
 
         page.get_by_role("button", name="Report").click()
         with page.expect_download() as download:
@@ -76,10 +73,7 @@ def test_a_step_that_cannot_be_forked_says_why(browser: Browser, configured: Ser
         expect(fork).to_have_attribute("aria-disabled", "true")
         fork.hover()
         expect(page.get_by_role("tooltip")).to_contain_text("fork at the step's own call")
-        for dark in (False, True):
-            use_theme(page, dark=dark)
-            picture(page, f"fork-refused-{'dark' if dark else 'light'}")
-            assert_accessible(page)
+        assert_accessible(page, "fork-refused")
 
 
 def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, configured: Served, session: str) -> None:
@@ -91,7 +85,7 @@ def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, config
         ).first.click()
         dialog = page.get_by_role("dialog", name="Fork from turn 1 of PodAgent")
         dialog.get_by_label("Hint for its agents").fill("Look at the nodes.")
-        assert_accessible(page)
+        assert_accessible(page, "fork")
         dialog.get_by_role("button", name="Fork", exact=True).click()
         page.wait_for_url(lambda url: session not in url, timeout=PATIENCE_MS)
         expect_status(page, "Completed")
@@ -103,10 +97,7 @@ def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, config
         expect(page.get_by_role("row", name=re.compile("^Verdict Fault found Fault found"))).to_be_visible()
         expect(page.get_by_role("row", name=re.compile("^Turns 4 4"))).to_be_visible()
         expect(page.get_by_text("Their analyses are the same, word for word")).to_be_visible()
-        for dark in (False, True):
-            use_theme(page, dark=dark)
-            picture(page, f"compare-{'dark' if dark else 'light'}")
-            assert_accessible(page)
+        assert_accessible(page, "compare")
         compared = page.url
 
         # Without another one, those of the same type are offered, and any that is pasted.
@@ -115,6 +106,7 @@ def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, config
         page.get_by_label("Address or id of a session").fill("nonsense")
         page.get_by_role("button", name="Compare").click()
         expect(page.get_by_role("alert").filter(has_text="An id looks like")).to_be_visible()
+        assert_accessible(page, "compare-choose")
         page.get_by_label("Address or id of a session").fill(compared.split("?")[0])
         page.get_by_role("button", name="Compare").click()
         expect(page.get_by_role("row", name=re.compile("^Verdict"))).to_be_visible()

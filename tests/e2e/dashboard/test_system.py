@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import PATIENCE_MS, open_page, picture
+from support.browser import PATIENCE_MS, assert_accessible, open_page
 from support.dashboard_sessions import Silent
 from support.tarsy_process import Served
 
@@ -26,7 +26,7 @@ def test_the_system_page_shows_servers_queue_configuration_and_version(browser: 
         expect(queue.get_by_text("1 of 1")).to_be_visible()
         expect(queue.get_by_role("link", name=session[:8])).to_be_visible()
         expect(page.get_by_role("region", name="Effective configuration")).to_contain_text("max_concurrent_sessions: 1")
-        picture(page, "system-busy-light")
+        assert_accessible(page, "system-busy")
 
 
 def test_the_system_page_says_what_is_missing(browser: Browser, server: Served) -> None:
@@ -43,13 +43,14 @@ def test_a_pause_is_seen_on_every_page_holds_what_comes_and_parks_what_runs(brow
         page.goto("/system")
         page.get_by_role("button", name="Pause all work").click()
         page.get_by_label("Reason").fill("the cluster is being upgraded")
+        assert_accessible(page, "pause")
         page.get_by_role("button", name="Pause and park what runs").click()
         for shown in (page, other):
             expect(shown.get_by_text("All work is paused")).to_contain_text("the cluster is being upgraded")
         row = other.get_by_role("region", name="Active sessions").get_by_role("listitem").filter(has_text="The one that runs.")
         expect(row).to_contain_text("Waiting", timeout=PATIENCE_MS)
         expect(page.get_by_role("button", name="Pause all work")).to_have_count(0)
-        picture(page, "system-paused-light")
+        assert_accessible(page, "system-paused")
 
         other.get_by_role("button", name="Resume all work").click()
         for shown in (page, other):
