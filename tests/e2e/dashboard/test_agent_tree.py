@@ -60,7 +60,9 @@ def test_agents_that_were_sent_are_read_where_their_sender_sent_them_with_a_way_
 
         # In the trace the call that sent an agent goes by that agent and its task.
         page.goto(f"{address}/trace")
-        page.get_by_role("list", name="Calls").get_by_role("button", name=re.compile("LogAgent was sent .*What do its pods log", re.DOTALL)).click()
+        page.get_by_role("list", name="Calls").get_by_role(
+            "button", name=re.compile("LogAgent was sent .*What do its pods log", re.DOTALL)
+        ).click()
         expect(page.get_by_role("region", name="Task of LogAgent")).to_contain_text("What do its pods log while it fails")
         assert_accessible(page, "trace-sent")
 
