@@ -1,4 +1,4 @@
-"""Reads metrics off steps that were committed: each call and each end is counted exactly when it is stored."""
+"""Reads metrics off steps that were committed: each call and each end is counted if it was stored, and once."""
 
 from collections.abc import Iterable
 from functools import cache, partial
@@ -61,8 +61,8 @@ class _ModelSeries:
         ):
             if tokens:
                 counter.inc(tokens)
-        if call.cost_usd is not None:
-            self._cost().inc(float(call.cost_usd))
+        if (cost := call.cost_usd) is not None:
+            self._cost().inc(float(cost))
         elif usage.total_tokens:
             self._unpriced().inc()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead  # pyright: ignore[reportUnknownVariableType]
 
-SHARED_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+from tarsy.telemetry.backlog import SHARED_DIRECTORY
 
 
 class Exposition:

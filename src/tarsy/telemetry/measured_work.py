@@ -16,25 +16,30 @@ from tarsy.telemetry.session_times import SessionTimes
 
 
 class MeasuredJournal:
-    """Times the commit of each step, and reads it once it is committed."""
+    """Times the commit of each step, and has it read once it is committed."""
 
     def __init__(self, inner: Journal, metrics: Metrics, times: SessionTimes) -> None:
         self._inner = inner
         self._seconds = metrics.work.step
         self._reader = StepReader(metrics)
+        self._backlog = metrics.backlog
         self._times = times
 
     async def commit(self, step: Step) -> Committed:
-        started = perf_counter()
+        started, written = perf_counter(), False
         try:
             committed = await self._inner.commit(step)
+            written = not committed.refused
         finally:
-            self._seconds.observe(perf_counter() - started)
-        if not committed.refused:
-            self._reader.read(step)
+            self._backlog.add(self._count, perf_counter() - started, step if written else None)
         if step.session_close:
             self._times.closed(step.claim, step.session_close)
         return committed
+
+    def _count(self, seconds: float, written: Step | None) -> None:
+        self._seconds.observe(seconds)
+        if written:
+            self._reader.read(written)
 
     async def load(self, execution_id: str) -> StoredRun:
         return await self._inner.load(execution_id)

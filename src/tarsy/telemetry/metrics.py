@@ -2,6 +2,8 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from tarsy.telemetry.backlog import Backlog
+
 # From a cached call to a model that thinks for minutes.
 _CALL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300)
 # From a sample to the longest session that the queue lets run.
@@ -138,6 +140,9 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        # The first to be asked at a scrape.
+        self.backlog = Backlog()
+        self.registry.register(self.backlog)
         self.sessions = SessionMetrics(self.registry)
         self.intake = IntakeMetrics(self.registry)
         self.work = WorkMetrics(self.registry)
