@@ -1,28 +1,56 @@
-"""Spans as messages of OTLP: what the exporters' own encoder makes of them, at a fifth of its cost.
+"""Spans as messages of OTLP: what the exporters' own encoder makes of them, at a tenth of its cost.
 
-That one makes two messages for every attribute of every span. Nearly all attributes of a span stood in the one before: here their messages are kept.
+That one makes two messages for every attribute of every span. Nearly all attributes of a span stood in the one before: here their bytes
+are kept, a span is the bytes of its parts in a row, and the library reads all spans of a batch at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeGuard
+from struct import Struct
 
-from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
-from opentelemetry.proto.trace.v1.trace_pb2 import Span, SpanFlags, Status
+from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span, SpanFlags, Status
 from opentelemetry.sdk.trace import Event, ReadableSpan
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 from opentelemetry.util.types import AttributeValue
 
 # The names and ids of the sessions that a process works on at the same time, and then some.
 KNOWN_ATTRIBUTES = 4_096
+KNOWN_NAMES = 512
 KNOWN_ERRORS = 64
 
-_KINDS = {kind: Span.SpanKind.Value(f"SPAN_KIND_{kind.name}") for kind in SpanKind}
-_OWN_PARENT = SpanFlags.SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK
-_REMOTE_PARENT = _OWN_PARENT | SpanFlags.SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK
+# Of what is behind a field's number on the wire: a number of eight bytes, bytes with their length, a number of four bytes.
+_FIXED64, _BYTES, _FIXED32 = 1, 2, 5
+
+
+def _varint(number: int) -> bytes:
+    """Seven bits a byte, the lowest first; the eighth says that more follow."""
+    more, low = divmod(number, 128)
+    return bytes((low | 128,)) + _varint(more) if more else bytes((low,))
+
+
+def _tag(name: str, wire: int) -> bytes:
+    return _varint(Span.DESCRIPTOR.fields_by_name[name].number << 3 | wire)
+
+
+def _field(tag: bytes, content: bytes) -> bytes:
+    return tag + _varint(len(content)) + content
+
+
+_SPAN = _varint(ScopeSpans.DESCRIPTOR.fields_by_name["spans"].number << 3 | _BYTES)
+_NAME, _ATTRIBUTE, _EVENT, _STATUS = (_tag(name, _BYTES) for name in ("name", "attributes", "events", "status"))
+_TRACE_ID = _tag("trace_id", _BYTES) + _varint(16)
+_SPAN_ID = _tag("span_id", _BYTES) + _varint(8)
+_PARENT_ID = _tag("parent_span_id", _BYTES) + _varint(8)
+_KINDS = {kind: _tag("kind", 0) + _varint(Span.SpanKind.Value(f"SPAN_KIND_{kind.name}")) for kind in SpanKind}
+(_BEGUN,), (_ENDED,) = _tag("start_time_unix_nano", _FIXED64), _tag("end_time_unix_nano", _FIXED64)
+_times = Struct("<BQBQ").pack
+_float = Struct("<d").pack
+_IS_OWN = SpanFlags.SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK
+_IS_REMOTE = _IS_OWN | SpanFlags.SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK
+_OWN_PARENT, _REMOTE_PARENT = (_tag("flags", _FIXED32) + flags.to_bytes(4, "little") for flags in (_IS_OWN, _IS_REMOTE))
 
 
 def encoded(spans: Sequence[ReadableSpan]) -> ExportTraceServiceRequest:
@@ -30,58 +58,74 @@ def encoded(spans: Sequence[ReadableSpan]) -> ExportTraceServiceRequest:
     message = encode_spans(spans[:1])
     scope = message.resource_spans[0].scope_spans[0]
     del scope.spans[:]
-    for span in spans:
-        _add(scope.spans, span)
+    scope.MergeFromString(b"".join([_field(_SPAN, _span(span)) for span in spans]))
     return message
 
 
-def _add(told: RepeatedCompositeFieldContainer[Span], span: ReadableSpan) -> None:
-    context, parent = span.context, span.parent
-    assert context  # noqa: S101 - `OpenSpan` gives it one
-    told.add(
-        trace_id=context.trace_id.to_bytes(16),
-        span_id=context.span_id.to_bytes(8),
-        parent_span_id=parent.span_id.to_bytes(8) if parent else b"",
-        name=span.name,
-        kind=_KINDS[span.kind],
-        start_time_unix_nano=span.start_time,
-        end_time_unix_nano=span.end_time,
-        attributes=_attributes(span.attributes),
-        events=[_event(one) for one in span.events],
-        status=_status(span.status.status_code, span.status.description),
-        flags=_REMOTE_PARENT if parent and parent.is_remote else _OWN_PARENT,
-    )
+def _span(span: ReadableSpan) -> bytes:
+    context, status, begun, ended = span.context, span.status, span.start_time, span.end_time
+    assert context and begun is not None and ended is not None  # noqa: S101, PT018 - `OpenSpan` gives it them
+    parts = [
+        _TRACE_ID + context.trace_id.to_bytes(16) + _SPAN_ID + context.span_id.to_bytes(8),
+        _parent(span.parent),
+        _named(span.name, span.kind),
+        _times(_BEGUN, begun, _ENDED, ended),
+        _status(status.status_code, status.description),
+    ]
+    parts += [
+        _known(key, value) if isinstance(value, _SINGLE) else _measured_or_list(key, value)
+        for key, value in (span.attributes or {}).items()
+    ]
+    parts += [_field(_EVENT, _event(one).SerializeToString()) for one in span.events]
+    return b"".join(parts)
+
+
+def _parent(parent: SpanContext | None) -> bytes:
+    if parent is None:
+        return _OWN_PARENT
+    return _PARENT_ID + parent.span_id.to_bytes(8) + (_REMOTE_PARENT if parent.is_remote else _OWN_PARENT)
+
+
+@lru_cache(KNOWN_NAMES)
+def _named(name: str, kind: SpanKind) -> bytes:
+    return _field(_NAME, name.encode()) + _KINDS[kind]
 
 
 def _event(event: Event) -> Span.Event:
-    return Span.Event(name=event.name, time_unix_nano=event.timestamp, attributes=_attributes(event.attributes))
+    attributes = [_key_value(key, value) for key, value in (event.attributes or {}).items()]
+    return Span.Event(name=event.name, time_unix_nano=event.timestamp, attributes=attributes)
 
 
 @lru_cache(KNOWN_ERRORS)
-def _status(code: StatusCode, error: str | None) -> Status:
-    return Status(code=Status.StatusCode.Value(f"STATUS_CODE_{code.name}"), message=error or "")
+def _status(code: StatusCode, error: str | None) -> bytes:
+    status = Status(code=Status.StatusCode.Value(f"STATUS_CODE_{code.name}"), message=error or "")
+    return _field(_STATUS, status.SerializeToString())
 
 
-def _attributes(attributes: Mapping[str, AttributeValue] | None) -> list[KeyValue]:
-    return [
-        _known(key, value) if isinstance(value, _SINGLE) or _is_words(value) else _attribute(key, value)
-        for key, value in (attributes or {}).items()
-    ]
+def _measured_or_list(key: str, value: AttributeValue) -> bytes:
+    """A measured time does not come again; a list of words does, and other lists cannot be told apart by comparing: (1,) equals (True,)."""
+    if isinstance(value, float):
+        return _before_float(key) + _float(value)
+    return _known(key, value) if isinstance(value, tuple) and {str}.issuperset(map(type, value)) else _attribute(key, value)
 
 
-def _is_words(value: AttributeValue) -> TypeGuard[tuple[str, ...]]:
-    """Other lists cannot be told apart by comparing: (1,) equals (True,)."""
-    return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
+@lru_cache(KNOWN_NAMES)
+def _before_float(key: str) -> bytes:
+    return _attribute(key, 0.0)[: -len(_float(0.0))]
 
 
-def _attribute(key: str, value: AttributeValue) -> KeyValue:
-    return KeyValue(key=key, value=_value(value))
+def _attribute(key: str, value: AttributeValue) -> bytes:
+    return _field(_ATTRIBUTE, _key_value(key, value).SerializeToString())
 
 
-# What comes again. Measured times do not.
+# What comes again.
 _SINGLE = (str, int)
 # By their types too: 1 equals True.
 _known = lru_cache(KNOWN_ATTRIBUTES, typed=True)(_attribute)
+
+
+def _key_value(key: str, value: AttributeValue) -> KeyValue:
+    return KeyValue(key=key, value=_value(value))
 
 
 def _value(value: AttributeValue) -> AnyValue:
