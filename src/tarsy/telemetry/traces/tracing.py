@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from opentelemetry.sdk.metrics.export import MetricExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
-from opentelemetry.sdk.trace import Event, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace import Event, ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 from opentelemetry.util.types import AttributeValue
@@ -18,6 +18,7 @@ from tarsy.telemetry.traces.exporters import exporters, seen_by_the_library
 from tarsy.telemetry.traces.histograms import Instruments, MetricSender
 from tarsy.telemetry.traces.ids import new_span_id, new_trace_id, span_id_of, trace_id_of
 from tarsy.telemetry.traces.span import OpenSpan, Sender
+from tarsy.telemetry.traces.span_sender import SpanSender
 
 # Of the sessions that a process works on at the same time, and then some.
 KNOWN_PARENTS = 1_024
@@ -56,9 +57,9 @@ class Tracing:
         origin = _origin()
         # It knows the sampler that the environment asks for; its spans are not for calls as many as ours.
         self._sampler = TracerProvider(resource=origin, shutdown_on_exit=False).sampler if spans else ALWAYS_OFF
-        # The base class sends nothing anywhere.
-        self._batches = BatchSpanProcessor(spans or SpanExporter())
-        self._sender = Sender(origin, self._batches.on_end)
+        self._spans = SpanSender(spans, env) if spans else None
+        self._unsampled = Sender(origin, _drop)
+        self._sender = Sender(origin, self._spans.send) if self._spans else self._unsampled
         self.instruments = Instruments()
         self._metrics = MetricSender(metrics, self.instruments, origin, env) if metrics else None
         # Each call of an execution has the same parent.
@@ -76,7 +77,7 @@ class Tracing:
         trace_id = parent.trace_id if parent else new_trace_id()
         flags = parent.trace_flags if parent else self._sampled(trace_id)
         context = SpanContext(trace_id, new_span_id(), is_remote=False, trace_flags=flags)
-        return OpenSpan(name, context, parent, told, sender=self._sender, kind=kind)
+        return OpenSpan(name, context, parent, told, sender=self._sender_of(flags), kind=kind)
 
     def tell(self, noun: NounSpan) -> None:
         own = self.parent(noun.session_id, noun.noun_id)
@@ -85,13 +86,16 @@ class Tracing:
             SpanContext(own.trace_id, own.span_id, is_remote=False, trace_flags=own.trace_flags),
             self.parent(noun.session_id, noun.parent_id) if noun.parent_id else None,
             dict(noun.attributes),
-            sender=self._sender,
+            sender=self._sender_of(own.trace_flags),
             begun=nanoseconds(noun.begun),
             events=[Event(one.name, one.attributes, nanoseconds(one.at)) for one in noun.events],
         )
         if noun.error:
             span.fail(noun.error)
         span.end(nanoseconds(noun.ended))
+
+    def _sender_of(self, flags: TraceFlags) -> Sender:
+        return self._sender if flags & TraceFlags.SAMPLED else self._unsampled
 
     def _decided(self, session_id: str) -> TraceFlags:
         """Whether the session's trace is sampled: every process comes to the same answer, for it depends on the trace's id alone."""
@@ -103,9 +107,15 @@ class Tracing:
 
     def close(self) -> None:
         """Send what is left; may take seconds where the collector does not answer."""
-        self._batches.shutdown()
+        if self._spans:
+            self._spans.close()
         if self._metrics:
             self._metrics.close()
+
+
+def _drop(span: ReadableSpan) -> None:
+    """What becomes of spans that are not sampled."""
+    del span
 
 
 def nanoseconds(moment: datetime) -> int:
