@@ -1,7 +1,6 @@
 """The span of a model call: begun before it is made, so that what is called below it can name it as its parent."""
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from functools import lru_cache
 from time import perf_counter
 
@@ -48,19 +47,26 @@ async def traced_call(
     # Not reset by its token: a generator may be closed from another context than it was begun in.
     traceparent.set(call.span.header)
     try:
-        async with aclosing(inner) as chunks:
-            async for chunk in chunks:
+        async for chunk in inner:
+            if call.first is None:
+                call.first = perf_counter()
+            if type(chunk) in _NOTED:
                 call.note(chunk)
-                yield chunk
+            yield chunk
         call.complete = True
     finally:
-        traceparent.set(before)
-        call.end(tracing.instruments)
+        try:
+            await inner.aclose()
+        finally:
+            traceparent.set(before)
+            call.end(tracing.instruments)
 
 
 _INPUT = (names.TOKEN_TYPE, "input")
 _OUTPUT = (names.TOKEN_TYPE, "output")
 _NO_USAGE = TokenUsage()
+# Of the hundreds of chunks of a call, those that say something of it.
+_NOTED = frozenset((TokenUsage, ErrorChunk, FinishChunk))
 
 
 class _Series:
@@ -94,7 +100,8 @@ class _Call:
         self.span = span
         self._series = series
         self._started = perf_counter()
-        self._said = False
+        # When the first chunk came.
+        self.first: float | None = None
         self._usage = _NO_USAGE
         self._error: str | None = None
         self._finish = "stop"
@@ -102,9 +109,6 @@ class _Call:
         self.complete = False
 
     def note(self, chunk: Chunk) -> None:
-        if not self._said:
-            self._said = True
-            self.span.told[names.FIRST_CHUNK] = perf_counter() - self._started
         match chunk:
             case TokenUsage():
                 self._usage = chunk
@@ -120,6 +124,8 @@ class _Call:
             self._error = "abandoned"
         if self._error:
             self.span.fail(self._error)
+        if self.first is not None:
+            self.span.told[names.FIRST_CHUNK] = self.first - self._started
         self.span.told.update(self._ending())
         self.span.end()
         self._measure(instruments)
