@@ -25,6 +25,7 @@ def tool(name: str, schema: dict[str, Any] = NOTHING, **annotations: bool) -> di
 TOOLS = [
     tool("echo", TEXT, **READ_ONLY),
     tool("environment"),
+    tool("meta"),
     tool("ancestors"),
     tool("hang"),
     tool("crash"),
@@ -129,6 +130,8 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             answer(request_id, arguments["text"])
         case "environment":
             answer(request_id, json.dumps(dict(os.environ)))
+        case "meta":
+            answer(request_id, json.dumps(meta))
         case "ancestors":
             answer(request_id, json.dumps([read_environment(pid) for pid in ancestors(3)]))
         case "hang":

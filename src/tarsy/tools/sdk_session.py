@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from tarsy.kit.trace_context import trace_meta
 from tarsy.tools.answers import CallResult, ToolPage
 from tarsy.tools.endpoint import HttpEndpoint
 from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, Ears, OnProgress, Session, SessionError
@@ -48,7 +49,8 @@ class SdkSession:
         async def progress(progress: float, total: float | None, message: str | None) -> None:
             on_progress(progress, total, message)
 
-        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
+        params = {"name": tool, "arguments": dict(arguments), "_meta": trace_meta()}
+        request = types.CallToolRequest(params=types.CallToolRequestParams.model_validate(params))
         return CallResult.model_validate(await self._request(request, types.CallToolResult, progress))
 
     async def ping(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 
+from tarsy.kit.trace_context import trace_meta
 from tarsy.tools.answers import CallResult, Greeting, ToolPage
 from tarsy.tools.session import CONNECTION_CLOSED, METHOD_NOT_FOUND, Ears, OnProgress, SessionError
 from tarsy.tools.stdio import Link, Listener, Message
@@ -81,7 +82,7 @@ class StdioSession:
         number = self._count
         asked = self._asked[number] = _Asked(on_progress)
         if on_progress is not None:
-            params = {**params, "_meta": {"progressToken": number}}
+            params = {**params, "_meta": {"progressToken": number, **trace_meta()}}
         self._link.post({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         try:
             await asked.answered.wait()

@@ -1,6 +1,7 @@
 """An investigation as a trace, as a collector receives it."""
 
 import os
+import sys
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from uuid import UUID
 
 import anyio
 import grpc
+import orjson
 import pytest
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest, ExportTraceServiceResponse
@@ -31,6 +33,7 @@ from support.agent_scenario import (
 )
 from support.http_fault_server import http_fault_server
 from support.otlp_receiver import Collector, attributes, otlp_receiver
+from support.paths import FAULT_SERVER
 from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.claim import INVESTIGATION
@@ -168,6 +171,20 @@ async def test_a_tool_server_is_told_the_trace_in_meta(database_url: str, collec
     (meta,) = remote.metas
     span = collector.named("execute_tool f.echo")
     assert meta["traceparent"] == f"00-{span.trace_id.hex()}-{span.span_id.hex()}-01"
+
+
+async def test_a_stdio_server_is_told_the_trace_in_meta_too(database_url: str, collector: Collector) -> None:
+    server = ResolvedMcpServer(name="f", transport=ResolvedTransport(type="stdio", command=sys.executable, args=(str(FAULT_SERVER),)))
+    story = Scenario(
+        chain(stage(agent(mcp_servers=("f",))), mcp_servers={"f": server}, scoring=None),
+        [says(TRACK, 0, calls("a", "f.meta")), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
+        env=collector.env,
+        real_tools=True,
+    )
+    played = await story.play(database_url)
+    (told,) = (tool.content for tool in played.tools)
+    span = collector.named("execute_tool f.meta")
+    assert orjson.loads(told)["traceparent"] == f"00-{span.trace_id.hex()}-{span.span_id.hex()}-01"
 
 
 async def test_the_llm_service_continues_the_trace_of_its_caller(database_url: str, collector: Collector) -> None:

@@ -1,16 +1,15 @@
-"""The span of a tool call. It is the current one while the call is made: the MCP client writes it into the request's `_meta` (SEP-414)."""
+"""The span of a tool call. While the call is made, what speaks MCP writes it into the request's `_meta`."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from time import perf_counter
 
-from opentelemetry.context import attach, detach
-from opentelemetry.trace import NonRecordingSpan, set_span_in_context
 from opentelemetry.util.types import AttributeValue
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolResult
+from tarsy.kit.trace_context import traceparent
 from tarsy.telemetry.ports import Tools, ToolServers
 from tarsy.telemetry.traces import conventions as names
 from tarsy.telemetry.traces.run_book import RunBook
@@ -49,14 +48,14 @@ class TracedTools:
             names.TOOL_TYPE: names.EXTENSION,
         }
         span, started = self._tracing.begin(f"{names.EXECUTE_TOOL} {call.name}", self._parent, told), perf_counter()
-        current = attach(set_span_in_context(NonRecordingSpan(span.place)))
+        before = traceparent.set(span.header)
         try:
             result = await self._inner.execute(call, on_output)
             error = _error(result)
             if error:
                 span.fail(error)
         finally:
-            detach(current)
+            traceparent.reset(before)
             span.end()
         metered = ((names.TOOL, call.name), (names.ERROR, error)) if error else ((names.TOOL, call.name),)
         self._tracing.instruments.tool.record(perf_counter() - started, metered)
