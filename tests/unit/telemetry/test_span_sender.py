@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from threading import Event
 
-from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.sdk.resources import Resource
 
+from tarsy.telemetry.traces.span import OpenSpan, Sender
 from tarsy.telemetry.traces.span_sender import BATCH_SIZE, DELAY, QUEUE_SIZE, SpanSender
 
 BATCH, QUEUE = 4, 8
@@ -13,23 +13,24 @@ BATCH, QUEUE = 4, 8
 ENV = {BATCH_SIZE: str(BATCH), QUEUE_SIZE: str(QUEUE), DELAY: "600000"}
 
 
-class Held(SpanExporter):
+class Held:
     """Takes a batch and does not answer until it is let go."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
         self.taken, self.let_go = Event(), Event()
 
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+    def export(self, spans: Sequence[OpenSpan]) -> None:
         self.batches.append([span.name for span in spans])
         self.taken.set()
         assert self.let_go.wait(60)
-        return SpanExportResult.SUCCESS
+
+    def shutdown(self) -> None: ...
 
 
 def send(sender: SpanSender, names: str) -> None:
     for name in names:
-        sender.send(ReadableSpan(name))
+        OpenSpan(name, 1, 1, 1, None, {}, Sender(Resource.get_empty(), sender.send)).end()
 
 
 def test_a_full_batch_is_sent_at_once_and_the_rest_at_the_end() -> None:
@@ -66,7 +67,7 @@ def test_what_is_sent_now_and_then_is_sent_without_a_full_batch() -> None:
 
 def test_a_batch_that_cannot_be_sent_does_not_hold_up_the_next() -> None:
     class Failing(Held):
-        def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        def export(self, spans: Sequence[OpenSpan]) -> None:
             super().export(spans)
             raise ConnectionError("gone")
 

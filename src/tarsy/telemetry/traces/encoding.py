@@ -13,13 +13,19 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span, SpanFlags, Status
 from opentelemetry.sdk.trace import Event, ReadableSpan
-from opentelemetry.trace import SpanContext, SpanKind, StatusCode
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import INVALID_SPAN_CONTEXT, SpanContext, SpanKind
 from opentelemetry.util.types import AttributeValue
+
+from tarsy import __version__
+from tarsy.telemetry.traces.span import OpenSpan
 
 # The names and ids of the sessions that a process works on at the same time, and then some.
 KNOWN_ATTRIBUTES = 4_096
 KNOWN_NAMES = 512
 KNOWN_ERRORS = 64
+
+SCOPE = InstrumentationScope("tarsy", __version__)
 
 # Of what is behind a field's number on the wire: a number of eight bytes, bytes with their length, a number of four bytes.
 _FIXED64, _BYTES, _FIXED32 = 1, 2, 5
@@ -53,29 +59,24 @@ _IS_REMOTE = _IS_OWN | SpanFlags.SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK
 _OWN_PARENT, _REMOTE_PARENT = (_tag("flags", _FIXED32) + flags.to_bytes(4, "little") for flags in (_IS_OWN, _IS_REMOTE))
 
 
-def encoded(spans: Sequence[ReadableSpan]) -> ExportTraceServiceRequest:
-    """One message of one process's spans, as `OpenSpan` ends them: one resource, one scope, no links, nothing dropped."""
-    message = encode_spans(spans[:1])
+def encoded(spans: Sequence[OpenSpan]) -> ExportTraceServiceRequest:
+    """One message of one process's spans: one resource, one scope, no links, nothing dropped."""
+    message = encode_spans([ReadableSpan("", INVALID_SPAN_CONTEXT, resource=spans[0].sender.origin, instrumentation_scope=SCOPE)])
     scope = message.resource_spans[0].scope_spans[0]
     del scope.spans[:]
     scope.MergeFromString(b"".join([_field(_SPAN, _span(span)) for span in spans]))
     return message
 
 
-def _span(span: ReadableSpan) -> bytes:
-    context, status, begun, ended = span.context, span.status, span.start_time, span.end_time
-    assert context and begun is not None and ended is not None  # noqa: S101, PT018 - `OpenSpan` gives it them
+def _span(span: OpenSpan) -> bytes:
     parts = [
-        _TRACE_ID + context.trace_id.to_bytes(16) + _SPAN_ID + context.span_id.to_bytes(8),
+        _TRACE_ID + span.trace_id.to_bytes(16) + _SPAN_ID + span.span_id.to_bytes(8),
         _parent(span.parent),
         _named(span.name, span.kind),
-        _times(_BEGUN, begun, _ENDED, ended),
-        _status(status.status_code, status.description),
+        _times(_BEGUN, span.begun, _ENDED, span.ended),
+        _status(span.error),
     ]
-    parts += [
-        _known(key, value) if isinstance(value, _SINGLE) else _measured_or_list(key, value)
-        for key, value in (span.attributes or {}).items()
-    ]
+    parts += [_known(key, value) if isinstance(value, _SINGLE) else _measured_or_list(key, value) for key, value in span.told.items()]
     parts += [_field(_EVENT, _event(one).SerializeToString()) for one in span.events]
     return b"".join(parts)
 
@@ -97,8 +98,8 @@ def _event(event: Event) -> Span.Event:
 
 
 @lru_cache(KNOWN_ERRORS)
-def _status(code: StatusCode, error: str | None) -> bytes:
-    status = Status(code=Status.StatusCode.Value(f"STATUS_CODE_{code.name}"), message=error or "")
+def _status(error: str | None) -> bytes:
+    status = Status() if error is None else Status(code=Status.STATUS_CODE_ERROR, message=error)
     return _field(_STATUS, status.SerializeToString())
 
 

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.metrics.export import MetricExporter
-from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import SpanExportResult
 
 from tarsy.telemetry.switch import ENDPOINT, METRICS_EXPORTER, TRACES_EXPORTER, is_sent
 from tarsy.telemetry.traces.encoding import encoded
+from tarsy.telemetry.traces.span import OpenSpan
+from tarsy.telemetry.traces.span_sender import SpanExporter
 
 PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
 TRACES_ENDPOINT = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
@@ -19,7 +20,7 @@ METRICS_ENDPOINT = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
 
 
 class HttpSpans(OTLPSpanExporter):
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+    def export(self, spans: Sequence[OpenSpan]) -> SpanExportResult:  # pyright: ignore[reportIncompatibleMethodOverride] - of our own kind
         sent = self._client.export(encoded(spans).SerializeToString())
         return SpanExportResult.SUCCESS if sent.success else SpanExportResult.FAILURE
 

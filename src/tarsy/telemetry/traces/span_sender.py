@@ -1,12 +1,13 @@
 """Sends spans that have ended, in batches, from a thread of its own: the SDK's processor without the ten calls that it makes for each."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Event, Thread
+from typing import Protocol
 
 import structlog
-from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExporter
+
+from tarsy.telemetry.traces.span import OpenSpan
 
 log = structlog.get_logger(__name__)
 
@@ -21,6 +22,14 @@ _DELAY = 5_000
 _LAST_SECONDS = 30
 
 
+class SpanExporter(Protocol):
+    """The library's exporters, for spans of ours."""
+
+    def export(self, spans: Sequence[OpenSpan]) -> object: ...
+
+    def shutdown(self) -> None: ...
+
+
 class SpanSender:
     """Sends when a batch is full, now and then, and a last time when it is closed. Where spans come faster than they go, the oldest are lost."""
 
@@ -29,14 +38,14 @@ class SpanSender:
         self._most = _number(env.get(QUEUE_SIZE), _QUEUE_SIZE)
         self._batch = min(_number(env.get(BATCH_SIZE), _BATCH_SIZE), self._most)
         self._delay = _number(env.get(DELAY), _DELAY) / 1000
-        self._waiting: deque[ReadableSpan] = deque(maxlen=self._most)
+        self._waiting: deque[OpenSpan] = deque(maxlen=self._most)
         self._lost = 0
         self._due = Event()
         self._ended = False
         self._thread = Thread(target=self._run, name="spans", daemon=True)
         self._thread.start()
 
-    def send(self, span: ReadableSpan) -> None:
+    def send(self, span: OpenSpan) -> None:
         waiting = self._waiting
         if len(waiting) == self._most:
             self._lost += 1

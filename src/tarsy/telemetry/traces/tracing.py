@@ -7,8 +7,7 @@ from functools import lru_cache
 
 from opentelemetry.sdk.metrics.export import MetricExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
-from opentelemetry.sdk.trace import Event, ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SpanExporter
+from opentelemetry.sdk.trace import Event, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 from opentelemetry.util.types import AttributeValue
@@ -18,7 +17,7 @@ from tarsy.telemetry.traces.exporters import exporters, seen_by_the_library
 from tarsy.telemetry.traces.histograms import Instruments, MetricSender
 from tarsy.telemetry.traces.ids import new_span_id, new_trace_id, span_id_of, trace_id_of
 from tarsy.telemetry.traces.span import OpenSpan, Sender
-from tarsy.telemetry.traces.span_sender import SpanSender
+from tarsy.telemetry.traces.span_sender import SpanExporter, SpanSender
 
 # Of the sessions that a process works on at the same time, and then some.
 KNOWN_PARENTS = 1_024
@@ -76,17 +75,18 @@ class Tracing:
         """Begin the span of a call; it may be written to until it is ended. Without a parent it is a trace of its own."""
         trace_id = parent.trace_id if parent else new_trace_id()
         flags = parent.trace_flags if parent else self._sampled(trace_id)
-        context = SpanContext(trace_id, new_span_id(), is_remote=False, trace_flags=flags)
-        return OpenSpan(name, context, parent, told, sender=self._sender_of(flags), kind=kind)
+        return OpenSpan(name, trace_id, new_span_id(), flags, parent, told, self._sender_of(flags), kind)
 
     def tell(self, noun: NounSpan) -> None:
         own = self.parent(noun.session_id, noun.noun_id)
         span = OpenSpan(
             noun.name,
-            SpanContext(own.trace_id, own.span_id, is_remote=False, trace_flags=own.trace_flags),
+            own.trace_id,
+            own.span_id,
+            own.trace_flags,
             self.parent(noun.session_id, noun.parent_id) if noun.parent_id else None,
             dict(noun.attributes),
-            sender=self._sender_of(own.trace_flags),
+            self._sender_of(own.trace_flags),
             begun=nanoseconds(noun.begun),
             events=[Event(one.name, one.attributes, nanoseconds(one.at)) for one in noun.events],
         )
@@ -113,7 +113,7 @@ class Tracing:
             self._metrics.close()
 
 
-def _drop(span: ReadableSpan) -> None:
+def _drop(span: OpenSpan) -> None:
     """What becomes of spans that are not sampled."""
     del span
 
