@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import expect_status, open_page, picture
+from support.browser import assert_accessible, expect_status, open_page
 from support.dashboard_sessions import submit_alert
 from support.paths import FAULT_SERVER
 from support.recorded_server import recorded_server, says
@@ -111,7 +111,7 @@ def test_one_of_two_agents_is_stopped_and_the_other_brings_the_session_to_its_en
         expect(stages.get_by_role("button", name="NetworkAgent Cancelled")).to_be_visible()
         expect(page.get_by_role("button", name="Stop NetworkAgent")).to_have_count(0)
         expect_status(page, "Running")
-        picture(page, "agent-stopped-light")
+        assert_accessible(page, "agent-stopped")
 
         held.release("two")
         expect_status(page, "Completed")

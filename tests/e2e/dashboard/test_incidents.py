@@ -152,6 +152,11 @@ def test_an_incident_is_muted_looked_at_again_split_and_merged(browser: Browser,
         assert_accessible(page, "mute")
         page.get_by_role("dialog").get_by_role("button", name="Mute").click()
         expect(page.get_by_text("new disks come tomorrow")).to_be_visible()
+        page.get_by_role("button", name="Resolve").click()
+        expect(page.get_by_role("dialog").get_by_role("button", name="Resolve")).to_be_visible()
+        assert_accessible(page, "resolve")
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
         whole = page.url
         page.get_by_label("Choose DiskFull on node-3").check()
         page.get_by_role("button", name="Split off 1 alert").click()
