@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 
 # The file that every skill has; what stands beside it is read only when an agent asks for it.
@@ -36,6 +37,8 @@ class Skill:
         return tuple(sorted(path for path in self.files if path != MAIN_FILE))
 
 
+# Each alert names the skills of its chain by these, and they seldom change.
+@lru_cache(maxsize=256)
 def text_hash(text: str) -> str:
     """What a text is stored under, once for all sessions that refer to it."""
     return sha256(text.encode()).hexdigest()

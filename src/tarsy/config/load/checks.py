@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -262,22 +263,30 @@ def _switched_on(tools: NativeToolsConfig) -> frozenset[str]:
 
 def later_keys(section: BaseModel, source: Source, path: Path = ()) -> Iterator[Problem]:
     """One remark for each key that is set and that nothing acts on: not yet, or not here."""
-    for name, info in type(section).model_fields.items():
+    for name, marks in _marked_fields(type(section)):
         value: Any = getattr(section, name)
-        marks = mapping(info.json_schema_extra) or {}  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
-        if marks == LATER and value is not None:
+        if value is None:
+            continue
+        if marks == LATER:
             yield source.problem((*path, name), f"{name} is accepted, not acted on yet")
-        elif NO_EFFECT in marks and value is not None:
+        elif NO_EFFECT in marks:
             yield source.problem((*path, name), f"{name} has no effect: {marks[NO_EFFECT]}", "remove it")
         elif isinstance(value, BaseModel):
             yield from later_keys(value, source, (*path, name))
-        for key, entry in _entries(value):
-            yield from later_keys(entry, source, (*path, name, key))
+        else:
+            for key, entry in _entries(value):
+                yield from later_keys(entry, source, (*path, name, key))
 
 
-def _entries(value: Any) -> Iterator[tuple[str | int, BaseModel]]:
+@cache
+def _marked_fields(kind: type[BaseModel]) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    """The fields of a section, each with the marks that its schema gives it."""
+    return tuple((name, mapping(info.json_schema_extra) or {}) for name, info in kind.model_fields.items())  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
+
+
+def _entries(value: Any) -> list[tuple[str | int, BaseModel]]:
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType, reportUnknownMemberType] - a model's field may be anything
-    yield from ((key, entry) for key, entry in items if isinstance(entry, BaseModel))  # pyright: ignore[reportUnknownVariableType] - same
+    return [(key, entry) for key, entry in items if isinstance(entry, BaseModel)]  # pyright: ignore[reportUnknownVariableType] - same
 
 
 def _places_naming(data: Any, name: str, path: Path) -> Iterator[Path]:

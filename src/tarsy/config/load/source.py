@@ -10,6 +10,7 @@ import yaml
 from tarsy.config.problems import Path, Problem, dotted
 
 _MERGE = "tag:yaml.org,2002:merge"
+_TEXT = "tag:yaml.org,2002:str"
 
 
 class Place(NamedTuple):
@@ -60,7 +61,7 @@ def parse_source(source: Source, text: str) -> Source:
     try:
         node = loader.get_single_node()
         if node is not None:
-            source.data = _Reader(loader, source).read(node, (), frozenset())
+            source.data = _Reader(loader, source).read_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         source.problems.append(
@@ -78,8 +79,12 @@ class _Reader:
         self._loader = loader
         self._source = source
 
+    def read_document(self, node: yaml.Node) -> Any:
+        return self._item(node, (), frozenset())
+
     def read(self, node: yaml.Node, path: Path, around: frozenset[int]) -> Any:
-        self._source.places.setdefault(path, self._place(node))
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node)
         if id(node) in around:
             self._source.problems.append(self._source.problem(path, "this alias contains itself"))
             return None
@@ -88,11 +93,13 @@ class _Reader:
             case yaml.MappingNode():
                 return self._mapping(node, path, within)
             case yaml.SequenceNode():
-                return [self.read(item, (*path, index), within) for index, item in enumerate(node.value)]
-            case yaml.ScalarNode():
-                return self._scalar(node)
+                return [self._item(item, (*path, index), within) for index, item in enumerate(node.value)]
             case _:
                 return None
+
+    def _item(self, node: yaml.Node, path: Path, around: frozenset[int]) -> Any:
+        self._source.places.setdefault(path, self._place(node))
+        return self.read(node, path, around)
 
     def _mapping(self, node: yaml.MappingNode, path: Path, around: frozenset[int]) -> dict[str, Any]:
         entries: dict[str, Any] = {}
@@ -133,6 +140,8 @@ class _Reader:
 
         So `010`, `1_000`, `12:30` and `no` stay the texts they look like where a text is wanted.
         """
+        if node.tag == _TEXT:
+            return node.value
         try:
             value = self._loader.construct_object(node)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped in the stubs
         except (ValueError, LookupError, AttributeError):

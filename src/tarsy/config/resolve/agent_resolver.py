@@ -7,7 +7,7 @@ from typing import TypeVar
 from tarsy.config.problems import Path
 from tarsy.config.resolve.agent_skills import loadable_skills, required_skills
 from tarsy.config.resolve.hierarchy import BUILT_IN, Layer, Level, highest
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedFallback, ResolvedOrchestrator
+from tarsy.config.resolve.resolved import USUAL_ORCHESTRATOR, ResolvedAgentConfig, ResolvedFallback, ResolvedOrchestrator
 from tarsy.config.resolve.resolved_entries import fitting_backend, reaches, resolved_provider
 from tarsy.config.schema.agents import AgentConfig, AgentKind, SkillsKeys, SubAgentConfig
 from tarsy.config.schema.budget import BudgetKey, ceiling_of
@@ -19,17 +19,20 @@ from tarsy.domain.budget import Ceiling
 
 Value = TypeVar("Value")
 ADDS_NOTHING = SkillsKeys()
+_SKILLS_KEYS = tuple(SkillsKeys.model_fields)
 # It answers people, after an investigation.
 _CHAT_AGENT = "ChatAgent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPlace:
-    """Where an agent stands and what the levels above its definition say about it."""
+    """Where an agent stands and what the other levels say about it."""
 
     title: str
     path: Path
     name: str
+    # The levels below and above its definition.
+    below: tuple[Layer, ...]
     layers: tuple[Layer, ...]
     # A block for synthesis, summary or scoring makes its agent one of that type.
     kind: AgentType | None = None
@@ -62,6 +65,11 @@ class _Choice:
         self.levels[name] = found[1]
         return found[0]
 
+    def no_servers(self) -> tuple[str, ...]:
+        """Whatever the levels say: an agent that calls no tools has none."""
+        self.levels["mcp_servers"] = Level.BUILT_IN
+        return ()
+
 
 def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | None = None) -> ExplainedAgent:
     """Raises:
@@ -69,7 +77,7 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
     """
     definition = config.agents[place.name]
     kind = place.kind or definition.type.runs_as
-    choice = _Choice(_layers(config, place, selection, has_tools=kind is AgentType.DEFAULT))
+    choice = _Choice(_layers(config, place, selection))
     if not any(layer.llm_provider for layer in choice.layers):
         raise NoProviderError(vendor_variables())
     provider_name = choice.take("provider", lambda layer: layer.llm_provider)
@@ -81,10 +89,10 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
         backend = fitting_backend(backend, provider)
         choice.levels["llm_backend"] = choice.levels["provider"]
     resolved = resolved_provider(provider_name, provider, native_tools)
-    servers = choice.take("mcp_servers", lambda layer: layer.mcp_servers)
+    servers = choice.take("mcp_servers", lambda layer: layer.mcp_servers) if kind is AgentType.DEFAULT else choice.no_servers()
     required = required_skills((definition, place.adds))
     loadable = loadable_skills(config.skills, (definition, place.adds), has_servers=bool(servers)) if kind is AgentType.DEFAULT else ()
-    choice.levels |= {name: _level_of_skills(name, definition, place.adds) for name in SkillsKeys.model_fields}
+    choice.levels |= {name: _level_of_skills(name, definition, place.adds) for name in _SKILLS_KEYS}
     agent = ResolvedAgentConfig(
         agent_name=place.name,
         type=kind,
@@ -109,7 +117,8 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
         budget=_budget(place, definition),
     )
     subs = _sub_agents(config, place, choice, selection) if kind is AgentType.DEFAULT and not place.is_sub_agent else ()
-    agent = agent.model_copy(update={"sub_agents": tuple(sub.agent for sub in subs)})
+    if subs:
+        agent = agent.model_copy(update={"sub_agents": tuple(sub.agent for sub in subs)})
     return ExplainedAgent(place.title, place.path, agent, choice.levels, subs)
 
 
@@ -140,14 +149,19 @@ def _sub_agent(config: Config, place: AgentPlace, entry: SubAgentConfig, selecti
     )
     own = replace(Layer.of(Level.SUB_AGENT, entry), max_iterations=entry.max_iterations)
     sent = AgentPlace(
-        title=f"{place.title} → {entry.name}", path=place.path, name=entry.name, layers=(*above, own), adds=entry, is_sub_agent=True
+        title=f"{place.title} → {entry.name}",
+        path=place.path,
+        name=entry.name,
+        below=place.below,
+        layers=(*above, own),
+        adds=entry,
+        is_sub_agent=True,
     )
     return resolve_agent(config, sent, selection)
 
 
 def _budget(place: AgentPlace, definition: AgentConfig) -> Ceiling:
-    own = place.adds if isinstance(place.adds, BudgetKey) else BudgetKey()
-    return ceiling_of(own, definition)
+    return ceiling_of(place.adds, definition) if isinstance(place.adds, BudgetKey) else ceiling_of(definition)
 
 
 def _orchestrator(layers: tuple[Layer, ...]) -> ResolvedOrchestrator:
@@ -156,19 +170,16 @@ def _orchestrator(layers: tuple[Layer, ...]) -> ResolvedOrchestrator:
     for layer in layers:
         if layer.orchestrator:
             said |= layer.orchestrator.model_dump(exclude_none=True)
-    return ResolvedOrchestrator.model_validate(said)
+    return ResolvedOrchestrator.model_validate(said) if said else USUAL_ORCHESTRATOR
 
 
-def _layers(config: Config, place: AgentPlace, selection: McpSelection | None, *, has_tools: bool) -> tuple[Layer, ...]:
-    below = (
-        BUILT_IN,
-        Layer(level=Level.ENVIRONMENT, llm_provider=config.default_provider),
-        Layer.of(Level.DEFAULTS, config.defaults),
-        Layer.of(Level.AGENT, config.agents[place.name]),
-    )
-    layers = (*below, *place.layers)
-    if not has_tools:
-        return tuple(replace(layer, mcp_servers=None if layer.level is not Level.BUILT_IN else ()) for layer in layers)
+def layers_of_all(config: Config) -> tuple[Layer, ...]:
+    """The levels below every agent's definition."""
+    return (BUILT_IN, Layer(level=Level.ENVIRONMENT, llm_provider=config.default_provider), Layer.of(Level.DEFAULTS, config.defaults))
+
+
+def _layers(config: Config, place: AgentPlace, selection: McpSelection | None) -> tuple[Layer, ...]:
+    layers = (*place.below, Layer.of(Level.AGENT, config.agents[place.name]), *place.layers)
     if selection:
         chosen = tuple(server.name for server in selection.servers)
         layers = (*layers, Layer(level=Level.ALERT, mcp_servers=_narrowed(layers, chosen) if place.is_sub_agent else chosen))

@@ -64,17 +64,17 @@ class Layer:
     @classmethod
     def of(cls, level: Level, section: Section) -> Self:
         """Take from a section those keys of the hierarchy that it has."""
-        backend = section if isinstance(section, BackendKeys) else BackendKeys()
-        limits = section if isinstance(section, LimitKeys) else LimitKeys()
+        backend = section if isinstance(section, BackendKeys) else None
+        limits = section if isinstance(section, LimitKeys) else None
         return cls(
             level=level,
-            llm_backend=backend.llm_backend,
-            tool_calling=backend.tool_calling,
+            llm_backend=backend and backend.llm_backend,
+            tool_calling=backend and backend.tool_calling,
             llm_provider=section.llm_provider if isinstance(section, ProviderKey) else None,
-            max_iterations=limits.max_iterations,
-            iteration_timeout=limits.iteration_timeout,
-            llm_call_timeout=limits.llm_call_timeout,
-            tool_call_timeout=limits.tool_call_timeout,
+            max_iterations=limits and limits.max_iterations,
+            iteration_timeout=limits and limits.iteration_timeout,
+            llm_call_timeout=limits and limits.llm_call_timeout,
+            tool_call_timeout=limits and limits.tool_call_timeout,
             mcp_servers=section.mcp_servers if isinstance(section, ServersKey) else None,
             fallback_providers=section.fallback_providers if isinstance(section, FallbackKey) else None,
             sub_agents=section.sub_agents if isinstance(section, SubAgentKeys) else None,

@@ -4,6 +4,7 @@ Values that come from the environment stay `{{.VAR}}` templates here: a snapshot
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,8 +23,13 @@ Copied = TypeVar("Copied", bound=BaseModel)
 
 def resolved_from(section: Section, kind: type[Copied], /, **resolved: object) -> Copied:
     """Take from `section` what it says under the names of `kind`, and the rest from `resolved`."""
-    written = {name: getattr(section, name) for name in kind.model_fields.keys() & type(section).model_fields}
+    written = {name: getattr(section, name) for name in _common_fields(kind, type(section))}
     return kind.model_validate({**written, **resolved})
+
+
+@cache
+def _common_fields(one: type[BaseModel], other: type[BaseModel]) -> frozenset[str]:
+    return frozenset(one.model_fields.keys() & other.model_fields)
 
 
 def _is_none(said: object) -> bool:
@@ -111,6 +117,9 @@ class ResolvedOrchestrator(Resolved):
     max_budget: float | None = None
 
 
+USUAL_ORCHESTRATOR = ResolvedOrchestrator()
+
+
 class ResolvedAgentConfig(Resolved):
     """One agent in one place of a chain. Times in seconds."""
 
@@ -138,7 +147,7 @@ class ResolvedAgentConfig(Resolved):
     # Those this one may send, each complete; they send none themselves.
     sub_agents: tuple["ResolvedAgentConfig", ...] = Field(default=(), exclude_if=_is_empty)
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
-    orchestrator: ResolvedOrchestrator = Field(default=ResolvedOrchestrator(), exclude_if=lambda said: said == ResolvedOrchestrator())
+    orchestrator: ResolvedOrchestrator = Field(default=USUAL_ORCHESTRATOR, exclude_if=lambda said: said == USUAL_ORCHESTRATOR)
 
     @property
     def tree(self) -> tuple["ResolvedAgentConfig", ...]:

@@ -1,6 +1,7 @@
 """Providers and tool servers in the form that is stored with a session. Pure module."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from tarsy.config.resolve.resolved import (
     ResolvedMasking,
@@ -51,10 +52,16 @@ def fitting_backend(wanted: LLMBackend, provider: LLMProviderConfig) -> LLMBacke
 
 def resolved_provider(name: str, provider: LLMProviderConfig, native_tools: Mapping[str, bool] | None = None) -> ResolvedProvider:
     """A provider with the agent's or alert's native tools laid over its own."""
-    model = provider.model or "recording"
     tools = {**provider.native_tools.as_switches(), **(native_tools or {})}
+    return _provider_with(name, provider, tuple(tools.items()))  # pyright: ignore[reportArgumentType] - pydantic gives a frozen section its hash when it makes the class
+
+
+# Most agents of a configuration share a few.
+@lru_cache(maxsize=256)
+def _provider_with(name: str, provider: LLMProviderConfig, tools: tuple[tuple[str, bool], ...]) -> ResolvedProvider:
+    model = provider.model or "recording"
     window = provider.context_window or context_window(model)
-    return resolved_from(provider, ResolvedProvider, name=name, model=model, native_tools=tools, context_window=window)
+    return resolved_from(provider, ResolvedProvider, name=name, model=model, native_tools=dict(tools), context_window=window)
 
 
 def resolved_server(config: Config, name: str) -> ResolvedMcpServer:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tarsy.config.problems import Path
-from tarsy.config.resolve.agent_resolver import ADDS_NOTHING, AgentPlace, ExplainedAgent, resolve_agent
+from tarsy.config.resolve.agent_resolver import ADDS_NOTHING, AgentPlace, ExplainedAgent, layers_of_all, resolve_agent
 from tarsy.config.resolve.agent_skills import resolved_skill
 from tarsy.config.resolve.hierarchy import Layer, Level
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedChallenge, ResolvedSkill, ResolvedStage
@@ -47,7 +47,7 @@ def explain_chain(config: Config, chain_id: str, mcp_selection: McpSelection | N
     chain = config.chains[chain_id]
     if mcp_selection and (problems := check_selection(config, mcp_selection)):
         raise SelectionError(problems)
-    return _ChainResolver(config, chain_id, chain, mcp_selection).run()
+    return _ChainResolver(config, chain_id, chain, mcp_selection, layers_of_all(config), Layer.of(Level.CHAIN, chain)).run()
 
 
 def default_tools(config: Config, alert_type: str | None = None) -> dict[str, Any]:
@@ -77,6 +77,9 @@ class _ChainResolver:
     chain_id: str
     chain: ChainConfig
     selection: McpSelection | None
+    # The levels that all of its agents have in common: below their definitions, and the chain itself.
+    below: tuple[Layer, ...]
+    own: Layer
     explained: list[ExplainedAgent] = field(default_factory=list[ExplainedAgent])
 
     def run(self) -> ExplainedChain:
@@ -112,9 +115,15 @@ class _ChainResolver:
     def _agent(
         self, title: str, path: Path, name: str, *layers: Layer, kind: AgentType | None = None, adds: SkillsKeys = ADDS_NOTHING
     ) -> ResolvedAgentConfig:
-        chain_path: Path = ("agent_chains", self.chain_id)
-        above = (Layer.of(Level.CHAIN, self.chain), *layers)
-        place = AgentPlace(title=title, path=(*chain_path, *path), name=name, layers=above, kind=kind, adds=adds)
+        place = AgentPlace(
+            title=title,
+            path=("agent_chains", self.chain_id, *path),
+            name=name,
+            below=self.below,
+            layers=(self.own, *layers),
+            kind=kind,
+            adds=adds,
+        )
         explained = resolve_agent(self.config, place, self.selection)
         self.explained += (explained, *explained.sub_agents)
         return explained.agent

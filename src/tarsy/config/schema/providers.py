@@ -36,7 +36,8 @@ class NativeToolsConfig(Section):
     url_context: Switch | None = Field(default=None, description="Let the model read web pages.")
 
     def as_switches(self) -> Mapping[str, bool]:
-        return {name: value for name, value in self.model_dump().items() if value is not None}
+        said = {"google_search": self.google_search, "code_execution": self.code_execution, "url_context": self.url_context}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 class FallbackConfig(Section):
