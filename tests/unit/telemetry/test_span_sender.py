@@ -5,7 +5,7 @@ from threading import Event
 
 from opentelemetry.sdk.resources import Resource
 
-from tarsy.telemetry.traces.span import OpenSpan, Sender
+from tarsy.telemetry.traces.span import OpenSpan, Place, Sender
 from tarsy.telemetry.traces.span_sender import BATCH_SIZE, DELAY, QUEUE_SIZE, SpanSender
 
 BATCH, QUEUE = 4, 8
@@ -30,7 +30,7 @@ class Held:
 
 def send(sender: SpanSender, names: str) -> None:
     for name in names:
-        OpenSpan(name, 1, 1, 1, None, {}, Sender(Resource.get_empty(), sender.send)).end()
+        OpenSpan(name, Place(1, None, 1, Sender(Resource.get_empty(), sender.send)), 1).end()
 
 
 def test_a_full_batch_is_sent_at_once_and_the_rest_at_the_end() -> None:

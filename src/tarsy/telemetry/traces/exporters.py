@@ -21,7 +21,7 @@ METRICS_ENDPOINT = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
 
 class HttpSpans(OTLPSpanExporter):
     def export(self, spans: Sequence[OpenSpan]) -> SpanExportResult:  # pyright: ignore[reportIncompatibleMethodOverride] - of our own kind
-        sent = self._client.export(encoded(spans).SerializeToString())
+        sent = self._client.export(encoded(spans))
         return SpanExportResult.SUCCESS if sent.success else SpanExportResult.FAILURE
 
 

@@ -14,7 +14,7 @@ from tarsy.telemetry.traces.span_sender import SpanExporter
 
 class GrpcSpans(OTLPSpanExporter):
     def _translate_data(self, data: Sequence[OpenSpan]) -> ExportTraceServiceRequest:  # pyright: ignore[reportIncompatibleMethodOverride] - of our own kind
-        return encoded(data)
+        return ExportTraceServiceRequest.FromString(encoded(data))
 
 
 def exporters(spans: str, metrics: str) -> tuple[SpanExporter, MetricExporter]:

@@ -4,16 +4,14 @@ What the tracer adds is for spans that any code may write to from any thread. Ou
 dozen attributes of our own choice, and cost a fraction of the tracer's.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import time_ns
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event
-from opentelemetry.trace import SpanContext, SpanKind
+from opentelemetry.trace import SpanKind
 from opentelemetry.util.types import AttributeValue
-
-from tarsy.telemetry.traces import conventions as names
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,32 +22,43 @@ class Sender:
     send: Callable[["OpenSpan"], None]
 
 
+class Place:
+    """Where spans stand in a trace: below the span `parent_id`, or without one at its root. One for all calls of an execution."""
+
+    __slots__ = ("after", "before", "flags", "is_remote", "parent_id", "sender", "trace_id")
+
+    def __init__(self, trace_id: int, parent_id: int | None, flags: int, sender: Sender, *, is_remote: bool = False) -> None:
+        self.trace_id = trace_id
+        self.parent_id = parent_id
+        self.flags = flags
+        self.is_remote = is_remote
+        self.sender = sender
+        # What stands before and after a span's own id in the header `traceparent`.
+        self.before, self.after = f"00-{trace_id:032x}-", f"-{flags:02x}"
+
+
 @dataclass(slots=True, eq=False)
 class OpenSpan:
-    """A span that has begun. `told` may be written to until it has ended. Times are nanoseconds since 1970."""
+    """A span that has begun. Times are nanoseconds since 1970."""
 
     name: str
-    trace_id: int
+    place: Place
     span_id: int
-    flags: int
-    parent: SpanContext | None
-    told: dict[str, AttributeValue]
-    sender: Sender
     kind: SpanKind = SpanKind.INTERNAL
     begun: int = field(default_factory=time_ns)
+    # What it has in common with others, and what is told of it alone.
+    common: tuple[tuple[str, str], ...] = ()
+    told: Mapping[str, AttributeValue] = field(default_factory=dict[str, AttributeValue])
     events: Sequence[Event] = ()
+    # A kind of error: its words may hold what was said.
     error: str | None = None
     ended: int = 0
 
     @property
     def header(self) -> str:
         """The span as the header `traceparent` names it."""
-        return f"00-{self.trace_id:032x}-{self.span_id:016x}-{self.flags:02x}"
-
-    def fail(self, error: str) -> None:
-        """Mark the span as failed. `error` is a kind of error: its words may hold what was said."""
-        self.error = self.told[names.ERROR] = error
+        return f"{self.place.before}{self.span_id:016x}{self.place.after}"
 
     def end(self, at: int | None = None) -> None:
         self.ended = time_ns() if at is None else at
-        self.sender.send(self)
+        self.place.sender.send(self)

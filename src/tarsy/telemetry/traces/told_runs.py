@@ -17,6 +17,8 @@ class ToldRuns:
 
     def committed(self, step: Step) -> None:
         """From the inside out: an execution may end in the step that ends its session."""
+        if not _tells_something(step):
+            return
         self._book.begun(step)
         for change in step.execution_changes:
             known = self._book.executions.get(change.execution_id)
@@ -87,6 +89,18 @@ class ToldRuns:
             )
         )
         self._tracing.instruments.workflow.record((close.completed_at - begun).total_seconds(), ((names.WORKFLOW, session.chain_id),))
+
+
+def _tells_something(step: Step) -> bool:
+    """Most steps hold one more call and what it said: their spans are told by the calls themselves."""
+    return bool(
+        step.execution_changes
+        or step.stages
+        or step.executions
+        or step.stage_closes
+        or step.session_close
+        or any(call.error_code for call in step.llm_interactions)
+    )
 
 
 def _workflow(name: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from functools import lru_cache
 from time import perf_counter
 
-from opentelemetry.trace import SpanContext, SpanKind
+from opentelemetry.trace import SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from tarsy.domain.agent import ProviderType
@@ -15,7 +15,8 @@ from tarsy.telemetry.labels import MOST_VALUES
 from tarsy.telemetry.ports import Model
 from tarsy.telemetry.traces import conventions as names
 from tarsy.telemetry.traces.histograms import Instruments, Key
-from tarsy.telemetry.traces.span import OpenSpan
+from tarsy.telemetry.traces.ids import new_span_id
+from tarsy.telemetry.traces.span import OpenSpan, Place
 from tarsy.telemetry.traces.tracing import Tracing
 
 
@@ -27,8 +28,8 @@ class TracedModel:
         self._tracing = tracing
 
     def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
-        parent = self._tracing.parent(request.session_id, request.execution_id)
-        return traced_call(self._tracing, self._inner.generate(request), request, parent, SpanKind.CLIENT)
+        place = self._tracing.below(request.session_id, request.execution_id)
+        return traced_call(self._tracing, self._inner.generate(request), request, place, SpanKind.CLIENT)
 
     async def health(self) -> LLMHealth:
         return await self._inner.health()
@@ -38,11 +39,11 @@ class TracedModel:
 
 
 async def traced_call(
-    tracing: Tracing, inner: AsyncGenerator[Chunk], request: GenerateInput, parent: SpanContext | None, kind: SpanKind
+    tracing: Tracing, inner: AsyncGenerator[Chunk], request: GenerateInput, place: Place, kind: SpanKind
 ) -> AsyncGenerator[Chunk]:
     """Pass on what `inner` says, and tell of the call when it has ended, however that was."""
-    series = _series(request.provider.type, request.provider.model)
-    call = _Call(tracing.begin(series.name, parent, series.told(request), kind=kind), series)
+    series = _series(request.provider.type, request.provider.model, request.provider.name)
+    call = _Call(OpenSpan(series.name, place, new_span_id(), kind, common=series.common), series, request)
     before = traceparent.get()
     # Not reset by its token: a generator may be closed from another context than it was begun in.
     traceparent.set(call.span.header)
@@ -59,7 +60,8 @@ async def traced_call(
             await inner.aclose()
         finally:
             traceparent.set(before)
-            call.end(tracing.instruments)
+            call.end()
+            call.measure(tracing.instruments)
 
 
 _INPUT = (names.TOKEN_TYPE, "input")
@@ -72,22 +74,12 @@ _NOTED = frozenset((TokenUsage, ErrorChunk, FinishChunk))
 class _Series:
     """What all calls of one model have in common."""
 
-    def __init__(self, kind: ProviderType, model: str) -> None:
-        provider = names.provider_name(kind)
+    def __init__(self, kind: ProviderType, model: str, provider: str) -> None:
         self.name = f"{names.CHAT} {model}"
-        self.metered: Key = (names.OPERATION, names.CHAT), (names.PROVIDER, provider), (names.MODEL, model)
+        self.metered: Key = (names.OPERATION, names.CHAT), (names.PROVIDER, names.provider_name(kind)), (names.MODEL, model)
+        self.common: Key = (*self.metered, ("tarsy.provider", provider))
         self.input: Key = (*self.metered, _INPUT)
         self.output: Key = (*self.metered, _OUTPUT)
-        self._told: dict[str, AttributeValue] = {**dict(self.metered), names.STREAM: True}
-
-    def told(self, request: GenerateInput) -> dict[str, AttributeValue]:
-        return {
-            **self._told,
-            names.CONVERSATION: request.execution_id,
-            "tarsy.session.id": request.session_id,
-            "tarsy.provider": request.provider.name,
-            "tarsy.turn": request.turn,
-        }
 
 
 _series = lru_cache(MOST_VALUES)(_Series)
@@ -96,9 +88,10 @@ _series = lru_cache(MOST_VALUES)(_Series)
 class _Call:
     """What is known of a call so far: numbers and names, never a word that was said."""
 
-    def __init__(self, span: OpenSpan, series: _Series) -> None:
+    def __init__(self, span: OpenSpan, series: _Series, request: GenerateInput) -> None:
         self.span = span
         self._series = series
+        self._request = request
         self._started = perf_counter()
         # When the first chunk came.
         self.first: float | None = None
@@ -119,18 +112,33 @@ class _Call:
             case _:
                 pass
 
-    def end(self, instruments: Instruments) -> None:
+    def end(self) -> None:
         if self._error is None and not self.complete:
             self._error = "abandoned"
-        if self._error:
-            self.span.fail(self._error)
-        if self.first is not None:
-            self.span.told[names.FIRST_CHUNK] = self.first - self._started
-        self.span.told.update(self._ending())
+        self.span.error = self._error
+        self.span.told = self._told()
         self.span.end()
-        self._measure(instruments)
 
-    def _measure(self, instruments: Instruments) -> None:
+    def _told(self) -> dict[str, AttributeValue]:
+        request, usage = self._request, self._usage
+        told: dict[str, AttributeValue] = {
+            names.STREAM: True,
+            names.CONVERSATION: request.execution_id,
+            "tarsy.session.id": request.session_id,
+            "tarsy.turn": request.turn,
+            names.INPUT_TOKENS: usage.input_tokens,
+            names.OUTPUT_TOKENS: usage.output_tokens,
+            names.CACHED_TOKENS: usage.cached_tokens,
+            names.REASONING_TOKENS: usage.thinking_tokens,
+            names.FINISH_REASONS: ("error" if self._error else self._finish,),
+        }
+        if self.first is not None:
+            told[names.FIRST_CHUNK] = self.first - self._started
+        if self._error:
+            told[names.ERROR] = self._error
+        return told
+
+    def measure(self, instruments: Instruments) -> None:
         series, usage = self._series, self._usage
         key = (*series.metered, (names.ERROR, self._error)) if self._error else series.metered
         instruments.operation.record(perf_counter() - self._started, key)
@@ -138,13 +146,3 @@ class _Call:
             instruments.tokens.record(usage.input_tokens, series.input)
         if usage.output_tokens:
             instruments.tokens.record(usage.output_tokens, series.output)
-
-    def _ending(self) -> dict[str, AttributeValue]:
-        usage = self._usage
-        return {
-            names.INPUT_TOKENS: usage.input_tokens,
-            names.OUTPUT_TOKENS: usage.output_tokens,
-            names.CACHED_TOKENS: usage.cached_tokens,
-            names.REASONING_TOKENS: usage.thinking_tokens,
-            names.FINISH_REASONS: ("error" if self._error else self._finish,),
-        }

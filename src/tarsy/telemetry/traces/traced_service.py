@@ -26,9 +26,9 @@ class TracedService:
 
     def generate_for(self, request: GenerateInput, *, project: str | None = None, location: str | None = None) -> AsyncGenerator[Chunk]:
         header = traceparent.get()
-        parent = _span_named(header) if header else None
+        caller = _span_named(header) if header else None
         inner = self._inner.generate_for(request, project=project, location=location)
-        return traced_call(self._tracing, inner, request, parent, SpanKind.SERVER)
+        return traced_call(self._tracing, inner, request, self._tracing.below_caller(caller), SpanKind.SERVER)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -2,17 +2,20 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from time import perf_counter
-
-from opentelemetry.util.types import AttributeValue
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolResult
 from tarsy.kit.trace_context import traceparent
+from tarsy.telemetry.labels import MOST_VALUES
 from tarsy.telemetry.ports import Tools, ToolServers
 from tarsy.telemetry.traces import conventions as names
+from tarsy.telemetry.traces.histograms import Key
+from tarsy.telemetry.traces.ids import new_span_id
 from tarsy.telemetry.traces.run_book import RunBook
+from tarsy.telemetry.traces.span import OpenSpan
 from tarsy.telemetry.traces.tracing import Tracing
 
 
@@ -35,31 +38,31 @@ class TracedTools:
     def __init__(self, inner: Tools, tracing: Tracing, *, session_id: str, execution_id: str) -> None:
         self._inner = inner
         self._tracing = tracing
-        self._parent = tracing.parent(session_id, execution_id)
+        self._place = tracing.below(session_id, execution_id)
 
     async def list_tools(self) -> ToolCatalog:
         return await self._inner.list_tools()
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
-        told: dict[str, AttributeValue] = {
-            names.OPERATION: names.EXECUTE_TOOL,
-            names.TOOL: call.name,
-            names.TOOL_CALL: call.id,
-            names.TOOL_TYPE: names.EXTENSION,
-        }
-        span, started = self._tracing.begin(f"{names.EXECUTE_TOOL} {call.name}", self._parent, told), perf_counter()
+        name, common, metered = _series(call.name)
+        span, started = OpenSpan(name, self._place, new_span_id(), common=common), perf_counter()
         before = traceparent.set(span.header)
         try:
             result = await self._inner.execute(call, on_output)
-            error = _error(result)
-            if error:
-                span.fail(error)
+            span.error = _error(result)
         finally:
             traceparent.reset(before)
+            span.told = {names.TOOL_CALL: call.id, names.ERROR: span.error} if span.error else {names.TOOL_CALL: call.id}
             span.end()
-        metered = ((names.TOOL, call.name), (names.ERROR, error)) if error else ((names.TOOL, call.name),)
-        self._tracing.instruments.tool.record(perf_counter() - started, metered)
+        self._tracing.instruments.tool.record(perf_counter() - started, (*metered, (names.ERROR, span.error)) if span.error else metered)
         return result
+
+
+@lru_cache(MOST_VALUES)
+def _series(tool: str) -> tuple[str, Key, Key]:
+    """The name of the tool's spans, what all of them tell, and what is measured of them."""
+    named = (names.TOOL, tool)
+    return f"{names.EXECUTE_TOOL} {tool}", ((names.OPERATION, names.EXECUTE_TOOL), named, (names.TOOL_TYPE, names.EXTENSION)), (named,)
 
 
 def _error(result: ToolResult) -> str | None:

@@ -9,14 +9,15 @@ from opentelemetry.sdk.metrics.export import MetricExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import Event, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
-from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
+from opentelemetry.trace import SpanContext, TraceFlags
 from opentelemetry.util.types import AttributeValue
 
 from tarsy import __version__
+from tarsy.telemetry.traces import conventions as names
 from tarsy.telemetry.traces.exporters import exporters, seen_by_the_library
 from tarsy.telemetry.traces.histograms import Instruments, MetricSender
-from tarsy.telemetry.traces.ids import new_span_id, new_trace_id, span_id_of, trace_id_of
-from tarsy.telemetry.traces.span import OpenSpan, Sender
+from tarsy.telemetry.traces.ids import new_trace_id, span_id_of, trace_id_of
+from tarsy.telemetry.traces.span import OpenSpan, Place, Sender
 from tarsy.telemetry.traces.span_sender import SpanExporter, SpanSender
 
 # Of the sessions that a process works on at the same time, and then some.
@@ -34,7 +35,7 @@ class SpanEvent:
     attributes: Attributes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class NounSpan:
     """What is told of a session, a stage or an execution that has ended. Without a parent it is the session, the root of its trace."""
 
@@ -61,49 +62,42 @@ class Tracing:
         self._sender = Sender(origin, self._spans.send) if self._spans else self._unsampled
         self.instruments = Instruments()
         self._metrics = MetricSender(metrics, self.instruments, origin, env) if metrics else None
-        # Each call of an execution has the same parent.
-        self.parent = lru_cache(maxsize=KNOWN_PARENTS)(self._parent)
-        self._flags = lru_cache(maxsize=KNOWN_PARENTS)(self._decided)
+        # All calls of an execution stand at the same place.
+        self.below = lru_cache(maxsize=KNOWN_PARENTS)(self._below)
 
-    def _parent(self, session_id: str, noun_id: str) -> SpanContext:
-        """The span of a session, a stage or an execution, which is told of when it ends, perhaps by another process: enough to be a parent."""
-        return SpanContext(trace_id_of(session_id), span_id_of(noun_id), is_remote=True, trace_flags=self._flags(session_id))
+    def _below(self, session_id: str, noun_id: str | None) -> Place:
+        """Below the span of a session, a stage or an execution, which is told of when it ends, perhaps by another process; None: the root."""
+        if noun_id is None:
+            return self._root(trace_id_of(session_id))
+        root = self.below(session_id, None)
+        return Place(root.trace_id, span_id_of(noun_id), root.flags, root.sender, is_remote=True)
 
-    def begin(
-        self, name: str, parent: SpanContext | None, told: dict[str, AttributeValue], *, kind: SpanKind = SpanKind.INTERNAL
-    ) -> OpenSpan:
-        """Begin the span of a call; it may be written to until it is ended. Without a parent it is a trace of its own."""
-        trace_id = parent.trace_id if parent else new_trace_id()
-        flags = parent.trace_flags if parent else self._sampled(trace_id)
-        return OpenSpan(name, trace_id, new_span_id(), flags, parent, told, self._sender_of(flags), kind)
+    def below_caller(self, caller: SpanContext | None) -> Place:
+        """Below the span that came with a request; without one, a trace of its own."""
+        if caller is None:
+            return self._root(new_trace_id())
+        return Place(caller.trace_id, caller.span_id, caller.trace_flags, self._sender_of(caller.trace_flags), is_remote=True)
 
     def tell(self, noun: NounSpan) -> None:
-        own = self.parent(noun.session_id, noun.noun_id)
-        span = OpenSpan(
+        """The span of a noun that has ended."""
+        OpenSpan(
             noun.name,
-            own.trace_id,
-            own.span_id,
-            own.trace_flags,
-            self.parent(noun.session_id, noun.parent_id) if noun.parent_id else None,
-            dict(noun.attributes),
-            self._sender_of(own.trace_flags),
+            self.below(noun.session_id, noun.parent_id),
+            span_id_of(noun.noun_id),
             begun=nanoseconds(noun.begun),
+            told={**noun.attributes, names.ERROR: noun.error} if noun.error else noun.attributes,
             events=[Event(one.name, one.attributes, nanoseconds(one.at)) for one in noun.events],
-        )
-        if noun.error:
-            span.fail(noun.error)
-        span.end(nanoseconds(noun.ended))
+            error=noun.error,
+        ).end(nanoseconds(noun.ended))
 
-    def _sender_of(self, flags: TraceFlags) -> Sender:
-        return self._sender if flags & TraceFlags.SAMPLED else self._unsampled
-
-    def _decided(self, session_id: str) -> TraceFlags:
-        """Whether the session's trace is sampled: every process comes to the same answer, for it depends on the trace's id alone."""
-        return self._sampled(trace_id_of(session_id))
-
-    def _sampled(self, trace_id: int) -> TraceFlags:
+    def _root(self, trace_id: int) -> Place:
+        """Whether a trace is sampled depends on its id alone: every process comes to the same answer."""
         decision = self._sampler.should_sample(None, trace_id, "session").decision
-        return TraceFlags(TraceFlags.SAMPLED if decision.is_sampled() else TraceFlags.DEFAULT)
+        flags = TraceFlags.SAMPLED if decision.is_sampled() else TraceFlags.DEFAULT
+        return Place(trace_id, None, flags, self._sender_of(flags))
+
+    def _sender_of(self, flags: int) -> Sender:
+        return self._sender if flags & TraceFlags.SAMPLED else self._unsampled
 
     def close(self) -> None:
         """Send what is left; may take seconds where the collector does not answer."""
