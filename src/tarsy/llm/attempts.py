@@ -108,6 +108,8 @@ class _Attempt:
                 self.usage = signal
             case TextChunk() | ThinkingChunk():
                 text = self._whole(signal.content)
+                if text == signal.content:
+                    return self._emit(signal)
                 return self._emit(replace(signal, content=text)) if text else None
             case ToolCallChunk():
                 return self._emit(replace(signal, arguments=whole_characters(signal.arguments)))
