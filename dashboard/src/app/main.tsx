@@ -1,7 +1,6 @@
 /** The entry: everything that exists once per page is made here. */
 import createCache from "@emotion/cache";
 import { CacheProvider } from "@emotion/react";
-import CssBaseline from "@mui/material/CssBaseline";
 import { ThemeProvider } from "@mui/material/styles";
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
@@ -14,6 +13,7 @@ import { ProseStyles } from "@/components/prose";
 import { LiveProvider, liveAddress } from "@/live/connection";
 import { LiveSocket } from "@/live/socket";
 import { Gate } from "./gate";
+import { PageStyles } from "./page-styles";
 import { loadPages, router } from "./router";
 import { theme } from "./theme";
 
@@ -43,7 +43,7 @@ createRoot(root, { onCaughtError }).render(
   <StrictMode>
     <CacheProvider value={styles}>
       <ThemeProvider theme={theme} defaultMode="system" noSsr>
-        <CssBaseline enableColorScheme />
+        <PageStyles />
         <ProseStyles />
         <QueryClientProvider client={queries}>
           <Gate>

@@ -1,6 +1,6 @@
 /** Colours, type and the looks of MUI's parts. Both schemes keep a contrast of 4.5 for every text. */
 import { createTheme } from "@mui/material/styles";
-import { MONO, SANS } from "@/components/text-styles";
+import { SANS } from "@/components/text-styles";
 
 interface CodeColors {
   inline: string;
@@ -81,13 +81,7 @@ export const theme = createTheme({
     // What is chosen stands out, in both schemes.
     MuiToggleButton: { styleOverrides: { root: { color: "var(--mui-palette-text-secondary)", textTransform: "none" } } },
     MuiPaper: { styleOverrides: { root: { backgroundImage: "none" } } },
-    MuiCssBaseline: {
-      styleOverrides: {
-        body: { overflowY: "scroll" },
-        "code, pre, kbd": { fontFamily: MONO },
-        mark: { color: "inherit", backgroundColor: "var(--mui-palette-mark-words)", borderRadius: 2 },
-        ":focus-visible": { outline: "2px solid var(--mui-palette-primary-main)", outlineOffset: 1 },
-      },
-    },
+    // Room between parts by `gap`: the margins that MUI gives by default have every new element compared with all its neighbours, everywhere in the page.
+    MuiStack: { defaultProps: { useFlexGap: true } },
   },
 });

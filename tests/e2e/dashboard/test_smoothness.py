@@ -226,6 +226,14 @@ def test_ten_thousand_sessions_in_the_list_stay_smooth_while_others_come(browser
     assert len(messages) > told
 
 
+# Rules that the browser has to try on every element that comes into the page: those for its two pseudo-elements, and those that compare it with
+# its neighbours without naming what it is.
+COSTLY_RULES = r"""() => {
+    const selectors = (rules) => [...rules].flatMap(rule => [...(rule.selectorText ? [rule.selectorText] : []), ...selectors(rule.cssRules ?? [])])
+    return [...document.styleSheets].flatMap(sheet => selectors(sheet.cssRules)).filter(one => /(^|[ ,*>+~])::(before|after)|[+~] ?(\*|:not)/.test(one))
+}"""
+
+
 def test_a_trace_of_thousands_of_calls_stays_smooth(browser: Browser, talkative: Served, session: str) -> None:
     with open_page(browser, talkative.url) as page:
         thread = MainThread.of(page)
@@ -236,6 +244,7 @@ def test_a_trace_of_thousands_of_calls_stays_smooth(browser: Browser, talkative:
         expect(page.get_by_role("status").filter(has_text=re.compile(r"^25\d\d calls$"))).to_be_visible(timeout=120_000)
         page.reload()
         expect(page.get_by_role("status").filter(has_text=re.compile(r"^25\d\d calls$"))).to_be_visible(timeout=60_000)
+        assert page.evaluate(COSTLY_RULES) == []
         loaded = thread.seconds()
         page.evaluate(WATCH, "ol[aria-label=Calls]")
         page.evaluate(SCROLL)
