@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { between, holding, isWhole, panned, ticksOf, wholeOf, zoomed } from "./axis";
+import { barOf, between, holding, isWhole, panned, ticksOf, wholeOf, zoomed } from "./axis";
 
 test("a closer look keeps its middle, and is never closer than times are told", () => {
   expect(zoomed({ from: 0, to: 1_000 }, 0.5, 1_000)).toEqual({ from: 250, to: 750 });
@@ -39,4 +39,15 @@ test("an axis has few ticks, each with a label of its own", () => {
     expect(new Set(labels).size).toBe(labels.length);
   }
   expect(ticksOf({ from: 12_000, to: 12_400 }).map((tick) => tick.label)).toEqual(["12.0 s", "12.1 s", "12.2 s", "12.3 s", "12.4 s"]);
+});
+
+test("a bar is cut off at both ends of what is looked at", () => {
+  expect(barOf(200, 400, { from: 0, to: 1_000 })).toEqual({ left: 20, width: 20, along: 25 });
+  expect(barOf(0, 700, { from: 500, to: 1_500 })).toEqual({ left: 0, width: 20, along: 0 });
+  expect(barOf(1_000, 9_000, { from: 500, to: 1_500 })).toEqual({ left: 50, width: 50, along: 100 });
+  expect(barOf(0, 9_000, { from: 500, to: 1_500 })).toEqual({ left: 0, width: 100, along: 0 });
+});
+
+test("what takes no time at the very end is still inside", () => {
+  expect(barOf(1_000, 1_000, { from: 0, to: 1_000 })).toEqual({ left: 100, width: 0, along: 100 });
 });

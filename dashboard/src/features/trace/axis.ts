@@ -81,3 +81,18 @@ function labelOf(at: number, step: number): string {
 export function placeOf(at: number, { from, to }: TimeWindow): number {
   return (100 * (at - from)) / (to - from);
 }
+
+export interface Bar {
+  /** Of the track, in percent. */
+  left: number;
+  width: number;
+  /** `left` as a share of the room that the bar leaves, in percent: how CSS places a background. */
+  along: number;
+}
+
+/** What of a time from `start` to `end` lies in the window. */
+export function barOf(start: number, end: number, window: TimeWindow): Bar {
+  const left = Math.min(100, Math.max(0, placeOf(start, window)));
+  const width = Math.min(100, Math.max(0, placeOf(end, window))) - left;
+  return { left, width, along: width < 100 ? (100 * left) / (100 - width) : 0 };
+}

@@ -9,22 +9,45 @@ import { Ruler } from "./axis-bar";
 import type { TraceRow } from "./lanes";
 import { CALL_PX, CALL_STYLES, CallRow, COLUMNS, LaneRow } from "./trace-rows";
 
-interface LanesViewProps {
+interface RowsProps {
   rows: readonly TraceRow[];
   window: TimeWindow;
-  span: number;
   selected: string | undefined;
-  onWindow: (window: TimeWindow) => void;
   onSelect: (call: string) => void;
   onToggle: (lane: string) => void;
+}
+
+interface LanesViewProps extends RowsProps {
+  span: number;
+  onWindow: (window: TimeWindow) => void;
 }
 
 // Those of agents that were sent are higher, which is measured.
 const LANE_PX = 32;
 // The axis stays on top of what is scrolled.
 const AXIS_PX = 32;
+const AXIS = { position: "sticky", top: 0, zIndex: 2, bgcolor: "background.paper", borderBottom: 1, borderColor: "divider", display: { xs: "block", sm: "grid" }, gridTemplateColumns: COLUMNS, columnGap: 1, pl: 1.5, pr: 1.5, py: 0.5 } as const;
+// The rows follow each other below the room of those that are not in the page: placed one by one, each would be a layer of its own. The place that is
+// looked at is kept by the list itself, not by the browser as well.
+const LIST = { "& > ol": { listStyle: "none", m: 0, p: 0, overflowAnchor: "none" }, ...CALL_STYLES } as const;
 
-export function LanesView({ rows, window: seen, span, selected, onWindow, onSelect, onToggle }: LanesViewProps) {
+export function LanesView({ span, onWindow, ...rows }: LanesViewProps) {
+  return (
+    <>
+      <Box sx={AXIS}>
+        <Box sx={{ gridColumn: 2 }}>
+          <Ruler window={rows.window} span={span} onWindow={onWindow} />
+        </Box>
+      </Box>
+      <Box sx={LIST}>
+        <Rows {...rows} />
+      </Box>
+    </>
+  );
+}
+
+/** Drawn with each turn of a wheel, so it is all that is: no looks are worked out in here, for those that stay in view nothing at all. */
+function Rows({ rows, window: seen, selected, onSelect, onToggle }: RowsProps) {
   const list = useRef<HTMLOListElement>(null);
   const top = usePageTop(list);
   const callPx = useMediaQuery((theme) => theme.breakpoints.up("sm")) ? CALL_PX.sm : CALL_PX.xs;
@@ -46,28 +69,19 @@ export function LanesView({ rows, window: seen, span, selected, onWindow, onSele
     if (selected !== undefined) reveal(selected);
   }, [selected, top]);
 
+  const items = virtual.getVirtualItems();
   return (
-    <>
-      <Box sx={{ position: "sticky", top: 0, zIndex: 2, bgcolor: "background.paper", borderBottom: 1, borderColor: "divider", display: { xs: "block", sm: "grid" }, gridTemplateColumns: COLUMNS, columnGap: 1, pl: 1.5, pr: 1.5, py: 0.5 }}>
-        <Box sx={{ gridColumn: 2 }}>
-          <Ruler window={seen} span={span} onWindow={onWindow} />
-        </Box>
-      </Box>
-      <Box component="ol" ref={list} aria-label="Calls" sx={{ listStyle: "none", m: 0, p: 0, position: "relative", "& > li": { position: "absolute", top: 0, left: 0, right: 0 }, ...CALL_STYLES }} style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map((item) => {
-          const row = rows[item.index];
-          if (!row) return null;
-          return (
-            <li key={item.key} ref={row.kind === "lane" ? virtual.measureElement : null} data-index={item.index} aria-posinset={item.index + 1} aria-setsize={rows.length} style={{ transform: `translateY(${item.start - top}px)` }}>
-              {row.kind === "lane" ? (
-                <LaneRow lane={row.lane} open={row.open} shown={row.shown} window={seen} onToggle={onToggle} onSelect={onSelect} />
-              ) : (
-                <CallRow call={row.call} depth={row.depth} window={seen} selected={row.key === selected} onSelect={onSelect} />
-              )}
-            </li>
-          );
-        })}
-      </Box>
-    </>
+    <ol ref={list} aria-label="Calls" style={{ height: virtual.getTotalSize(), paddingTop: items[0] ? items[0].start - top : 0 }}>
+      {items.map((item) => {
+        const row = rows[item.index];
+        if (!row) return null;
+        const place = { index: item.index, of: rows.length, window: seen, onSelect };
+        return row.kind === "lane" ? (
+          <LaneRow key={item.key} {...place} lane={row.lane} open={row.open} shown={row.shown} onToggle={onToggle} measure={virtual.measureElement} />
+        ) : (
+          <CallRow key={item.key} {...place} call={row.call} depth={row.depth} selected={row.key === selected} />
+        );
+      })}
+    </ol>
   );
 }
