@@ -69,8 +69,9 @@ test("a call says what it used, how much of it was kept by the vendor, and what 
   expect(laneUse(lanes[0])).toBe("120 tokens · $0.0100");
 });
 
-test("the bars of a lane are one path, cut at the edges of what is looked at", () => {
+test("the bars of a lane are one path, cut at the edges of what is looked at, and one where they overlap", () => {
   const at = (start: number, duration: number) => ({ ...flow.calls[0], start, duration }) as (typeof flow.calls)[number];
-  expect(barsPath([at(0, 100), at(500, 1), at(2_000, 10)], { from: 0, to: 1_000 })).toBe("M0.0 0h100.0v10h-100.0zM500.0 0h2.0v10h-2.0z");
-  expect(barsPath([at(0, 600)], { from: 500, to: 1_000 })).toBe("M0.0 0h200.0v10h-200.0z");
+  expect(barsPath([at(0, 100), at(500, 1), at(2_000, 10)], { from: 0, to: 1_000 })).toBe("M0.0 0H100.0V10H0.0zM500.0 0H502.0V10H500.0z");
+  expect(barsPath([at(0, 600)], { from: 500, to: 1_000 })).toBe("M0.0 0H200.0V10H0.0z");
+  expect(barsPath([at(0, 300), at(100, 50), at(200, 200), at(401, 1), at(402, 1)], { from: 0, to: 1_000 })).toBe("M0.0 0H400.0V10H0.0zM401.0 0H404.0V10H401.0z");
 });

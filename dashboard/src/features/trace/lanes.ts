@@ -96,15 +96,18 @@ export function laneUse(lane: Lane): string {
   });
 }
 
-/** The bars of a lane's calls as one path in a box of 1000 by 10: thousands of elements would be too much to draw. */
+/** The bars of a lane's calls as one path in a box of 1000 by 10. Those that overlap are drawn as one: each of thousands would be too much to draw. */
 export function barsPath(calls: readonly Call[], { from, to }: TimeWindow): string {
   const scale = 1_000 / (to - from);
-  return calls
-    .filter((call) => call.start <= to && call.start + call.duration >= from)
-    .map((call) => {
-      const x = Math.max(0, (call.start - from) * scale);
-      const width = Math.min(1_000, (call.start + call.duration - from) * scale) - x;
-      return `M${x.toFixed(1)} 0h${Math.max(2, width).toFixed(1)}v10h-${Math.max(2, width).toFixed(1)}z`;
-    })
-    .join("");
+  const bars: { left: number; right: number }[] = [];
+  for (const call of calls) {
+    const end = call.start + call.duration;
+    if (call.start > to || end < from) continue;
+    const left = Math.max(0, (call.start - from) * scale);
+    const right = Math.max(left + 2, Math.min(1_000, (end - from) * scale));
+    const last = bars.at(-1);
+    if (last && left <= last.right) last.right = Math.max(last.right, right);
+    else bars.push({ left, right });
+  }
+  return bars.map(({ left, right }) => `M${left.toFixed(1)} 0H${right.toFixed(1)}V10H${left.toFixed(1)}z`).join("");
 }

@@ -62,11 +62,7 @@ const LaneHead = memo(function LaneHead({ lane, open, shown, window, onToggle, o
             {notes.filter(Boolean).join(" · ")}
           </Typography>
         </Box>
-        <Box component="svg" aria-hidden viewBox="0 0 1000 10" preserveAspectRatio="none" sx={{ ...BAR, overflow: "hidden", width: "100%", height: { xs: 6, sm: 12 } }}>
-          {BARS.map(({ label, color, has }) => (
-            <Box key={label} component="path" d={barsPath(lane.calls.filter(has), window)} sx={{ color, fill: "currentColor" }} />
-          ))}
-        </Box>
+        <LaneBars calls={lane.calls} window={window} />
       </ButtonBase>
       {lane.task !== null && within !== null && (
         <Typography variant="caption" component="div" color="textSecondary" sx={{ pl: 4, pb: 0.5, pr: 1.5, overflowWrap: "anywhere" }} style={{ marginLeft: indent(lane.depth) }}>
@@ -76,6 +72,17 @@ const LaneHead = memo(function LaneHead({ lane, open, shown, window, onToggle, o
           </ButtonBase>
         </Typography>
       )}
+    </Box>
+  );
+});
+
+// Of all its calls, whichever of them a search shows.
+const LaneBars = memo(function LaneBars({ calls, window }: { calls: readonly Call[]; window: TimeWindow }) {
+  return (
+    <Box component="svg" aria-hidden viewBox="0 0 1000 10" preserveAspectRatio="none" sx={{ ...BAR, overflow: "hidden", width: "100%", height: { xs: 6, sm: 12 } }}>
+      {BARS.map(({ label, color, has }) => (
+        <Box key={label} component="path" d={barsPath(calls.filter(has), window)} sx={{ color, fill: "currentColor" }} />
+      ))}
     </Box>
   );
 });
