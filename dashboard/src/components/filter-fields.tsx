@@ -6,9 +6,19 @@ import { Search } from "lucide-react";
 import type { RefObject } from "react";
 import { useEffect, useEffectEvent, useState } from "react";
 
+// Between words rather than letters: a server is asked each time.
 const TYPING_PAUSE_MS = 250;
 
-export function SearchBox({ label, text, onText, box }: { label: string; text: string; onText: (text: string) => void; box?: RefObject<HTMLInputElement | null> }) {
+interface SearchBoxProps {
+  label: string;
+  text: string;
+  onText: (text: string) => void;
+  /** How long the reader has to pause before it is told; 0 where the answer is in the page already. */
+  pauseMs?: number;
+  box?: RefObject<HTMLInputElement | null>;
+}
+
+export function SearchBox({ label, text, onText, pauseMs = TYPING_PAUSE_MS, box }: SearchBoxProps) {
   const [typed, setTyped] = useState(text);
   const [shown, setShown] = useState(text);
   const [sent, setSent] = useState(text);
@@ -27,9 +37,9 @@ export function SearchBox({ label, text, onText, box }: { label: string; text: s
     onText(wanted);
   });
   useEffect(() => {
-    const timer = setTimeout(() => settle(), TYPING_PAUSE_MS);
+    const timer = setTimeout(() => settle(), pauseMs);
     return () => clearTimeout(timer);
-  }, [typed]);
+  }, [typed, pauseMs]);
   return (
     <TextField
       size="small"

@@ -113,7 +113,7 @@ function Calls({ sessionId, flow, session, selected, onSelect, fork }: CallsProp
       <Box sx={{ display: "grid", gridTemplateColumns: call && wide ? "minmax(0, 6fr) minmax(0, 5fr)" : "minmax(0, 1fr)", gap: 2, alignItems: "start" }}>
         <Section title="Where the time went" flush actions={actions}>
           <Box sx={{ display: "flex", flexWrap: "wrap", alignItems: "center", columnGap: 2, rowGap: 1, px: 1.5, py: 1 }}>
-            <SearchBox label="Search calls" text={view.words} onText={view.setWords} box={box} />
+            <SearchBox label="Search calls" text={view.words} onText={view.setWords} pauseMs={0} box={box} />
             <Typography variant="caption" color="textSecondary" role="status">
               {shown.length === flow.calls.length ? plural(shown.length, "call") : `${shown.length} of ${plural(flow.calls.length, "call")}`}
             </Typography>
