@@ -73,9 +73,9 @@ class MainThread:
         debugger.send("Performance.enable", {"timeDomain": "threadTicks"})
         return cls(debugger)
 
-    def seconds(self) -> float:
+    def seconds(self, part: str = "Task") -> float:
         metrics: list[dict[str, Any]] = self.debugger.send("Performance.getMetrics")["metrics"]
-        return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+        return next(metric["value"] for metric in metrics if metric["name"] == f"{part}Duration")
 
 
 @pytest.fixture(scope="module")
@@ -150,11 +150,13 @@ def test_thousands_of_events_and_two_hundred_words_a_second_stay_smooth(browser:
 
 
 SESSIONS = 10_000
-# From the first row to the last in steps of half a screen, one a frame.
+# From the first row to the last in steps of half a screen, one a frame; how many there were.
 SCROLL = """() => new Promise(done => {
+    let steps = 0
     const step = () => {
+        steps += 1
         window.scrollBy(0, window.innerHeight / 2)
-        if (window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - 1) done()
+        if (window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - 1) done(steps)
         else requestAnimationFrame(step)
     }
     step()
@@ -226,6 +228,8 @@ def test_ten_thousand_sessions_in_the_list_stay_smooth_while_others_come(browser
     assert len(messages) > told
 
 
+# What the browser counts of the work on a page: all of it, and the largest parts.
+PARTS = ("Task", "Script", "RecalcStyle", "Layout")
 # Rules that the browser has to try on every element that comes into the page: those for its two pseudo-elements, and those that compare it with
 # its neighbours without naming what it is.
 COSTLY_RULES = r"""() => {
@@ -245,10 +249,10 @@ def test_a_trace_of_thousands_of_calls_stays_smooth(browser: Browser, talkative:
         page.reload()
         expect(page.get_by_role("status").filter(has_text=re.compile(r"^25\d\d calls$"))).to_be_visible(timeout=60_000)
         assert page.evaluate(COSTLY_RULES) == []
-        loaded = thread.seconds()
+        before = {part: thread.seconds(part) for part in PARTS}
         page.evaluate(WATCH, "ol[aria-label=Calls]")
-        page.evaluate(SCROLL)
-        used = thread.seconds() - loaded
+        steps: int = page.evaluate(SCROLL)
+        each = {part: (thread.seconds(part) - seconds) / steps * 1_000 for part, seconds in before.items()}
         in_page = calls.get_by_role("listitem").count()
         # The last one is there, whichever of those that were made at once that is.
         expect(page.locator("ol[aria-label=Calls] > li").last).to_be_in_viewport()
@@ -260,7 +264,8 @@ def test_a_trace_of_thousands_of_calls_stays_smooth(browser: Browser, talkative:
         seen: dict[str, Any] = page.evaluate("window.seen")
     frames: list[float] = seen["frames"]
     print(  # noqa: T201 - the figures are worth a few lines
-        f"\na trace of {TURNS * CALLS_PER_TURN} calls loaded with {loaded:.1f} s of processor time, scrolled through with {used:.1f} s"
+        f"\na trace of {TURNS * CALLS_PER_TURN} calls loaded with {before['Task']:.1f} s of processor time, scrolled through in {steps} half screens"
+        f" of {each['Task']:.1f} ms each: {each['Script']:.1f} script, {each['RecalcStyle']:.1f} styles, {each['Layout']:.1f} layout"
         f"\nmedian {statistics.median(frames):.0f} ms, p95 {statistics.quantiles(frames, n=20)[-1]:.0f} ms, longest task {seen['longest']:.0f} ms"
         f"\n{in_page} rows in the page"
     )
