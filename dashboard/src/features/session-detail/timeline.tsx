@@ -46,6 +46,8 @@ export interface StageTarget {
 const ESTIMATED_PX = 44;
 // The session's header stays on top of what is scrolled.
 const HEADER_PX = 64;
+// The looks of all rows, given once: each row is drawn again with each turn of a wheel.
+const FEED = { position: "relative", "& > div": { position: "absolute", top: 0, left: 0, right: 0 } } as const;
 
 export function Timeline({ stages, events, now, growing, target, stageTarget, repeated, onLink, onCancelAgent, onFollowing }: TimelineProps) {
   const [selected, setSelected] = useState<ReadonlyMap<string, string>>(new Map());
@@ -127,23 +129,22 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
   }
   return (
     <Box sx={{ position: "relative" }}>
-      <Box ref={list} role="feed" aria-label="Timeline" sx={{ position: "relative" }} style={{ height: virtual.getTotalSize() }}>
+      <Box ref={list} role="feed" aria-label="Timeline" sx={FEED} style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index];
           if (!row) return null;
           return (
-            <Box
+            <div
               key={item.key}
               ref={virtual.measureElement}
               data-index={item.index}
               role="article"
               aria-posinset={item.index + 1}
               aria-setsize={growing ? -1 : rows.length}
-              sx={{ position: "absolute", top: 0, left: 0, right: 0 }}
               style={{ transform: `translateY(${item.start - top}px)` }}
             >
               <Row row={currentRow(row, now)} {...{ target, repeated, onLink, onCancelAgent, events, now, sent }} onSelect={select} sideBySide={sideBySide} onSideBySide={toggleSideBySide} onBack={back} />
-            </Box>
+            </div>
           );
         })}
       </Box>
