@@ -93,8 +93,9 @@ def _copies(fork: str, plan: ForkPlan, use: ModelUse | None) -> Iterator[sa.Inse
     own, session_id = plan.execution.id, plan.execution.session_id
     yield _copy(stages, fork, stages.c.id.in_(plan.stages))
     yield _copy(stages, fork, stages.c.id == plan.stage.id, **_OPEN)
-    yield _copy(agent_executions, fork, agent_executions.c.id.in_(plan.executions))
     yield _copy(agent_executions, fork, agent_executions.c.id == own, **_OPEN, cancel_requested=sa.false(), **_asks(use))
+    # Among them those that it had sent.
+    yield _copy(agent_executions, fork, agent_executions.c.id.in_(plan.executions))
     for table, before, changed in _parts(plan):
         yield _copy(table, fork, table.c.execution_id.in_(plan.executions), **(_PAID if table is llm_interactions else {}))
         yield _copy(table, fork, table.c.execution_id == own, before, **changed)

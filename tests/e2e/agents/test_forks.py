@@ -1,24 +1,16 @@
 """An investigation taken up again from one of its steps, by another model or after a hint."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import httpx
 import sqlalchemy as sa
-import yaml
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, says, stage
+from support.forking import forking
 from support.replaying import replayed
 from tarsy.db.audit import AuditAction
 from tarsy.db.recordings import RecordingSource
 from tarsy.db.tables import session_figures
-from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import Recording
-from tarsy.llm.in_process import in_process_client
-from tarsy.wiring import Application
 
 TRACK = "0.look/1.Investigator"
 SECOND = "1.act/1.Actor"
@@ -48,54 +40,8 @@ OTHER = Scenario(
 )
 
 
-@dataclass(frozen=True)
-class Forking:
-    running: Application
-    http: httpx.AsyncClient
-
-    async def work(self) -> None:
-        assert self.running.pool is not None
-        await self.running.pool.work_off(INVESTIGATION)
-
-    async def get(self, path: str) -> dict[str, Any]:
-        return (await self.http.get(f"/api/v1/sessions/{path}")).raise_for_status().json()
-
-    async def fork(self, turn: int, agent_name: str = "Investigator", session_id: str = SESSION_ID, **more: str) -> httpx.Response:
-        session = await self.get(session_id)
-        executions = (one for each in session["stages"] for one in each["executions"])
-        execution = next(one for one in executions if one["agent_name"] == agent_name)
-        body = {"execution_id": execution["id"], "turn": turn, **more}
-        return await self.http.post(f"/api/v1/sessions/{session_id}/fork", json=body)
-
-    async def conversation(self, session_id: str, turn: int) -> list[tuple[str, str]]:
-        trace = await self.get(f"{session_id}/trace")
-        call = next(one for one in trace["llm"] if one["turn"] == turn and one["kind"] == "iteration")
-        sent = await self.get(f"{session_id}/trace/llm/{call['id']}")
-        return [(message["role"], message["content"]) for message in sent["conversation"]]
-
-
-@asynccontextmanager
-async def forking(database_url: str, directory: Path) -> AsyncGenerator[Forking]:
-    """An installation with a second model, and an investigation that the first one has ended."""
-    second = {"type": "replay", "model": "model-2", "recording": "second.yaml"}
-    (directory / "llm-providers.yaml").write_text(yaml.safe_dump({"llm_providers": {"second": second}}))
-    (directory / "tarsy.yaml").write_text("{}\n")
-
-    def recording(name: str) -> Recording:
-        return OTHER.recording if name.endswith("second.yaml") else FIRST.recording
-
-    tools = replace(FIRST, tools=[*FIRST.tools, *OTHER.tools]).recording
-    scenario = replace(FIRST, llm=in_process_client(env={}, recordings=recording), config_dir=directory, tools=tools.tools)
-    async with scenario.running(database_url) as running:
-        transport = httpx.ASGITransport(app=running.api, client=("127.0.0.1", 1))
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as http:
-            forking = Forking(running, http)
-            await forking.work()
-            yield forking
-
-
 async def test_a_fork_keeps_the_steps_before_and_another_model_goes_on(database_url: str, tmp_path: Path) -> None:
-    async with forking(database_url, tmp_path) as session:
+    async with forking(database_url, tmp_path, FIRST, OTHER) as session:
         before = await session.get(SESSION_ID)
         assert before["final_analysis"] == "Clean the disk [A2]."
         answer = await session.fork(1, model="second", hint="Think of memory. password=hunter2hunter2")
@@ -136,7 +82,7 @@ async def test_a_fork_keeps_the_steps_before_and_another_model_goes_on(database_
 
 
 async def test_a_fork_of_a_later_stage_keeps_the_stages_before_and_replays_to_the_letter(database_url: str, tmp_path: Path) -> None:
-    async with forking(database_url, tmp_path) as session:
+    async with forking(database_url, tmp_path, FIRST, OTHER) as session:
         forked_id = (await session.fork(0, "Actor", model="second")).json()["session_id"]
         await session.work()
         forked = await session.get(forked_id)
@@ -158,7 +104,7 @@ async def test_a_fork_of_a_later_stage_keeps_the_stages_before_and_replays_to_th
 
 
 async def test_a_fork_that_cannot_be_is_refused_in_words(database_url: str, tmp_path: Path) -> None:
-    async with forking(database_url, tmp_path) as session:
+    async with forking(database_url, tmp_path, FIRST, OTHER) as session:
         recorded = await session.fork(1)
         unknown = await session.fork(1, model="secnd")
         missing = await session.fork(9, model="second")
