@@ -90,11 +90,26 @@ def _as_version_1(outcome: RecordedOutcome) -> RecordedOutcome:
 def _without_chance(timeline: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """What agents said, with an order of its own for what ran side by side. What no agent said is no part of a replay."""
     ordered: list[Mapping[str, Any]] = []
-    said = (event for event in timeline if event["track"])
+    said = _results_beside_calls([event for event in timeline if event["track"]])
     for (_, side_by_side), events in groupby(said, lambda event: (event["track"], event.get("event_type") in _SIDE_BY_SIDE)):
         together = list(events)
         ordered += sorted(together, key=lambda event: (event["event_type"], event["content"])) if side_by_side else together
     return ordered
+
+
+def _results_beside_calls(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Each result after its call: one that was still awaited when a run was interrupted, or where it was forked, was announced again later."""
+    calls = {_call(event): place for place, event in enumerate(events) if event.get("event_type") == "llm_tool_call"}
+
+    def place(numbered: tuple[int, Mapping[str, Any]]) -> tuple[int, int]:
+        number, event = numbered
+        return (calls.get(_call(event), number) if event.get("event_type") == "tool_result" else number, number)
+
+    return [event for _, event in sorted(enumerate(events), key=place)]
+
+
+def _call(event: Mapping[str, Any]) -> tuple[str, str | None]:
+    return event["track"], event.get("metadata", {}).get("call_id")
 
 
 def _compare(where: str, recorded: Sequence[Mapping[str, Any]], replayed: Sequence[Mapping[str, Any]]) -> Iterator[Difference]:

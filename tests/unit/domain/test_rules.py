@@ -88,6 +88,19 @@ def test_the_order_of_what_ran_side_by_side_is_no_difference() -> None:
     assert len(differences(recorded, shown(*results, summaries[0], ("mcp_tool_summary", "c")))) == 1
 
 
+def test_a_result_that_was_announced_again_after_an_interruption_is_no_difference() -> None:
+    def shown(*events: tuple[str, str]) -> RecordedOutcome:
+        return RecordedOutcome(
+            status="completed",
+            timeline=tuple({"track": "t", "event_type": kind, "content": kind, "metadata": {"call_id": call}} for kind, call in events),
+        )
+
+    first, second = ([(kind, call) for kind in ("llm_tool_call", "tool_result")] for call in ("a", "b"))
+    assert differences(shown(*first, *second), shown(first[0], *second, first[1])) == []
+    assert len(differences(shown(*first, *second), shown(*second, *first))) == 4
+    assert len(differences(shown(*first, *second), shown(first[0], *second))) > 0
+
+
 @pytest.mark.parametrize(
     ("name", "read_only", "may_change"),
     [
