@@ -1836,6 +1836,8 @@ export interface components {
             stage: string;
             /** Agent */
             agent: string;
+            /** Dispatched By */
+            dispatched_by: string | null;
             /** Turn */
             turn: number;
             /** Model */

@@ -3,7 +3,7 @@
 Ids of copies follow from those of the originals and that of the fork, so that what refers to each other still does.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db.admission import make_ready, room_for
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.errors import QueueFullError
+from tarsy.db.fork_parts import Changes, Condition, Part, before_call, before_report, read_dispatch
 from tarsy.db.new_sessions import insert_sessions
 from tarsy.db.notes import NewNote, store_notes
 from tarsy.db.tables import (
@@ -31,7 +32,6 @@ from tarsy.db.tables import (
 from tarsy.domain.fork import ForkPlan, ModelUse
 from tarsy.domain.live import session_channel
 from tarsy.domain.note import NoteKind
-from tarsy.domain.run_input import InputKind
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import RunStatus
 from tarsy.domain.timeline import TimelineEventType
@@ -41,7 +41,8 @@ _IDS = frozenset({"id", "stage_id", "execution_id", "parent_execution_id", "refe
 _PAID = {name: sa.literal(0) for name in ("input_tokens", "output_tokens", "total_tokens", "thinking_tokens", "cached_tokens", "cost_usd")}
 _OPEN = {"status": sa.literal(RunStatus.ACTIVE.value), "error_message": sa.null(), "completed_at": sa.null()}
 
-Condition = sa.ColumnElement[bool]
+# What an execution leaves behind.
+_LEFT_BEHIND = (messages, llm_interactions, mcp_interactions, timeline_events, run_inputs, citations)
 
 
 class ForkRepository:
@@ -60,7 +61,7 @@ class ForkRepository:
             if max_queue_size is not None and await room_for(connection, max_queue_size, 1) < 1:
                 raise QueueFullError(max_queue_size)
             await insert_sessions(connection, [session])
-            for statement in _copies(session.id, plan, use):
+            for statement in _copies(session.id, plan, await _going_on(connection, plan), use):
                 await connection.execute(statement)
             await _count_on(connection, session.id)
             await connection.execute(_figures(session.id))
@@ -88,56 +89,41 @@ def _figures(fork: str) -> sa.Insert:
     return sa.insert(session_figures).from_select(["session_id", "agents", "fallbacks"], counted)
 
 
-def _copies(fork: str, plan: ForkPlan, use: ModelUse | None) -> Iterator[sa.Insert]:
+async def _going_on(connection: AsyncConnection, plan: ForkPlan) -> dict[str, list[Part]]:
+    """What is kept of the agents that go on, by their executions: first the one that sent the other."""
+    forked = {plan.execution.id: list(before_call(plan.place))}
+    if plan.sending is None:
+        return forked
+    return {plan.sending.sender.id: list(before_report(await read_dispatch(connection, plan.sending))), **forked}
+
+
+def _copies(fork: str, plan: ForkPlan, going_on: Mapping[str, Sequence[Part]], use: ModelUse | None) -> Iterator[sa.Insert]:
     """In the order in which the tables refer to each other."""
-    own, session_id = plan.execution.id, plan.execution.session_id
+    session_id = plan.execution.session_id
     yield _copy(stages, fork, stages.c.id.in_(plan.stages))
     yield _copy(stages, fork, stages.c.id == plan.stage.id, **_OPEN)
-    yield _copy(agent_executions, fork, agent_executions.c.id == own, **_OPEN, cancel_requested=sa.false(), **_asks(use))
-    # Among them those that it had sent.
+    for execution_id in going_on:
+        yield _copy(agent_executions, fork, agent_executions.c.id == execution_id, **_OPEN, cancel_requested=sa.false(), **_asks(use))
+    # Among them those that one of these had sent.
     yield _copy(agent_executions, fork, agent_executions.c.id.in_(plan.executions))
-    for table, before, changed in _parts(plan):
-        yield _copy(table, fork, table.c.execution_id.in_(plan.executions), **(_PAID if table is llm_interactions else {}))
-        yield _copy(table, fork, table.c.execution_id == own, before, **changed)
-    yield _copy(citations, fork, citations.c.execution_id.in_(plan.executions))
+    for table in _LEFT_BEHIND:
+        yield _copy(table, fork, table.c.execution_id.in_(plan.executions), **_unpaid(table))
+    for execution_id, parts in going_on.items():
+        for table, kept, changed in parts:
+            yield _copy(table, fork, table.c.execution_id == execution_id, kept, **changed, **_unpaid(table))
     of_session = timeline_events.c.session_id == session_id
-    yield _copy(timeline_events, fork, of_session, timeline_events.c.execution_id.is_(None), _whole_before(plan), _of_kept_stages(plan))
+    whole_before = timeline_events.c.created_at <= plan.place.at
+    yield _copy(timeline_events, fork, of_session, timeline_events.c.execution_id.is_(None), whole_before, _of_kept_stages(plan))
     yield _copy(notes, fork, notes.c.session_id == session_id, notes.c.created_at <= plan.place.at)
 
 
-def _parts(plan: ForkPlan) -> Iterator[tuple[sa.Table, Condition, Mapping[str, sa.ColumnElement[Any]]]]:
-    """What an execution leaves behind, and which of it was there before the call that is made anew."""
-    at, turn = plan.place.at, plan.place.turn
-    yield messages, messages.c.created_at <= at, _as_then(turn)
-    yield llm_interactions, llm_interactions.c.started_at < at, _PAID
-    yield mcp_interactions, mcp_interactions.c.started_at < at, {}
-    yield timeline_events, _whole_before(plan), {}
-    yield run_inputs, _reached(turn), {}
-
-
-def _as_then(turn: int) -> dict[str, sa.ColumnElement[Any]]:
-    """Messages as the call was sent them: what was shortened only for later calls is whole again."""
-    later = messages.c.compacted_before_turn > turn
-    return {
-        "content": sa.case((later, messages.c.original_content), else_=messages.c.content),
-        "original_content": sa.case((later, sa.null()), else_=messages.c.original_content),
-        "compacted_before_turn": sa.case((later, sa.null()), else_=messages.c.compacted_before_turn),
-    }
-
-
-def _whole_before(plan: ForkPlan) -> Condition:
-    return timeline_events.c.created_at <= plan.place.at
+def _unpaid(table: sa.Table) -> Changes:
+    return _PAID if table is llm_interactions else {}
 
 
 def _of_kept_stages(plan: ForkPlan) -> Condition:
     stage_id = timeline_events.c.stage_id
     return stage_id.is_(None) | stage_id.in_([*plan.stages, plan.stage.id])
-
-
-def _reached(turn: int) -> Condition:
-    """A time and a note are told before the call of their turn, everything else comes of it."""
-    told_first = run_inputs.c.kind.in_([InputKind.NOW.value, InputKind.NOTE.value])
-    return (run_inputs.c.turn < turn) | ((run_inputs.c.turn == turn) & told_first)
 
 
 def _asks(use: ModelUse | None) -> dict[str, sa.ColumnElement[Any]]:

@@ -39,60 +39,104 @@ class ForkPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """The turn in which another agent sent the one that is forked: that agent waits for the report anew, and goes on from there."""
+
+    sender: AgentExecution
+    # Of the call that sent it.
+    evidence_id: str
+    turn: int
+    # When the sender called its model next; None: it had not come to that.
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForkPlan:
-    """What is kept: stages and executions as they are, and of one execution what was before its call."""
+    """What is kept: stages and executions as they are, of one execution what was before its call, and of the one that sent it what was before its report."""
 
     place: ForkPlace
     stage: Stage
     execution: AgentExecution
     stages: tuple[str, ...]
     executions: tuple[str, ...]
+    sending: Sending | None = None
 
 
-def fork_plan(stages: Sequence[Stage], executions: Sequence[AgentExecution], place: ForkPlace) -> ForkPlan:
-    """Decide what a fork at `place` keeps.
+def fork_plan(
+    stages: Sequence[Stage], executions: Sequence[AgentExecution], calls: Sequence[ForkPlace], execution_id: str, turn: int
+) -> ForkPlan:
+    """Decide what a fork at the call `turn` of an execution keeps; `calls` are those that an investigation's conversations consist of.
 
     Raises:
         ForkRefusedError: saying where it could be forked instead.
     """
-    forked = next(one for one in executions if one.id == place.execution_id)
+    forked = next(one for one in executions if one.id == execution_id)
     stage = next(one for one in stages if one.id == forked.stage_id)
-    _check(forked, stage, place)
+    place = _place(calls, execution_id, turn)
+    _check(stage, place)
+    sending = _sending(executions, calls, forked)
     before = {one.id for one in stages if one.stage_index < stage.stage_index}
     return ForkPlan(
         place=place,
         stage=stage,
         execution=forked,
         stages=tuple(one.id for one in stages if one.id in before),
-        executions=_kept(executions, forked, before, place),
+        executions=_kept(executions, {*before, stage.id}, place, sending),
+        sending=sending,
     )
 
 
-def _check(forked: AgentExecution, stage: Stage, place: ForkPlace) -> None:
+def _place(calls: Sequence[ForkPlace], execution_id: str, turn: int) -> ForkPlace:
+    own = [call for call in calls if call.execution_id == execution_id]
+    place = next((call for call in own if call.turn == turn), None)
+    if place is None:
+        raise ForkRefusedError(f"That agent made {len(own)} calls to its model, numbered from 0; it has no call {turn}.")
+    return place
+
+
+def _check(stage: Stage, place: ForkPlace) -> None:
     if stage.stage_type in _AFTERWARDS:
         raise ForkRefusedError("Questions and judgements cannot be forked: ask again instead, or fork a step of the investigation.")
-    if forked.parent_execution_id is not None:
-        raise ForkRefusedError(
-            f"{forked.agent_name} was sent by another agent, which waits for its report: fork at the call of the agent that sent it."
-        )
     if place.kind in _NOT_BEGUN_BY:
         raise ForkRefusedError("This call belongs to a step that had begun: fork at the step's own call, the one before it.")
 
 
-def _kept(executions: Sequence[AgentExecution], forked: AgentExecution, before: set[str], place: ForkPlace) -> tuple[str, ...]:
-    """Those that are kept as they are. Agents of the same stage do not know of each other: the others keep what they found."""
+def _sending(executions: Sequence[AgentExecution], calls: Sequence[ForkPlace], sent: AgentExecution) -> Sending | None:
+    """The turn in which an agent was sent; None for one of the plan. A sender calls its model no more until those it has sent are back."""
+    sender = next((one for one in executions if one.id == sent.parent_execution_id), None)
+    if sender is None or sent.dispatched_by is None:
+        return None
+    begun = min(call.at for call in calls if call.execution_id == sent.id)
+    own = sorted((call for call in calls if call.execution_id == sender.id), key=lambda call: call.turn)
+    turn = max(call.turn for call in own if call.at < begun)
+    until = next((call.at for call in own if call.turn > turn), None)
+    return Sending(sender=sender, evidence_id=sent.dispatched_by, turn=turn, until=until)
+
+
+def _kept(executions: Sequence[AgentExecution], stages: set[str], place: ForkPlace, sending: Sending | None) -> tuple[str, ...]:
+    """Those that are kept as they are. Agents that work at the same time do not know of each other: the others keep what they found."""
     kept: set[str] = set()
+    going_on = {place.execution_id, *([sending.sender.id] if sending else [])}
+    until = sending.until if sending else place.at
     # Those that others sent come after them.
     for one in sorted(executions, key=lambda execution: execution.parent_execution_id is not None):
+        if one.id in going_on:
+            continue
         if one.parent_execution_id is None:
-            is_kept = one.stage_id in before or (one.stage_id == forked.stage_id and one.id != forked.id)
-        elif one.parent_execution_id == forked.id:
-            is_kept = one.started_at is not None and one.started_at < place.at
+            is_kept = one.stage_id in stages
+        elif one.parent_execution_id in going_on:
+            is_kept = _was_sent_before(one, until)
         else:
             is_kept = one.parent_execution_id in kept
         if is_kept:
             kept.add(one.id)
     return tuple(one.id for one in executions if one.id in kept)
+
+
+def _was_sent_before(one: AgentExecution, until: datetime | None) -> bool:
+    # One whose time was over before it began has only an end.
+    moment = one.started_at or one.completed_at
+    return until is None or (moment is not None and moment < until)
 
 
 def with_model(snapshot: Mapping[str, Any], use: ModelUse) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class NewSession:
     mcp_selection: Mapping[str, Any] | None = None
     # What it investigates; None for an explicit request, which is an incident of its own.
     incident_id: str | None = None
-    # Where it was forked from another session: `session_id`, `stage`, `agent`, `turn`, `model` if another one goes on, and `received_at`.
+    # Where it was forked from another session: `session_id`, `stage`, `agent`, `dispatched_by`, `turn`, `model` if another one goes on, and `received_at`.
     fork: Mapping[str, Any] | None = None
     created_at: datetime
 

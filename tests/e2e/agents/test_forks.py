@@ -61,7 +61,8 @@ async def test_a_fork_keeps_the_steps_before_and_another_model_goes_on(database_
         assert await session.get(SESSION_ID) == before
 
     assert (forked["status"], forked["final_analysis"], forked["executive_summary"]) == ("completed", "Add memory [A2].", "Memory.")
-    assert forked["fork"] == {"session_id": SESSION_ID, "stage": "look", "agent": "Investigator", "turn": 1, "model": "second"}
+    place = {"stage": "look", "agent": "Investigator", "dispatched_by": None, "turn": 1}
+    assert forked["fork"] == {"session_id": SESSION_ID, **place, "model": "second"}
     # The same conversation up to there, then the hint, its secret masked.
     assert told[: len(was)] == was
     assert "Think of memory." in told[len(was)][1]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from support.agent_scenario import SUMMARY, Scenario, agent, answers, calls, chain, says, stage
+from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, says, stage
 from support.forking import forking
 from support.replaying import replayed
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
@@ -12,6 +12,7 @@ from tarsy.db.recordings import RecordingSource
 LEAD = "0.look/1.Lead"
 PODS, LOGS, DISKS = f"{LEAD}/1.PodAgent", f"{LEAD}/2.LogAgent", f"{LEAD}/3.DiskAgent"
 END = f"1.{SUMMARY}"
+VERDICT = "\n```verdict\noutcome: fault\nmechanism: full\nconfidence: high\nevidence: [A2.2]\n```"
 
 
 def sub_agent(name: str, **changes: Any) -> ResolvedAgentConfig:
@@ -37,7 +38,7 @@ FIRST = Scenario(
         says(LOGS, 2, 'It cannot write [A2.2: "No space left on device"].'),
         says(LEAD, 1, sends("c", "DiskAgent", "How full are the disks?")),
         says(DISKS, 0, 'Full [ALERT: "CPU is at 100 %"].'),
-        says(LEAD, 2, 'The disk is full [A2.2: "No space left on device"].'),
+        says(LEAD, 2, 'The disk is full [A2.2: "No space left on device"].' + VERDICT),
         says(END, 0, "Disk."),
     ],
     [
@@ -50,14 +51,69 @@ FIRST = Scenario(
 OTHER = Scenario(
     FIRST.chain,
     [
+        says(PODS, 1, "None restarts [A1.1]."),
         says(LOGS, 1, calls("n", "k8s.logs", container="init")),
         says(LOGS, 2, 'It is killed [A2.2: "Out of memory: killed"].'),
-        says(LEAD, 1, 'Memory is short [A2.2: "Out of memory: killed"], see [A1.1: "web-1 CrashLoopBackOff"].'),
-        says(LEAD, 2, "Nothing more."),
+        says(LEAD, 1, 'Memory is short [A2.2: "Out of memory: killed"], see [A1.1: "web-1 CrashLoopBackOff"].' + VERDICT),
         says(END, 0, "Memory."),
     ],
     [answers(LOGS, "n", "k8s.logs", "Out of memory: killed")],
 )
+
+
+async def test_a_fork_within_the_work_of_a_sub_agent_goes_on_there_and_its_sender_hears_of_it(database_url: str, tmp_path: Path) -> None:
+    async with forking(database_url, tmp_path, FIRST, OTHER) as session:
+        before = await session.get(SESSION_ID)
+        answer = await session.fork(1, "LogAgent", model="second", hint="Think of memory.")
+        assert answer.status_code == 202, answer.text
+        forked_id = answer.json()["session_id"]
+        await session.work()
+        forked = await session.get(forked_id)
+        was, told = [await session.conversation(one, 1, "LogAgent") for one in (SESSION_ID, forked_id)]
+        heard, again = [await session.conversation(one, 1, "Lead") for one in (SESSION_ID, forked_id)]
+        timeline = (await session.get(f"{forked_id}/timeline"))["events"]
+        trace = await session.get(f"{forked_id}/trace")
+        notes = (await session.get(f"{forked_id}/notes"))["notes"]
+        assert await session.get(SESSION_ID) == before
+
+    assert (forked["status"], forked["executive_summary"]) == ("completed", "Memory.")
+    place = {"stage": "look", "agent": "LogAgent", "dispatched_by": "A2", "turn": 1}
+    assert forked["fork"] == {"session_id": SESSION_ID, **place, "model": "second"}
+    assert forked["final_analysis"].startswith("Memory is short [A2.2")
+    assert forked["citations"] == {"cited": 2, "verified": 2, "id_only": 0, "failed": 0, "uncited": 0}
+    # The same conversation up to there, then the hint.
+    assert told[: len(was)] == was
+    assert "Think of memory." in told[len(was)][1]
+    assert [note["told"] for note in notes] == [["Lead", "LogAgent"]]
+    # Its sender has the other report as it was, this one anew, each in its place; what it did after them is not kept.
+    assert again[: len(heard) - 1] == heard[:-1]
+    assert "Out of memory: killed" in again[len(heard) - 1][1]
+    assert "No space left" not in str(again)
+    agents = [(one["agent_name"], one["dispatched_by"], one["status"]) for one in forked["stages"][0]["executions"]]
+    assert agents == [("Lead", None, "completed"), ("PodAgent", "A1", "completed"), ("LogAgent", "A2", "completed")]
+    # Nothing of what is kept is done again.
+    results = [event["metadata"]["evidence_id"] for event in timeline if event["event_type"] == "tool_result"]
+    assert sorted(results) == ["A1", "A1.1", "A2", "A2.1", "A2.2"]
+    assert [event["position"] for event in timeline] == sorted(event["position"] for event in timeline)
+    assert [one["provider"] for one in trace["llm"]].count("second") == 4
+    # The calls that are kept were paid for by the session that made them.
+    assert forked["usage"]["total_tokens"] == 4 * 15
+
+
+async def test_a_fork_within_the_work_of_a_sub_agent_replays_to_the_letter(database_url: str, tmp_path: Path) -> None:
+    async with forking(database_url, tmp_path, FIRST, OTHER) as session:
+        # The first of two that were sent at once.
+        forked_id = (await session.fork(1, "PodAgent", model="second")).json()["session_id"]
+        await session.work()
+        forked = await session.get(forked_id)
+        again_id = (await session.fork(1, "LogAgent", session_id=forked_id, model="second", hint="Look again.")).json()["session_id"]
+        await session.work()
+        recordings = [await RecordingSource(session.running.engine).read(one) for one in (forked_id, again_id)]
+        again = await session.get(again_id)
+    assert (forked["status"], again["status"]) == ("completed", "completed")
+    for recording in recordings:
+        assert recording is not None
+        assert await replayed(database_url, recording) == []
 
 
 async def test_a_fork_of_a_sender_keeps_those_it_had_sent_before(database_url: str, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ def execution(name: str, of_stage: str, parent: str | None = None, *, after: flo
         tool_calling="native",
         status=RunStatus.COMPLETED,
         parent_execution_id=parent,
+        dispatched_by=f"call of {name}" if parent else None,
         started_at=AT + timedelta(seconds=after),
     )
 
@@ -51,27 +52,56 @@ EXECUTIONS = [
     execution("d", "third"),
     execution("q", "chat"),
 ]
-PLACE = ForkPlace(execution_id="b", turn=2, kind=LLMInteractionKind.ITERATION, at=AT + timedelta(seconds=10))
+
+
+def call(of: str, turn: int, at: float, kind: LLMInteractionKind = LLMInteractionKind.ITERATION) -> ForkPlace:
+    return ForkPlace(execution_id=of, turn=turn, kind=kind, at=AT + timedelta(seconds=at))
+
+
+CALLS = [
+    call("b", 0, 1),
+    call("b", 1, 4),
+    call("b-early", 0, 6),
+    call("b-early", 1, 8),
+    call("b", 2, 10),
+    call("b-late", 0, 21),
+    call("b", 3, 25, LLMInteractionKind.CORRECTION),
+    call("q", 0, 40),
+]
 
 
 def test_a_fork_keeps_what_was_before_and_what_others_found_at_the_same_time() -> None:
-    plan = fork_plan(STAGES, EXECUTIONS, PLACE)
-    assert (plan.stage.id, plan.execution.id, plan.stages) == ("second", "b", ("first",))
+    plan = fork_plan(STAGES, EXECUTIONS, CALLS, "b", 2)
+    assert (plan.stage.id, plan.execution.id, plan.stages, plan.sending) == ("second", "b", ("first",), None)
     # Of the agents that the forked one sent, those that had come back.
     assert plan.executions == ("a", "a-sent", "b-early", "c", "c-sent")
 
 
+def test_a_fork_of_an_agent_that_was_sent_keeps_those_sent_with_it_and_its_sender_goes_on_from_there() -> None:
+    beside, unbegun = execution("b-beside", "second", "b", after=7), execution("b-unbegun", "second", "b")
+    unbegun = replace(unbegun, started_at=None, completed_at=AT + timedelta(seconds=9))
+    plan = fork_plan(STAGES, [*EXECUTIONS, beside, unbegun], CALLS, "b-early", 1)
+    assert plan.sending is not None
+    assert (plan.execution.id, plan.sending.sender.id, plan.sending.evidence_id) == ("b-early", "b", "call of b-early")
+    # It was sent by the second call, and the third knew of its report.
+    assert (plan.sending.turn, plan.sending.until) == (1, AT + timedelta(seconds=10))
+    assert plan.executions == ("a", "a-sent", "c", "c-sent", "b-beside", "b-unbegun")
+
+
+def test_a_sender_that_did_not_come_to_its_next_call_had_sent_all_of_them() -> None:
+    plan = fork_plan(STAGES, EXECUTIONS, [one for one in CALLS if one.at < AT + timedelta(seconds=10)], "b-early", 0)
+    assert plan.sending is not None
+    assert plan.sending.until is None
+    assert "b-late" in plan.executions
+
+
 @pytest.mark.parametrize(
-    ("place", "reason"),
-    [
-        (replace(PLACE, execution_id="q"), "ask again instead"),
-        (replace(PLACE, execution_id="b-early"), "fork at the call of the agent that sent it"),
-        (replace(PLACE, kind=LLMInteractionKind.CORRECTION), "fork at the step's own call"),
-    ],
+    ("execution_id", "turn", "reason"),
+    [("q", 0, "ask again instead"), ("b", 3, "fork at the step's own call"), ("b", 9, "made 4 calls to its model")],
 )
-def test_where_no_step_begins_nothing_can_be_forked(place: ForkPlace, reason: str) -> None:
+def test_where_no_step_begins_nothing_can_be_forked(execution_id: str, turn: int, reason: str) -> None:
     with pytest.raises(ForkRefusedError, match=reason):
-        fork_plan(STAGES, EXECUTIONS, place)
+        fork_plan(STAGES, EXECUTIONS, CALLS, execution_id, turn)
 
 
 def test_another_model_is_asked_everywhere_and_no_other_after_it() -> None:

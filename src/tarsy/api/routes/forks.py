@@ -56,12 +56,12 @@ async def _plan(services: Services, session: AlertSession, wanted: ForkRequest) 
     if all(one.id != execution_id for one in run.executions):
         raise NotFoundError("execution", execution_id)
     # Summaries of results are numbered by themselves.
-    own = [call for call in trace.llm if call.execution_id == execution_id and call.kind is not LLMInteractionKind.SUMMARIZATION]
-    call = next((one for one in own if one.turn == wanted.turn), None)
-    if call is None:
-        raise ConflictError(f"That agent made {len(own)} calls to its model, numbered from 0; it has no call {wanted.turn}.")
-    place = ForkPlace(execution_id=execution_id, turn=call.turn, kind=call.kind, at=call.started_at)
-    return fork_plan(run.stages, run.executions, place)
+    calls = [
+        ForkPlace(execution_id=call.execution_id, turn=call.turn, kind=call.kind, at=call.started_at)
+        for call in trace.llm
+        if call.kind is not LLMInteractionKind.SUMMARIZATION
+    ]
+    return fork_plan(run.stages, run.executions, calls, execution_id, wanted.turn)
 
 
 def _use(services: Services, model: str, plan: ForkPlan) -> ModelUse:
@@ -78,6 +78,7 @@ def _forked(session: AlertSession, plan: ForkPlan, use: ModelUse | None, *, auth
         "session_id": session.id,
         "stage": plan.stage.stage_name,
         "agent": plan.execution.agent_name,
+        "dispatched_by": plan.execution.dispatched_by,
         "turn": plan.place.turn,
         "model": use.provider.name if use else None,
         "received_at": session.received_at.isoformat(),

@@ -167,6 +167,8 @@ class ForkOrigin(View):
     session_id: UUID
     stage: str
     agent: str
+    # For a sub-agent: the call that sent it.
+    dispatched_by: str | None = None
     # Of the first call that was made anew, counted from 0.
     turn: int
     # The provider that goes on, where it is another one.
