@@ -36,10 +36,9 @@ class TarsyClient:
         """Tell the agents of a running session something."""
         return await self._ask("POST", f"/api/v1/sessions/{session_id}/hints", json={"text": text})
 
-    async def model_calls(self, session_id: str) -> list[dict[str, Any]]:
-        """The calls of a session's agents to their models, in their order; those that only shorten results are none of them."""
-        trace = await self._ask("GET", f"/api/v1/sessions/{session_id}/trace")
-        return [call for call in trace["llm"] if call["kind"] != "summarization"]
+    async def trace(self, session_id: str) -> dict[str, Any]:
+        """The agents of a session and their calls, in the order of these."""
+        return await self._ask("GET", f"/api/v1/sessions/{session_id}/trace")
 
     async def fork(self, session_id: str, wanted: Mapping[str, Any]) -> str:
         """Go on from a step of a session; answers with the id of the new one."""
