@@ -12,6 +12,7 @@ from support.tarsy_process import Served, served
 
 SIMULATED = {"type": "stdio", "command": sys.executable, "args": ["-P", "-m", "tarsy.demo.cluster", "--incident", "crashloop"]}
 AGENT = "0.look/1.PodAgent"
+SENDER, SENT = "0.send/1.Lead", "0.send/1.Lead/1.LogAgent"
 SUMMARY = "1.executive summary/1.ExecSummaryAgent"
 # Longer than any test: whatever waits for it has to be cancelled.
 SILENCE = {"track": "0.wait/1.SilentAgent", "turn": 0, "chunks": [{"after": 3_600, "text": "At last."}]}
@@ -33,11 +34,21 @@ def _chain(alert_type: str, stage: str, agent: str) -> dict[str, Any]:
 def recorded_server(
     directory: Path, *calls: dict[str, Any], servers: tuple[str, ...] = ("cluster",), speed: str = "1", **more: Any
 ) -> Generator[Served]:
-    """One session at a time. Alerts of the type `pods` are answered with `calls`, those of the type `silence` never; `more` sections of the configuration."""
+    """One session at a time. Alerts of the type `pods`, and of `team` where one agent may send another, are answered with `calls`, those of `silence` never.
+
+    `more` are sections of the configuration.
+    """
+    agents: dict[str, dict[str, Any]] = {
+        "PodAgent": {"mcp_servers": list(servers)},
+        "SilentAgent": {"mcp_servers": []},
+        "Lead": {"mcp_servers": [], "sub_agents": ["LogAgent"]},
+        "LogAgent": {"description": "Reads logs.", "mcp_servers": ["cluster"]},
+    }
+    chains = {"pods": ("look", "PodAgent"), "silence": ("wait", "SilentAgent"), "team": ("send", "Lead")}
     config: dict[str, Any] = {
         "mcp_servers": {name: {"transport": SIMULATED} for name in servers},
-        "agents": {"PodAgent": {"mcp_servers": list(servers)}, "SilentAgent": {"mcp_servers": []}},
-        "agent_chains": {"pods": _chain("pods", "look", "PodAgent"), "silence": _chain("silence", "wait", "SilentAgent")},
+        "agents": agents,
+        "agent_chains": {name: _chain(name, *of) for name, of in chains.items()},
         "defaults": {"llm_provider": "tape", "alert_type": "pods", "llm_call_timeout": "1h", "iteration_timeout": "1h"},
         "queue": {"max_concurrent_sessions": 1, "graceful_shutdown_timeout": "1s"},
         **more,

@@ -54,10 +54,10 @@ test("a draft that was corrected is folded, and called one", () => {
 test("an entry leads to the fork of its agent's step, where there is one", async () => {
   const open = vi.fn();
   const [row] = entryRows([event({ execution_id: "x", content: "hm" })]);
-  const [other] = entryRows([event({ id: "o", execution_id: "sent", content: "hm" })]);
+  const [other] = entryRows([event({ id: "o", execution_id: "answer", content: "hm" })]);
   if (!row || !other) throw new Error("no row");
   render(
-    <ForkDoorContext value={{ refusal: (id) => (id === "x" ? null : "It was sent by another agent."), open }}>
+    <ForkDoorContext value={{ refusal: (id) => (id === "x" ? null : "Ask again instead."), open }}>
       <Entry row={row} />
       <Entry row={other} />
     </ForkDoorContext>,
@@ -72,7 +72,7 @@ test("an entry leads to the fork of its agent's step, where there is one", async
   expect(open).toHaveBeenCalledTimes(1);
   expect(refused.getAttribute("aria-disabled")).toBe("true");
   // The first button's words may still be there on a busy machine.
-  await screen.findByRole("tooltip", { name: "It was sent by another agent." }, { timeout: 30_000 });
+  await screen.findByRole("tooltip", { name: "Ask again instead." }, { timeout: 30_000 });
 });
 
 test("a failed tool call says so, and shows arguments and result when opened", async () => {

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from support.browser import ROOT, launch
 from support.dashboard_sessions import SPEED, submit, wait_for_end
-from support.recorded_server import AGENT, SUMMARY, call, recorded_server, says
+from support.recorded_server import AGENT, SENDER, SENT, SUMMARY, call, recorded_server, says
 from support.tarsy_process import Served, served
 
 # An analysis of which one citation is true, one quotes nothing, and one is made up.
@@ -83,6 +83,11 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         # Asked to correct what it made up, it insists.
         says(AGENT, 2, {"text": CITING}),
         says(SUMMARY, 0, {"text": "Pods only."}),
+        says(SENDER, 0, {"tool_call": {"id": "s", "name": "tarsy.run_agent", "arguments": {"name": "LogAgent", "task": "Who restarts?"}}}),
+        says(SENT, 0, call(3, "pods_list", namespace="shop")),
+        says(SENT, 1, {"text": 'The cart does [A1.1: "cart-6f7b9c4d8-9kq2m 0/1 CrashLoopBackOff"].'}),
+        says(SENDER, 1, {"text": CITING.replace("A1", "A1.1")}),
+        says(SENDER, 2, {"text": CITING.replace("A1", "A1.1")}),
     )
     with recorded_server(tmp_path_factory.mktemp("configured"), *calls, servers=("cluster", "standby")) as running:
         yield running

@@ -76,6 +76,35 @@ def test_a_step_that_cannot_be_forked_says_why(browser: Browser, configured: Ser
         assert_accessible(page, "fork-refused")
 
 
+def test_a_step_of_a_sub_agent_is_forked_where_it_is_read(browser: Browser, configured: Served) -> None:
+    with configured.client() as http:
+        alert = {"data": "Pods of shop restart.", "alert_type": "team"}
+        session = http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"]
+        wait_for_end(http, session)
+        trace = http.get(f"/api/v1/sessions/{session}/trace").raise_for_status().json()
+        sent = next(one["id"] for one in trace["executions"] if one["parent_execution_id"])
+        call = next(one["id"] for one in trace["llm"] if one["execution_id"] == sent)
+    with open_page(browser, configured.url) as page:
+        page.goto(f"/sessions/{session}/trace?call=llm:{call}")
+        expect(page.get_by_role("button", name="Fork from here")).to_have_attribute("aria-disabled", "false")
+
+        page.goto(f"/sessions/{session}")
+        expect_status(page, "Completed")
+        page.get_by_role("list", name="Agents of send").get_by_role("button", name=re.compile("LogAgent")).click()
+        entry = page.get_by_role("feed").get_by_role("article").filter(has_text="cluster.pods_list")
+        entry.get_by_role("button", name="Fork from here").first.click()
+        dialog = page.get_by_role("dialog", name="Fork from turn 1 of LogAgent")
+        expect(dialog.get_by_text("Lead waits for the new report of LogAgent.")).to_be_visible()
+        dialog.get_by_label("Hint for its agents").fill("Look at the nodes.")
+        assert_accessible(page, "fork-sub-agent")
+        dialog.get_by_role("button", name="Fork", exact=True).click()
+        page.wait_for_url(lambda url: session not in url, timeout=PATIENCE_MS)
+        expect_status(page, "Completed")
+        expect(page.get_by_text("from turn 1 of LogAgent (A1)")).to_be_visible()
+        page.get_by_role("list", name="Agents of send").get_by_role("button", name=re.compile("LogAgent")).click()
+        expect(page.get_by_role("feed").get_by_text("Look at the nodes.").first).to_be_attached()
+
+
 def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, configured: Served, session: str) -> None:
     with open_page(browser, configured.url) as page:
         page.goto(f"/sessions/{session}")

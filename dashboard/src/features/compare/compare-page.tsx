@@ -14,6 +14,7 @@ import { lineDiff } from "@/components/text-diff";
 import type { DiffLine } from "@/components/text-diff";
 import { RelativeTime } from "@/components/times";
 import { useTitle } from "@/components/title";
+import { forkedStep } from "@/presentation/fork-place";
 import type { SessionDetail } from "@/wire/types";
 import { ChooseOther } from "./choose-other";
 import type { Figure } from "./figures";
@@ -88,7 +89,7 @@ function Figures({ sessions, figures }: { sessions: readonly [SessionDetail, Ses
               </TextLink>
               <Typography variant="caption" color="textSecondary" component="div">
                 <RelativeTime at={session.created_at} /> by {session.author}
-                {session.fork && `, forked from turn ${session.fork.turn + 1} of ${session.fork.agent}`}
+                {session.fork && `, forked from ${forkedStep(session.fork)}`}
               </Typography>
             </Box>
           ))}

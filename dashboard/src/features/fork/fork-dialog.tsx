@@ -39,13 +39,16 @@ export function ForkDialog({ session, ask, onClose, onForked }: ForkDialogProps)
     mutationFn: (from: number) => forkSession(session.id, { execution_id: ask.executionId, turn: from, ...(model === "" ? {} : { model }), ...(hint.trim() === "" ? {} : { hint: hint.trim() }) }),
     onSuccess: onForked,
   });
-  const agent = session.stages.flatMap((stage) => stage.executions).find((execution) => execution.id === ask.executionId)?.agent_name ?? "the agent";
+  const executions = session.stages.flatMap((stage) => stage.executions);
+  const execution = executions.find(({ id }) => id === ask.executionId);
+  const agent = execution?.agent_name ?? "the agent";
+  const sender = executions.find(({ id }) => id === execution?.parent_execution_id)?.agent_name;
   return (
     <Dialog open onClose={onClose} fullWidth maxWidth="sm" aria-labelledby={title}>
       <DialogTitle id={title}>{turn === undefined ? "Fork from here" : `Fork from turn ${turn + 1} of ${agent}`}</DialogTitle>
       <DialogContent>
         <Stack spacing={2}>
-          <DialogContentText>A new session begins with a copy of all steps before this one and goes on by itself. It asks its tools for what they say today. This session stays as it is.</DialogContentText>
+          <DialogContentText>A new session begins with a copy of all steps before this one and goes on by itself. It asks its tools for what they say today. {sender && `${sender} waits for the new report of ${agent}. `}This session stays as it is.</DialogContentText>
           {trace.data && turn === undefined && <Alert severity="warning">No call of this agent was made before this entry: choose a later one.</Alert>}
           <ModelChoice value={model} models={choices} recorded={session.recorded} onChoose={setChosen} />
           <TextField label="Hint for its agents (optional)" multiline minRows={2} maxRows={8} fullWidth size="small" value={hint} onChange={(event) => setHint(event.target.value)} />

@@ -16,6 +16,7 @@ import { formatCeiling } from "@/presentation/ceiling";
 import { LinkButton, TextLink } from "@/components/links";
 import { Fact } from "@/components/section";
 import { Elapsed, RelativeTime } from "@/components/times";
+import { forkedStep } from "@/presentation/fork-place";
 import { RecordedMark } from "@/presentation/recorded";
 import { hasEnded, SESSION_FACES } from "@/presentation/statuses";
 import { WatchButton } from "@/presentation/watch-button";
@@ -57,7 +58,7 @@ function Facts({ session }: { session: SessionDetail }) {
       )}
       {session.fork && (
         <Fact name="Forked">
-          from turn {session.fork.turn + 1} of {session.fork.agent} in{" "}
+          from {forkedStep(session.fork)} in{" "}
           <TextLink to="/sessions/$sessionId" params={{ sessionId: session.fork.session_id }} search={{}}>
             another session
           </TextLink>
