@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import yaml
 
 from support.agent_scenario import SESSION_ID, Scenario
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import Recording
+from tarsy.domain.status import SessionStatus
 from tarsy.llm.in_process import in_process_client
 from tarsy.wiring import Application
 
@@ -27,6 +29,22 @@ class Forking:
 
     async def get(self, path: str) -> dict[str, Any]:
         return (await self.http.get(f"/api/v1/sessions/{path}")).raise_for_status().json()
+
+    async def until(self, session_id: str, agent_name: str, status: str) -> None:
+        """Wait for an agent to come to a status; the test's own time limit bounds it."""
+        while True:
+            executions = [one for stage in (await self.get(session_id))["stages"] for one in stage["executions"]]
+            if any((one["agent_name"], one["status"]) == (agent_name, status) for one in executions):
+                return
+            await anyio.sleep(0.02)
+
+    async def until_ended(self, session_id: str) -> dict[str, Any]:
+        """Wait for another task to end a session."""
+        while True:
+            session = await self.get(session_id)
+            if SessionStatus(session["status"]).is_final:
+                return session
+            await anyio.sleep(0.02)
 
     async def fork(self, turn: int, agent_name: str = "Investigator", session_id: str = SESSION_ID, **more: str) -> httpx.Response:
         session = await self.get(session_id)
@@ -46,8 +64,8 @@ class Forking:
 
 
 @asynccontextmanager
-async def forking(database_url: str, directory: Path, first: Scenario, other: Scenario) -> AsyncGenerator[Forking]:
-    """An installation with a second model, which says what is in `other`, and an investigation that the `first` one has ended."""
+async def submitted(database_url: str, directory: Path, first: Scenario, other: Scenario) -> AsyncGenerator[Forking]:
+    """An installation with a second model, which says what is in `other`, and an investigation by the `first` one that waits."""
     second = {"type": "replay", "model": "model-2", "recording": "second.yaml"}
     (directory / "llm-providers.yaml").write_text(yaml.safe_dump({"llm_providers": {"second": second}}))
     (directory / "tarsy.yaml").write_text("{}\n")
@@ -60,6 +78,12 @@ async def forking(database_url: str, directory: Path, first: Scenario, other: Sc
     async with scenario.running(database_url) as running:
         transport = httpx.ASGITransport(app=running.api, client=("127.0.0.1", 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as http:
-            forking = Forking(running, http)
-            await forking.work()
-            yield forking
+            yield Forking(running, http)
+
+
+@asynccontextmanager
+async def forking(database_url: str, directory: Path, first: Scenario, other: Scenario) -> AsyncGenerator[Forking]:
+    """The same, once the investigation has ended."""
+    async with submitted(database_url, directory, first, other) as forking:
+        await forking.work()
+        yield forking

@@ -1,13 +1,24 @@
 """An investigation taken up again where an agent was at work that another one had sent, and where an agent had sent others."""
 
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, says, stage
-from support.forking import forking
+from support.forking import forking, submitted
 from support.replaying import replayed
+from tarsy.agent.ports import ToolExecutor, ToolServers
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
 from tarsy.db.recordings import RecordingSource
+from tarsy.domain.agent import ToolCalling
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.recording import Recording
+from tarsy.domain.tool import ToolCatalog, ToolResult
+from tarsy.tools.recorded import RecordedToolServers
 
 LEAD = "0.look/1.Lead"
 PODS, LOGS, DISKS = f"{LEAD}/1.PodAgent", f"{LEAD}/2.LogAgent", f"{LEAD}/3.DiskAgent"
@@ -126,5 +137,93 @@ async def test_a_fork_of_a_sender_keeps_those_it_had_sent_before(database_url: s
         recording = await RecordingSource(session.running.engine).read(forked_id)
     assert forked["final_analysis"].startswith("Memory is short [A2.2"), "and cites what they had found"
     assert [one["agent_name"] for one in forked["stages"][0]["executions"]] == ["Lead", "PodAgent", "LogAgent"]
+    assert recording is not None
+    assert await replayed(database_url, recording) == []
+
+
+async def test_a_sender_that_calls_its_tools_in_text_waits_for_the_report_anew(database_url: str, tmp_path: Path) -> None:
+    sent = f"{LEAD}/1.LogAgent"
+    send = 'Thought: Ask.\nAction: tarsy.run_agent\nAction Input: {"name": "LogAgent", "task": "What do they say?"}'
+    first = Scenario(
+        chain(stage(lead(tool_calling=ToolCalling.REACT))),
+        [
+            says(LEAD, 0, send),
+            says(sent, 0, calls("l", "k8s.logs")),
+            says(sent, 1, 'It starts [A1.1: "starting up"].'),
+            says(LEAD, 1, "Final Answer: Nothing [A1.1]." + VERDICT.replace("A2.2", "A1.1")),
+            says(END, 0, "Nothing."),
+        ],
+        [answers(sent, "l", "k8s.logs", "starting up, reading /data")],
+    )
+    other = replace(
+        first,
+        calls=[
+            says(sent, 1, 'It reads [A1.1: "reading /data"].'),
+            says(LEAD, 1, 'Final Answer: It reads [A1.1: "reading /data"].' + VERDICT.replace("A2.2", "A1.1")),
+            says(END, 0, "It reads."),
+        ],
+    )
+    async with forking(database_url, tmp_path, first, other) as session:
+        forked_id = (await session.fork(1, "LogAgent", model="second", hint="Which path?")).json()["session_id"]
+        await session.work()
+        forked = await session.get(forked_id)
+        heard = await session.conversation(forked_id, 1, "Lead")
+        recording = await RecordingSource(session.running.engine).read(forked_id)
+    assert (forked["final_analysis"], forked["executive_summary"]) == ('It reads [A1.1: "reading /data"].', "It reads.")
+    assert [role for role, _ in heard] == ["system", "user", "assistant", "user", "user"], "its call, the report, the hint"
+    assert 'LogAgent reports:\nIt reads [A1.1: "reading /data"].' in heard[3][1]
+    assert recording is not None
+    assert await replayed(database_url, recording) == []
+
+
+class Held:
+    """Recorded tools of which one call never comes back."""
+
+    def __init__(self, tools: ToolServers, call_id: str) -> None:
+        self.tools = tools
+        self.call_id = call_id
+        self.reached = anyio.Event()
+
+    @asynccontextmanager
+    async def open(self, *arguments: Any, **names: Any) -> AsyncGenerator["_HeldTools"]:
+        async with self.tools.open(*arguments, **names) as inner:
+            yield _HeldTools(inner, self)
+
+
+@dataclass
+class _HeldTools:
+    inner: ToolExecutor
+    held: Held
+
+    async def list_tools(self) -> ToolCatalog:
+        return await self.inner.list_tools()
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        if call.id == self.held.call_id:
+            self.held.reached.set()
+            await anyio.sleep_forever()
+        return await self.inner.execute(call, on_output)
+
+
+async def test_a_sub_agent_that_went_astray_is_set_right_after_the_session_was_cancelled(database_url: str, tmp_path: Path) -> None:
+    held = Held(RecordedToolServers(replace(FIRST, tools=[*FIRST.tools, *OTHER.tools]).recording), "m")
+    forked: dict[str, Any] = {}
+    recording: Recording | None = None
+    timeline: list[dict[str, Any]] = []
+    async with submitted(database_url, tmp_path, replace(FIRST, servers=held), OTHER) as session, anyio.create_task_group() as tasks:
+        assert session.running.pool is not None
+        tasks.start_soon(session.running.pool.run)
+        await held.reached.wait()
+        await session.until(SESSION_ID, "PodAgent", "completed")
+        await session.running.services.sessions.request_cancel(SESSION_ID, actor="tester")
+        await session.until_ended(SESSION_ID)
+        forked_id = (await session.fork(1, "LogAgent", model="second", hint="Look at the init container.")).json()["session_id"]
+        forked = await session.until_ended(forked_id)
+        session.running.pool.stop_now()
+        timeline = (await session.get(f"{forked_id}/timeline"))["events"]
+        recording = await RecordingSource(session.running.engine).read(forked_id)
+    assert (forked["status"], forked["executive_summary"]) == ("completed", "Memory.")
+    assert [one["status"] for one in forked["stages"][0]["executions"]] == ["completed"] * 3
+    assert {event["status"] for event in timeline} == {"completed"}, "nothing of what was cut off is kept"
     assert recording is not None
     assert await replayed(database_url, recording) == []
