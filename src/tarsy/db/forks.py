@@ -32,6 +32,7 @@ from tarsy.db.tables import (
 from tarsy.domain.fork import ForkPlan, ModelUse
 from tarsy.domain.live import session_channel
 from tarsy.domain.note import NoteKind
+from tarsy.domain.run_input import InputKind
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import RunStatus
 from tarsy.domain.timeline import TimelineEventType
@@ -114,11 +115,18 @@ def _copies(fork: str, plan: ForkPlan, going_on: Mapping[str, Sequence[Part]], u
     of_session = timeline_events.c.session_id == session_id
     whole_before = timeline_events.c.created_at <= plan.place.at
     yield _copy(timeline_events, fork, of_session, timeline_events.c.execution_id.is_(None), whole_before, _of_kept_stages(plan))
-    yield _copy(notes, fork, notes.c.session_id == session_id, notes.c.created_at <= plan.place.at)
+    yield _copy(notes, fork, notes.c.session_id == session_id, (notes.c.created_at <= plan.place.at) | _was_heard(plan))
 
 
 def _unpaid(table: sa.Table) -> Changes:
     return _PAID if table is llm_interactions else {}
+
+
+def _was_heard(plan: ForkPlan) -> Condition:
+    """Whether a note came before one that an agent was told of which is kept: what it calls NOTE2 is no other note in the fork."""
+    told = run_inputs.c.execution_id.in_(plan.executions) & (run_inputs.c.kind == InputKind.NOTE.value)
+    last = sa.select(sa.func.max(run_inputs.c.fields["number"].as_integer())).where(told).scalar_subquery()
+    return notes.c.number <= last
 
 
 def _of_kept_stages(plan: ForkPlan) -> Condition:

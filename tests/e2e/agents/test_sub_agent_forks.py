@@ -177,12 +177,13 @@ async def test_a_sender_that_calls_its_tools_in_text_waits_for_the_report_anew(d
 
 
 class Held:
-    """Recorded tools of which one call never comes back."""
+    """Recorded tools of which one call does not come back before it is let go."""
 
     def __init__(self, tools: ToolServers, call_id: str) -> None:
         self.tools = tools
         self.call_id = call_id
         self.reached = anyio.Event()
+        self.let_go = anyio.Event()
 
     @asynccontextmanager
     async def open(self, *arguments: Any, **names: Any) -> AsyncGenerator["_HeldTools"]:
@@ -201,8 +202,30 @@ class _HeldTools:
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
         if call.id == self.held.call_id:
             self.held.reached.set()
-            await anyio.sleep_forever()
+            await self.held.let_go.wait()
         return await self.inner.execute(call, on_output)
+
+
+async def test_a_hint_that_kept_agents_have_heard_stays_what_it_was(database_url: str, tmp_path: Path) -> None:
+    held = Held(RecordedToolServers(replace(FIRST, tools=[*FIRST.tools, *OTHER.tools]).recording), "p")
+    notes: list[dict[str, Any]] = []
+    async with submitted(database_url, tmp_path, replace(FIRST, servers=held), OTHER) as session, anyio.create_task_group() as tasks:
+        assert session.running.pool is not None
+        tasks.start_soon(session.running.pool.run)
+        await held.reached.wait()
+        await session.until(SESSION_ID, "LogAgent", "completed")
+        await session.running.services.notes.hint(SESSION_ID, "It began at noon.", author="tester")
+        held.let_go.set()
+        await session.until_ended(SESSION_ID)
+        # Before the hint: an agent that is kept was told of it all the same.
+        forked_id = (await session.fork(1, "LogAgent", model="second", hint="Think of memory.")).json()["session_id"]
+        await session.until_ended(forked_id)
+        session.running.pool.stop_now()
+        notes = (await session.get(f"{forked_id}/notes"))["notes"]
+    assert [(note["id"], note["text"], note["told"]) for note in notes] == [
+        ("NOTE1", "It began at noon.", ["Lead", "LogAgent", "PodAgent"]),
+        ("NOTE2", "Think of memory.", ["Lead", "LogAgent"]),
+    ]
 
 
 async def test_a_sub_agent_that_went_astray_is_set_right_after_the_session_was_cancelled(database_url: str, tmp_path: Path) -> None:
