@@ -775,6 +775,7 @@ export interface paths {
          * Fork Session
          * @description Continue from a step of an ended investigation in a new session. TARSy copies the steps before it; everything after it calls models and tools again.
          *
+         *     At a step of a sub-agent, the agent that sent it waits for its new report and continues from there.
          *     409 while the session runs, if there is no such step, and for a recorded session without a `model` to continue with.
          */
         post: operations["forkSession"];
@@ -1851,7 +1852,7 @@ export interface components {
             /**
              * Execution Id
              * Format: uuid
-             * @description The agent's execution, as listed in the session and its trace.
+             * @description The agent's execution, also a sub-agent's, as listed in the session and its trace.
              */
             execution_id: string;
             /**

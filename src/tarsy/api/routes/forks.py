@@ -28,6 +28,7 @@ log = structlog.get_logger(__name__)
 async def fork_session(session_id: SessionId, wanted: ForkRequest, services: ServicesOf, author: AuthorOf) -> AlertAccepted:
     """Continue from a step of an ended investigation in a new session. TARSy copies the steps before it; everything after it calls models and tools again.
 
+    At a step of a sub-agent, the agent that sent it waits for its new report and continues from there.
     409 while the session runs, if there is no such step, and for a recorded session without a `model` to continue with.
     """
     session = await services.sessions.get(str(session_id))

@@ -13,7 +13,7 @@ from tarsy.domain.note import MAX_HINT_CHARACTERS
 class ForkRequest(Request):
     """The step to continue from, and what changes from there."""
 
-    execution_id: UUID = Field(description="The agent's execution, as listed in the session and its trace.")
+    execution_id: UUID = Field(description="The agent's execution, also a sub-agent's, as listed in the session and its trace.")
     turn: int = Field(ge=0, le=2**31 - 1, description="The model call to make again, as numbered in the trace; the first is 0.")
     model: Name | None = Field(default=None, description="The configured provider that continues; absent: the session's own models.")
     hint: Annotated[StorableText, Field(min_length=1, max_length=MAX_HINT_CHARACTERS, pattern=r"\S")] | None = Field(
