@@ -11,7 +11,7 @@ import anyio
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, says, stage
 from support.forking import forking, submitted
 from support.replaying import replayed
-from tarsy.agent.ports import ToolExecutor, ToolServers
+from tarsy.agent.ports import ToolExecutor
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
 from tarsy.db.recordings import RecordingSource
 from tarsy.domain.agent import ToolCalling
@@ -39,7 +39,7 @@ def sends(call_id: str, name: str, task: str) -> dict[str, Any]:
 
 
 FIRST = Scenario(
-    chain(stage(lead())),
+    chain(stage(lead()), scoring=None),
     [
         says(LEAD, 0, sends("a", "PodAgent", "Which pods restart?"), sends("b", "LogAgent", "What do they say?")),
         says(PODS, 0, calls("p", "k8s.pods")),
@@ -177,12 +177,11 @@ async def test_a_sender_that_calls_its_tools_in_text_waits_for_the_report_anew(d
 
 
 class Held:
-    """Recorded tools of which one call does not come back before it is let go."""
+    """Recorded tools of which some calls do not come back before they are let go."""
 
-    def __init__(self, tools: ToolServers, call_id: str) -> None:
-        self.tools = tools
-        self.call_id = call_id
-        self.reached = anyio.Event()
+    def __init__(self, *call_ids: str) -> None:
+        self.tools = RecordedToolServers(replace(FIRST, tools=[*FIRST.tools, *OTHER.tools]).recording)
+        self.reached = {call_id: anyio.Event() for call_id in call_ids}
         self.let_go = anyio.Event()
 
     @asynccontextmanager
@@ -200,19 +199,19 @@ class _HeldTools:
         return await self.inner.list_tools()
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
-        if call.id == self.held.call_id:
-            self.held.reached.set()
+        if call.id in self.held.reached:
+            self.held.reached[call.id].set()
             await self.held.let_go.wait()
         return await self.inner.execute(call, on_output)
 
 
 async def test_a_hint_that_kept_agents_have_heard_stays_what_it_was(database_url: str, tmp_path: Path) -> None:
-    held = Held(RecordedToolServers(replace(FIRST, tools=[*FIRST.tools, *OTHER.tools]).recording), "p")
+    held = Held("p")
     notes: list[dict[str, Any]] = []
     async with submitted(database_url, tmp_path, replace(FIRST, servers=held), OTHER) as session, anyio.create_task_group() as tasks:
         assert session.running.pool is not None
         tasks.start_soon(session.running.pool.run)
-        await held.reached.wait()
+        await held.reached["p"].wait()
         await session.until(SESSION_ID, "LogAgent", "completed")
         await session.running.services.notes.hint(SESSION_ID, "It began at noon.", author="tester")
         held.let_go.set()
@@ -229,14 +228,14 @@ async def test_a_hint_that_kept_agents_have_heard_stays_what_it_was(database_url
 
 
 async def test_a_sub_agent_that_went_astray_is_set_right_after_the_session_was_cancelled(database_url: str, tmp_path: Path) -> None:
-    held = Held(RecordedToolServers(replace(FIRST, tools=[*FIRST.tools, *OTHER.tools]).recording), "m")
+    held = Held("m")
     forked: dict[str, Any] = {}
     recording: Recording | None = None
     timeline: list[dict[str, Any]] = []
     async with submitted(database_url, tmp_path, replace(FIRST, servers=held), OTHER) as session, anyio.create_task_group() as tasks:
         assert session.running.pool is not None
         tasks.start_soon(session.running.pool.run)
-        await held.reached.wait()
+        await held.reached["m"].wait()
         await session.until(SESSION_ID, "PodAgent", "completed")
         await session.running.services.sessions.request_cancel(SESSION_ID, actor="tester")
         await session.until_ended(SESSION_ID)
@@ -250,3 +249,26 @@ async def test_a_sub_agent_that_went_astray_is_set_right_after_the_session_was_c
     assert {event["status"] for event in timeline} == {"completed"}, "nothing of what was cut off is kept"
     assert recording is not None
     assert await replayed(database_url, recording) == []
+
+
+async def test_an_agent_that_was_stopped_with_the_session_stays_stopped_and_its_sender_is_told(database_url: str, tmp_path: Path) -> None:
+    held = Held("m", "p")
+    concluded = says(LEAD, 1, 'Memory is short [A2.2: "Out of memory: killed"].' + VERDICT)
+    other = replace(OTHER, calls=[concluded if (one.track, one.turn) == (LEAD, 1) else one for one in OTHER.calls])
+    forked: dict[str, Any] = {}
+    heard: list[tuple[str, str]] = []
+    async with submitted(database_url, tmp_path, replace(FIRST, servers=held), other) as session, anyio.create_task_group() as tasks:
+        assert session.running.pool is not None
+        tasks.start_soon(session.running.pool.run)
+        for reached in held.reached.values():
+            await reached.wait()
+        await session.running.services.sessions.request_cancel(SESSION_ID, actor="tester")
+        await session.until_ended(SESSION_ID)
+        forked_id = (await session.fork(1, "LogAgent", model="second")).json()["session_id"]
+        forked = await session.until_ended(forked_id)
+        session.running.pool.stop_now()
+        heard = await session.conversation(forked_id, 1, "Lead")
+    assert (forked["status"], forked["executive_summary"]) == ("completed", "Memory.")
+    assert [one["status"] for one in forked["stages"][0]["executions"]] == ["completed", "cancelled", "completed"]
+    assert "PodAgent was stopped by a person" in heard[3][1]
+    assert "Out of memory: killed" in heard[4][1]
