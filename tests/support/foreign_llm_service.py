@@ -27,4 +27,5 @@ async def foreign_llm_service(*answer: pb.GenerateResponse | Exception) -> Async
     try:
         yield f"127.0.0.1:{port}"
     finally:
-        await server.stop(grace=None)
+        # Not before the call under way has ended: gRPC would still have something to say to an event loop that is gone.
+        await server.stop(grace=5)

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from functools import partial
 
-import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
+from anyio.to_thread import run_sync
+from google.protobuf.message import DecodeError
+from grpc_health.v1 import health_pb2
 
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.schema.providers import USUAL_PROJECT
@@ -17,11 +16,17 @@ from tarsy.kit.trace_context import traceparent
 from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.code_execution import CodeExecutions
 from tarsy.llm.failures import code_in_words
+from tarsy.llm.grpc_call import Answer, RpcError, Service, Status
+from tarsy.llm.http2.channel import Channel
+from tarsy.llm.http2.dial import dial
+from tarsy.llm.http2.link import Link
+from tarsy.llm.http2.target import Target, UnusableAddressError, target_of
+from tarsy.llm.http2.tls import ClientTLS
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.wire import (
     CALL_METADATA,
     GENERATE,
-    MESSAGE_OPTIONS,
+    MESSAGE_SIZE,
     SERVICE,
     TRACE_METADATA,
     Endpoint,
@@ -30,52 +35,36 @@ from tarsy.llm.wire import (
     request_to_proto,
 )
 
-# A service that comes back is found within two seconds; a peer that vanished without a word is noticed within forty.
-_CHANNEL_OPTIONS = (
-    *MESSAGE_OPTIONS,
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 2_000),
-    ("grpc.keepalive_time_ms", 30_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
-)
+_HEALTH = "/grpc.health.v1.Health/Check"
 _HEALTH_TIMEOUT = 2.0
+# Schemes that are gRPC's own ways to spell an address; others only say whether it is in the clear.
+_GRPC_SCHEMES = {"dns", "unix", "xds"}
 
 # The contract asks for no health check: a service that says it has none, or none under this name, is there and answers.
-_WITHOUT_HEALTH = {grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.NOT_FOUND}
+_WITHOUT_HEALTH = {Status.UNIMPLEMENTED, Status.NOT_FOUND}
 
 # What a broken call means, and whether another try may help.
-_STATUS: Mapping[grpc.StatusCode, tuple[ErrorCode, bool]] = {
-    grpc.StatusCode.CANCELLED: (ErrorCode.CANCELLED, True),
-    grpc.StatusCode.DEADLINE_EXCEEDED: (ErrorCode.TIMEOUT, True),
-    grpc.StatusCode.UNAUTHENTICATED: (ErrorCode.CREDENTIALS, False),
-    grpc.StatusCode.PERMISSION_DENIED: (ErrorCode.CREDENTIALS, False),
-    grpc.StatusCode.INVALID_ARGUMENT: (ErrorCode.INVALID_REQUEST, False),
-    grpc.StatusCode.UNIMPLEMENTED: (ErrorCode.INVALID_REQUEST, False),
+_STATUS: Mapping[Status, tuple[ErrorCode, bool]] = {
+    Status.CANCELLED: (ErrorCode.CANCELLED, True),
+    Status.DEADLINE_EXCEEDED: (ErrorCode.TIMEOUT, True),
+    Status.UNAUTHENTICATED: (ErrorCode.CREDENTIALS, False),
+    Status.PERMISSION_DENIED: (ErrorCode.CREDENTIALS, False),
+    Status.INVALID_ARGUMENT: (ErrorCode.INVALID_REQUEST, False),
+    Status.UNIMPLEMENTED: (ErrorCode.INVALID_REQUEST, False),
     # gRPC's own word for a message above the size limit.
-    grpc.StatusCode.RESOURCE_EXHAUSTED: (ErrorCode.CONTEXT_TOO_LONG, False),
+    Status.RESOURCE_EXHAUSTED: (ErrorCode.CONTEXT_TOO_LONG, False),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ClientTLS:
-    """How to trust the service: the authorities gRPC knows (GRPC_DEFAULT_SSL_ROOTS_FILE_PATH names others), or the one in `ca`;
-    a certificate to show if it asks for one.
-    """
-
-    ca: Path | None = None
-    certificate: Path | None = None
-    key: Path | None = None
 
 
 class GrpcLLMClient:
     """Asks the LLM service at `address`: host:port in the clear, grpcs://host:port or with `tls` given over TLS."""
 
     def __init__(self, address: str, *, tls: ClientTLS | None = None, env: Mapping[str, str] = os.environ) -> None:
-        scheme, _, self._address = address.rpartition("://")
+        scheme, _, rest = address.rpartition("://")
+        self._address = address if scheme in _GRPC_SCHEMES else rest
         self._tls = tls or (ClientTLS() if scheme == "grpcs" else None)
         self._env = env
-        self._open: grpc.aio.Channel | None = None
+        self._open: Service | None = None
 
     async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
         try:
@@ -83,67 +72,98 @@ class GrpcLLMClient:
         except MissingVariableError as error:
             yield ErrorChunk(f"the provider {request.provider.name} has no address: {error}", ErrorCode.CREDENTIALS)
             return
-        ask: Any = self._channel().unary_stream(
-            GENERATE, request_serializer=pb.GenerateRequest.SerializeToString, response_deserializer=pb.GenerateResponse.FromString
-        )
-        call = ask(request_to_proto(request, where), metadata=((CALL_METADATA, call_metadata(request)), *_trace_metadata()))
-        said = False
-        executions = CodeExecutions()
+        reading = _Reading()
+        answer: Answer | None = None
         try:
-            async for message in call:
-                for chunk in chunks_from_proto(message):
-                    for whole in executions.pass_on(chunk):
-                        said = True
-                        yield whole
-                if message.is_final:
-                    for left in executions.end():
-                        yield left
-                    return
-            yield ErrorChunk("the LLM service ended the answer without saying so", ErrorCode.PARTIAL_STREAM, retryable=True)
-        except grpc.aio.AioRpcError as error:
-            yield self._transport_error(error, said=said)
+            answer = self._ask(request, where)
+            while not reading.is_final and (messages := await answer.more()):
+                for message in messages:
+                    for chunk in reading.read(message):
+                        yield chunk
+            if not reading.is_final:
+                yield ErrorChunk("the LLM service ended the answer without saying so", ErrorCode.PARTIAL_STREAM, retryable=True)
+        except RpcError as error:
+            yield self._transport_error(error, said=reading.said)
         finally:
-            # A reader that goes away takes the call with it, and the service lets go of the vendor.
-            call.cancel()
+            if answer is not None:
+                answer.close(is_whole=reading.is_final)
 
     async def health(self) -> LLMHealth:
         """Ask the service whether it takes calls."""
         try:
             serving = await self._is_serving()
-        except grpc.aio.AioRpcError as error:
-            if error.code() in _WITHOUT_HEALTH:
+        except RpcError as error:
+            if error.status in _WITHOUT_HEALTH:
                 return LLMHealth(ok=True, detail=f"the LLM service at {self._address} answers; it has no health check")
-            return LLMHealth(ok=False, detail=f"the LLM service at {self._address} cannot be reached: {error.details()}")
+            return LLMHealth(ok=False, detail=f"the LLM service at {self._address} cannot be reached: {error.details}")
         return LLMHealth(ok=serving, detail=f"the LLM service at {self._address} is {'serving' if serving else 'not serving'}")
-
-    async def _is_serving(self) -> bool:
-        stub: Any = health_pb2_grpc.HealthStub(self._channel())
-        answer = await stub.Check(health_pb2.HealthCheckRequest(service=SERVICE), timeout=_HEALTH_TIMEOUT)
-        return answer.status == health_pb2.HealthCheckResponse.SERVING
 
     async def aclose(self) -> None:
         if self._open is not None:
-            channel, self._open = self._open, None
-            await channel.close()
+            service, self._open = self._open, None
+            await service.aclose()
 
-    def _channel(self) -> grpc.aio.Channel:
-        """Opened on first use: a channel belongs to the event loop it is made in."""
+    def _ask(self, request: GenerateInput, where: Endpoint) -> Answer:
+        metadata = ((CALL_METADATA, call_metadata(request)), *_trace_metadata())
+        return self._service().ask(GENERATE, request_to_proto(request, where).SerializeToString(), metadata)
+
+    async def _is_serving(self) -> bool:
+        question = health_pb2.HealthCheckRequest(service=SERVICE).SerializeToString()
+        answer = await self._service().ask_once(_HEALTH, question, _HEALTH_TIMEOUT)
+        return health_pb2.HealthCheckResponse.FromString(answer).status == health_pb2.HealthCheckResponse.SERVING
+
+    def _service(self) -> Service:
+        """Opened on first use: what it holds belongs to the event loop it is used in."""
         if self._open is None:
-            self._open = (
-                grpc.aio.insecure_channel(self._address, options=_CHANNEL_OPTIONS)
-                if self._tls is None
-                else grpc.aio.secure_channel(self._address, _credentials(self._tls), options=_CHANNEL_OPTIONS)
-            )
+            try:
+                target = target_of(self._address)
+            except UnusableAddressError as error:
+                raise RpcError(Status.UNAVAILABLE, str(error)) from error
+            scheme = "http" if self._tls is None else "https"
+            self._open = Service(Channel(partial(self._dial, target)), target.authority, scheme=scheme, largest_message=MESSAGE_SIZE)
         return self._open
 
-    def _transport_error(self, error: grpc.aio.AioRpcError, *, said: bool) -> ErrorChunk:
-        code, retryable = _STATUS.get(error.code(), (ErrorCode.PROVIDER_UNAVAILABLE, True))
-        message = f"the LLM service at {self._address} failed: {error.code().name}: {error.details()}"
+    async def _dial(self, target: Target) -> Link:
+        # Reading the authorities takes a moment.
+        context = None if self._tls is None else await run_sync(self._tls.context, self._env)
+        return await dial(target, context)
+
+    def _transport_error(self, error: RpcError, *, said: bool) -> ErrorChunk:
+        code, retryable = _STATUS.get(error.status, (ErrorCode.PROVIDER_UNAVAILABLE, True))
+        message = f"the LLM service at {self._address} failed: {error.status.name}: {error.details}"
         if code is ErrorCode.PROVIDER_UNAVAILABLE and code_in_words(message) is ErrorCode.TIMEOUT:
             code = ErrorCode.TIMEOUT
         if said and retryable:
             return ErrorChunk(f"the answer broke off: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
         return ErrorChunk(message, code, retryable)
+
+
+class _Reading:
+    """What an answer has said so far."""
+
+    def __init__(self) -> None:
+        self.said = False
+        self.is_final = False
+        self._executions = CodeExecutions()
+
+    def read(self, message: bytes) -> list[Chunk]:
+        """The chunks of one message; none after the one that says it is the last."""
+        if self.is_final:
+            return []
+        response = _response(message)
+        chunks = [whole for chunk in chunks_from_proto(response) for whole in self._executions.pass_on(chunk)]
+        if response.is_final:
+            self.is_final = True
+            chunks += self._executions.end()
+        self.said = self.said or bool(chunks)
+        return chunks
+
+
+def _response(message: bytes) -> pb.GenerateResponse:
+    try:
+        return pb.GenerateResponse.FromString(message)
+    except DecodeError as error:
+        raise RpcError(Status.INTERNAL, f"a message cannot be read: {error}") from error
 
 
 def _trace_metadata() -> tuple[tuple[str, str], ...]:
@@ -158,12 +178,4 @@ def _endpoint(provider: ResolvedProvider, env: Mapping[str, str]) -> Endpoint:
         base_url=expand(provider.base_url, env) if provider.base_url else None,
         project=env.get(provider.project_env or USUAL_PROJECT),
         location=env.get(provider.location_env or USUAL_LOCATION),
-    )
-
-
-def _credentials(tls: ClientTLS) -> grpc.ChannelCredentials:
-    return grpc.ssl_channel_credentials(
-        root_certificates=tls.ca.read_bytes() if tls.ca else None,
-        private_key=tls.key.read_bytes() if tls.key else None,
-        certificate_chain=tls.certificate.read_bytes() if tls.certificate else None,
     )

@@ -36,7 +36,8 @@ class Connection:
         self.is_leaving = False
         # Those made since the sender last got rid of what was outgoing; it sets this back.
         self.answers = 0
-        self._farewell = ""
+        # What a peer that leaves says of it.
+        self.farewell = ""
         self._rest = b""
         self._next = 1
         self._blocks = HeaderBlocks()
@@ -83,8 +84,8 @@ class Connection:
     def lose(self, broken: Broken) -> Collection[Stream]:
         """The connection is gone, and with it these streams."""
         self.is_leaving = True
-        if self._farewell:
-            broken = Broken(f"{broken.words} ({self._farewell})", broken.code)
+        if self.farewell:
+            broken = Broken(f"{broken.words} ({self.farewell})", broken.code)
         lost = list(self.streams.values())
         for stream in lost:
             self._break(stream, broken)
@@ -210,7 +211,9 @@ class Connection:
             raise ProtocolError("it sent settings of an odd length", frames.FRAME_SIZE_ERROR)
         for key, value in frames.settings_in(payload):
             self._set(key, value)
+        # Before what only the new settings allow.
         self._answer(frames.frame(frames.SETTINGS, frames.ACK, 0))
+        self._send_all()
 
     def _set(self, key: int, value: int) -> None:
         match key:
@@ -220,7 +223,6 @@ class Connection:
                 grown, self._first_window_out = _window(value) - self._first_window_out, value
                 for stream in self.streams.values():
                     stream.window_out = _window(stream.window_out + grown)
-                self._send_all()
             case _:
                 pass  # our frames are of the size that every peer takes, and our headers use no table
 
@@ -239,10 +241,10 @@ class Connection:
     def _goaway(self, payload: bytes) -> None:
         last, code = _number(payload[:4]), _number(payload[4:8])
         words = payload[8:].decode(errors="replace")
-        self._farewell = f"HTTP/2 error {code}{': ' if words else ''}{words}"
+        self.farewell = f"HTTP/2 error {code}{': ' if words else ''}{words}"
         self.is_leaving = True
         for stream in [stream for stream in self.streams.values() if stream.id > last]:
-            self._break(stream, Broken(f"it is closing the connection ({self._farewell})", is_untouched=True))
+            self._break(stream, Broken(f"it is closing the connection ({self.farewell})", is_untouched=True))
 
     def _open_one(self, stream: Stream | None, size: int) -> None:
         size = _opening(size)

@@ -10,7 +10,7 @@ from tarsy.llm.http2.connection import Connection
 from tarsy.llm.http2.keepalive import SILENCE, Keepalive
 from tarsy.llm.http2.stream import Broken, ProtocolError, Stream
 
-# A peer that does not take leave of us is left.
+# For a peer to end a stream that has said all, and to take leave of us.
 _FAREWELL = 1.0
 
 
@@ -21,9 +21,11 @@ class Link(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._connection = Connection()
         self._transport: asyncio.Transport | None = None
+        self._is_encrypted = False
         self._readers: dict[Stream, asyncio.Future[None]] = {}
         self._introduced = asyncio.Event()
         self._failure: str | None = None
+        self._finishing: set[Stream] = set()
         self._is_stuck = False
         self._keepalive = Keepalive(self._loop.time())
         self._timer: asyncio.TimerHandle | None = None
@@ -47,11 +49,11 @@ class Link(asyncio.Protocol):
         """Until the peer has introduced itself.
 
         Raises:
-            ConnectionError: it does not, or it is no HTTP/2 server.
+            ConnectionError: it does not, or takes its leave with that, or is no HTTP/2 server.
         """
         await self._introduced.wait()
-        if self._failure is not None:
-            raise ConnectionError(self._failure)
+        if self._failure is not None or not self.is_open:
+            raise ConnectionError(self._failure or f"it takes no calls: {self._connection.farewell}")
 
     async def freed(self) -> None:
         """Until a stream has ended, or the connection."""
@@ -83,11 +85,19 @@ class Link(asyncio.Protocol):
         self._flush()
         self._settle()
 
+    def finish(self, stream: Stream) -> None:
+        """Its reader has heard all it wants: the peer gets a moment to end it, which to its handler is not the same as a cancelled call."""
+        if not stream.is_over:
+            self._finishing.add(stream)
+            self._loop.call_later(_FAREWELL, self._end_of_patience, stream)
+
     async def aclose(self) -> None:
-        """Take leave: streams that are still open are cancelled."""
-        self._give_up(Broken("the client was closed", frames.CANCEL), frames.NO_ERROR)
+        """Take leave; streams that have more to say are cancelled."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_FAREWELL):
+                while self._finishing.intersection(self._connection.streams.values()):
+                    await self.freed()
+                self._give_up(Broken("the client was closed", frames.CANCEL), frames.NO_ERROR)
                 await self._closed.wait()
         self.abort()
 
@@ -99,6 +109,7 @@ class Link(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._is_encrypted = transport.get_extra_info("ssl_object") is not None
         self._flush()
 
     def data_received(self, data: bytes) -> None:
@@ -121,10 +132,14 @@ class Link(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._end(Broken(_words(exc, introduced=self._introduced.is_set())))
+        self._end(Broken(_words(exc, is_introduced=self._introduced.is_set(), is_encrypted=self._is_encrypted)))
         self._closed.set()
 
     # ---- the parts of it
+
+    def _end_of_patience(self, stream: Stream) -> None:
+        self._finishing.discard(stream)
+        self.cancel(stream)
 
     def _flush(self) -> None:
         outgoing = self._connection.outgoing
@@ -187,7 +202,7 @@ class Link(asyncio.Protocol):
         self._timer = self._loop.call_later(look.again, self._look)
 
 
-def _words(error: Exception | None, *, introduced: bool) -> str:
-    if error is not None:
-        return f"the connection was lost: {error}"
-    return "it closed the connection" if introduced else "it closed the connection without a word of HTTP/2; does it expect TLS (grpcs://)?"
+def _words(error: Exception | None, *, is_introduced: bool, is_encrypted: bool) -> str:
+    words = "the connection was lost" if is_introduced else "the connection was lost without a word of HTTP/2"
+    hint = "" if is_introduced or is_encrypted else "; does it expect TLS (grpcs://)?"
+    return f"{words}{f': {error}' if error else ''}{hint}"

@@ -251,6 +251,14 @@ def test_only_so_many_streams_are_open_as_the_peer_takes() -> None:
     assert client.has_room
 
 
+def test_settings_are_answered_before_anything_that_only_they_allow() -> None:
+    client, server = acquainted({SettingCodes.INITIAL_WINDOW_SIZE: 10})
+    client.request(frames.header_fields(REQUEST), bytes(100))
+    server.hear(client, credit=False)
+    client.receive(frames.settings_frame([(frames.INITIAL_WINDOW_SIZE, 30)]))
+    assert client.outgoing == [frames.frame(frames.SETTINGS, frames.ACK, 0), frames.frame(frames.DATA, 0, 1, bytes(20))]
+
+
 def test_pings_are_answered_and_only_once() -> None:
     client, server, _ = asked()
     server.h2.ping(b"12345678")
