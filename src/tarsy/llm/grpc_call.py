@@ -127,6 +127,7 @@ class Answer:
         self._messages = messages
         self._begun: tuple[Link, Stream] | None = None
         self._is_repeated = False
+        self._is_grpc = False
 
     async def more(self) -> Sequence[bytes]:
         """The messages that have arrived, at least one; none once the answer has ended well.
@@ -138,7 +139,7 @@ class Answer:
             link, stream = self._begun or await self._begin()
             if not stream.pieces and not stream.is_over:
                 await link.arrival(stream)
-            if messages := self._messages.feed(_answered(stream, link)):
+            if messages := self._messages.feed(self._taken(link, stream)):
                 return messages
             if stream.is_over and not self._begins_again(stream):
                 self._messages.end()
@@ -157,6 +158,14 @@ class Answer:
         except UnreachableError as error:
             raise RpcError(Status.UNAVAILABLE, str(error)) from error
         return self._begun
+
+    def _taken(self, link: Link, stream: Stream) -> list[bytes]:
+        pieces = link.take(stream)
+        if pieces and not self._is_grpc:
+            if refused := refusal(stream.headers or ()):
+                raise RpcError(*refused)
+            self._is_grpc = True
+        return pieces
 
     def _begins_again(self, stream: Stream) -> bool:
         """What the service says it has not looked at is asked once more, on another connection if that one is closing."""
@@ -252,13 +261,6 @@ def refusal(headers: Sequence[Field]) -> tuple[Status, str] | None:
     if not kind.startswith("application/grpc"):
         return Status.UNKNOWN, f"it answered with {kind or 'nothing that has a type'}, not with gRPC"
     return None
-
-
-def _answered(stream: Stream, link: Link) -> list[bytes]:
-    pieces = link.take(stream)
-    if pieces and stream.headers is not None and (refused := refusal(stream.headers)):
-        raise RpcError(*refused)
-    return pieces
 
 
 def _raise_unless_well(stream: Stream) -> None:

@@ -126,7 +126,7 @@ class GrpcLLMClient:
     async def _dial(self, target: Target) -> Link:
         # Reading the authorities takes a moment.
         context = None if self._tls is None else await run_sync(self._tls.context, self._env)
-        return await dial(target, context)
+        return await dial(target, context, self._env)
 
     def _transport_error(self, error: RpcError, *, said: bool) -> ErrorChunk:
         code, retryable = _STATUS.get(error.status, (ErrorCode.PROVIDER_UNAVAILABLE, True))

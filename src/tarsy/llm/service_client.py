@@ -1,4 +1,4 @@
-"""The way to an LLM service that costs nothing until it is used: gRPC is loaded with the first question, beside the event loop."""
+"""The way to an LLM service that costs nothing until it is used: protobuf and HTTP/2 are loaded with the first question, beside the event loop."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing

@@ -118,7 +118,7 @@ async def test_it_says_that_it_is_there_and_what_it_offers(service: LLMService) 
     assert set(listed) == {"llm.v1.LLMService", "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
 
 
-async def test_a_client_that_loads_grpc_late_hears_the_same_at_once_and_later(service: LLMService, server: VendorServer) -> None:
+async def test_a_client_that_is_loaded_late_hears_the_same_at_once_and_later(service: LLMService, server: VendorServer) -> None:
     server.replies += [VENDOR.reply(Said(text=("Because.",)))] * 2
     client = ServiceLLMClient(f"127.0.0.1:{service.port}", env={})
     first, second = await hear(client, question(server.url)), await hear(client, question(server.url))

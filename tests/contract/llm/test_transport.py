@@ -14,6 +14,7 @@ from h2.errors import ErrorCodes
 from h2.settings import SettingCodes
 
 from support.http2_server import HEAD, Peer, http2_server, saying
+from support.tunnel import tunnel
 from support.vendors import ChatCompletions
 from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage, Role
@@ -274,6 +275,42 @@ async def test_a_service_in_the_clear_is_not_mistaken_for_one_with_tls() -> None
     async with grpc_server(echo) as address:
         error = await failure_at(f"grpcs://{address}")
     assert error.code is ErrorCode.PROVIDER_UNAVAILABLE
+
+
+# ---- proxies
+
+
+async def test_a_proxy_is_asked_for_the_way_as_grpc_asks_it(files: Path) -> None:
+    async with grpc_server(echo) as address, tls_service(files) as tls_port:
+        port = int(address.rpartition(":")[2])
+        async with tunnel(port) as plain, tunnel(tls_port) as encrypted:
+            client = GrpcLLMClient(f"llm.example:{port}", env={"http_proxy": plain.url})
+            assert await heard(client) == [TextChunk("Why?")]
+            await client.aclose()
+            tls = ClientTLS(ca=files / "ca.pem")
+            client = GrpcLLMClient("localhost:50051", tls=tls, env={"grpc_proxy": encrypted.url, "http_proxy": "http://127.0.0.1:9"})
+            assert (await client.health()).ok
+            await client.aclose()
+        assert plain.asked == [f"CONNECT llm.example:{port} HTTP/1.1"]
+        assert encrypted.asked == ["CONNECT localhost:50051 HTTP/1.1"]
+
+
+async def test_what_needs_no_proxy_is_reached_directly() -> None:
+    async with grpc_server(echo) as address:
+        client = GrpcLLMClient(address, env={"http_proxy": "http://127.0.0.1:9", "no_proxy": "example.com, 127.0.0.0/8"})
+        assert await heard(client) == [TextChunk("Why?")]
+        await client.aclose()
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", b"x" * 20_000, None])
+async def test_a_proxy_that_makes_no_connection_is_named(said: bytes | None) -> None:
+    async with saying(said) as address:
+        client = GrpcLLMClient("llm.example:50051", env={"https_proxy": f"http://{address}"})
+        (error,) = await heard(client)
+        await client.aclose()
+    assert isinstance(error, ErrorChunk)
+    assert (error.code, error.retryable) == (ErrorCode.PROVIDER_UNAVAILABLE, True)
+    assert "proxy" in error.message
 
 
 # ---- what is no gRPC service
