@@ -88,6 +88,15 @@ class VendorServer:
 
     async def _send(self, reply: Reply, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Play `reply`; say whether the connection can be used again."""
+        try:
+            return await self._play(reply, reader, writer)
+        except ConnectionError:
+            # A caller that is quick to go leaves a reset behind, or is gone before the last piece is out.
+            if Act.HANG in reply.steps:
+                self.abandoned.set()
+            raise
+
+    async def _play(self, reply: Reply, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         if reply.steps[:1] != (Act.HANG,):
             writer.write(_head(reply))
         for step in reply.steps:
