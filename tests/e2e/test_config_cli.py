@@ -125,6 +125,8 @@ HEAVY = (
     "langchain",
     "langchain_core",
     "grpc",
+    "google.protobuf",
+    "hpack",
     "mcp",
     "mcp_types",
     "alembic",
