@@ -16,7 +16,8 @@ from tarsy.kit.trace_context import traceparent
 from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.code_execution import CodeExecutions
 from tarsy.llm.failures import code_in_words
-from tarsy.llm.grpc_call import Answer, RpcError, Service, Status
+from tarsy.llm.grpc_call import Answer, Service
+from tarsy.llm.grpc_status import RpcError, Status
 from tarsy.llm.http2.channel import Channel
 from tarsy.llm.http2.dial import dial
 from tarsy.llm.http2.link import Link

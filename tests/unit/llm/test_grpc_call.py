@@ -7,13 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.llm.grpc_call import Messages, RpcError, Status, metadata_field, outcome, refusal
+from tarsy.llm.grpc_messages import Messages, framed, metadata_field
+from tarsy.llm.grpc_status import RpcError, Status, outcome, refusal
 
 OK = [(b":status", b"200"), (b"content-type", b"application/grpc+proto")]
-
-
-def framed(message: bytes) -> bytes:
-    return b"\0" + len(message).to_bytes(4, "big") + message
 
 
 @given(st.lists(st.binary(max_size=300), max_size=8), st.lists(st.integers(0, 3000), max_size=30))
