@@ -107,6 +107,8 @@ def use_theme(page: Page, *, dark: bool) -> None:
 
 def resize(page: Page, size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
+    # In the first frame the page hears of it, in the second it has done what it does about it.
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def picture(page: Page, name: str) -> None:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PHONE, TABLET, assert_accessible, assert_fits, open_page, picture
+from support.browser import PHONE, TABLET, assert_accessible, assert_fits, open_page, picture, resize
 from support.dashboard_sessions import wait_for_end
 from support.recorded_server import AGENT, SUMMARY, recorded_server, says
 from support.tarsy_process import Served
@@ -179,19 +179,15 @@ def test_an_incident_is_muted_looked_at_again_split_and_merged(browser: Browser,
 
 @pytest.mark.parametrize("name", ["incidents", "incident"])
 def test_incident_pages_are_accessible_in_both_themes_and_fit_every_screen(browser: Browser, monitored: Served, name: str) -> None:
-    def visit(page: Page) -> None:
+    with open_page(browser, monitored.url) as page:
         page.goto("/?state=all")
         expect(page.locator("[data-row-link]").first).to_be_visible()
         if name == "incident":
             page.get_by_text("DiskFull on").first.click()
             expect(page.get_by_text("Over time")).to_be_visible()
         page.wait_for_load_state("networkidle")
-
-    with open_page(browser, monitored.url) as page:
-        visit(page)
         assert_accessible(page, name)
-    for label, size in (("phone", PHONE), ("tablet", TABLET)):
-        with open_page(browser, monitored.url, size=size) as page:
-            visit(page)
+        for label, size in (("phone", PHONE), ("tablet", TABLET)):
+            resize(page, size)
             picture(page, f"{name}-{label}")
             assert_fits(page)

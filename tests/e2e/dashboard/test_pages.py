@@ -43,8 +43,7 @@ def test_a_page_is_accessible_in_both_themes_and_fits_every_screen(
         assert_accessible(page, name)
         resize(page, TABLET)
         assert_fits(page)
-    with open_page(browser, server.url, size=PHONE) as page:
-        visit(page, name, finished)
+        resize(page, PHONE)
         assert_fits(page)
         picture(page, f"{name}-phone")
 
