@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import open_page, picture
+from support.browser import open_page
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -15,9 +15,8 @@ pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 SHOWN = 8
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_the_usage_page_shows_what_the_server_counted(browser: Browser, server: Served, finished: dict[str, str], *, dark: bool) -> None:
-    with open_page(browser, server.url, dark=dark) as page:
+def test_the_usage_page_shows_what_the_server_counted(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with open_page(browser, server.url) as page:
         with page.expect_response("**/api/v1/usage?period=month") as month:
             page.goto("/usage")
         _shows_all(page, month.value.json())
@@ -26,7 +25,6 @@ def test_the_usage_page_shows_what_the_server_counted(browser: Browser, server: 
         counted = today.value.json()
         _shows_all(page, counted)
         assert {"sample-crashloop", "sample-dns-outage"} <= {one["name"] for one in counted["by_alert_type"]}
-        picture(page, f"usage-{'dark' if dark else 'light'}")
 
 
 def test_the_usage_is_a_table_for_a_spreadsheet(browser: Browser, server: Served, finished: dict[str, str]) -> None:
