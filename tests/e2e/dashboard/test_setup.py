@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.browser import DESKTOP, PHONE, TABLET, assert_accessible, assert_fits, open_page, picture, resize
+from support.browser import DESKTOP, PATIENCE_MS, PHONE, TABLET, assert_accessible, assert_fits, open_page, picture, resize
 from support.terminal_server import Shown, served_in_terminal
 from support.vendor_server import VendorServer, json_reply, vendor_server
 from support.vendors import ChatCompletions, Said
@@ -117,7 +117,8 @@ def choose_a_model(page: Page, vendor: VendorServer) -> None:
     vendor.replies.extend([MODELS, MODELS, MODEL.reply(Said(text=("ready",)))])
     page.get_by_role("button", name="Find models").click()
     page.get_by_role("button", name="Test and save").click()
-    expect(page.get_by_text("It works, and is in use from now on.")).to_be_visible()
+    # The server loads the vendor's library only now.
+    expect(page.get_by_text("It works, and is in use from now on.")).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text(f"In use: local ({MODEL.model}).")).to_be_visible()
     look(page, "model")
 
