@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, WebSocketRoute, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, WebSocketRoute, expect
 
 from support.paths import ROOT
 
@@ -42,16 +42,39 @@ def launch(playwright: Playwright) -> Browser:
 
 
 @contextmanager
-def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP, dark: bool = False) -> Generator[Page]:
+def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP) -> Generator[Page]:
     """A page of its own; when the block ends, it must have logged no error and asked nobody but our server."""
-    context = browser.new_context(
-        base_url=url,
-        viewport={"width": size[0], "height": size[1]},
-        color_scheme="dark" if dark else "light",
-        permissions=["clipboard-read", "clipboard-write"],
-    )
+    context = _KNOWN.pop((browser, url), None) or browser.new_context(base_url=url)
+    try:
+        with _watched(_fresh_page(context, url), url) as page:
+            resize(page, size)
+            yield page
+    except BaseException:
+        context.close()
+        raise
+    for page in context.pages:
+        page.close()
+    _KNOWN[browser, url] = context
+
+
+# By browser and server: loading and compiling the scripts anew for every page is most of what a browser would do.
+_KNOWN: dict[tuple[Browser, str], BrowserContext] = {}
+
+
+def _fresh_page(context: BrowserContext, url: str) -> Page:
+    """A page that finds what pages before it loaded, and nothing that they wrote down."""
     context.set_default_timeout(PATIENCE_MS)
+    context.clear_cookies()
+    context.clear_permissions()
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
+    debugger: Any = context.new_cdp_session(page)
+    debugger.send("Storage.clearDataForOrigin", {"origin": url, "storageTypes": "local_storage"})
+    return page
+
+
+@contextmanager
+def _watched(page: Page, url: str) -> Generator[Page]:
     errors: list[str] = []
     hosts: set[str] = set()
 
@@ -62,12 +85,9 @@ def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP, da
     page.on("console", note)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
-    try:
-        yield page
-        assert not errors, errors
-        assert hosts <= {urlsplit(url).netloc, ""}, hosts
-    finally:
-        context.close()
+    yield page
+    assert not errors, errors
+    assert hosts <= {urlsplit(url).netloc, ""}, hosts
 
 
 @dataclass(slots=True)
