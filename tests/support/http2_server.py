@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import cast
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -27,8 +28,7 @@ class Peer(asyncio.Protocol):
         self._answered: set[int] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast("asyncio.Transport", transport)
         self.h2.initiate_connection()
         self.flush()
 
@@ -102,12 +102,12 @@ class _Saying(asyncio.Protocol):
         self._open_ones = open_ones
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._open_ones.append(transport)
+        connection = cast("asyncio.Transport", transport)
+        self._open_ones.append(connection)
         if self._greeting is None:
-            transport.close()
+            connection.close()
         else:
-            transport.write(self._greeting)
+            connection.write(self._greeting)
 
 
 @asynccontextmanager

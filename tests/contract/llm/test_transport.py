@@ -326,6 +326,7 @@ async def test_a_proxy_that_makes_no_connection_is_named(said: bytes | None) -> 
         (frames.settings_frame(()) + b"\xff" * 9, "it sent a frame of 16777215 bytes"),
         (frames.settings_frame(()) + frames.frame(frames.PING, 0, 0, bytes(8)) * 5000, "it asks faster than it reads the answers"),
     ],
+    ids=["HTTP/1", "mail", "TLS", "nothing", "oversized", "flood"],
 )
 async def test_what_is_no_grpc_service_is_named(greeting: bytes | None, words: str) -> None:
     async with saying(greeting) as address:
