@@ -8,7 +8,7 @@ from typing import cast
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.events import DataReceived, RequestReceived, StreamEnded, StreamReset
+from h2.events import DataReceived, PingReceived, RequestReceived, StreamEnded, StreamReset
 from h2.settings import SettingCodes, Settings
 
 HEAD = ((":status", "200"), ("content-type", "application/grpc"))
@@ -23,6 +23,7 @@ class Peer(asyncio.Protocol):
         self.h2.local_settings = Settings(client=False, initial_values=dict(settings))
         self.headers: dict[int, dict[str, str]] = {}
         self.resets: asyncio.Queue[tuple[int, int]] = asyncio.Queue()
+        self.pinged = asyncio.Event()
         self.lost = asyncio.Event()
         self._script = script
         self._answered: set[int] = set()
@@ -43,6 +44,8 @@ class Peer(asyncio.Protocol):
                     self._script(self, number)
                 case StreamReset(stream_id=int(number)):
                     self.resets.put_nowait((number, int(event.error_code or 0)))
+                case PingReceived():
+                    self.pinged.set()
                 case _:
                     pass
         self.flush()
