@@ -5,14 +5,9 @@ import { CODE_COLORS, MONO } from "./text-styles";
 
 export const PROSE_CLASS = "prose";
 
-// Emotion warns of this selector to those who also draw on a server. One that looks at neighbours instead (`* + *`) is compared with every element of
-// every page, and has those beside an element that comes or goes worked out again.
-const NOT_ON_A_SERVER = "/* emotion-disable-server-rendering-unsafe-selector-warning-please-do-not-use-this-the-warning-exists-for-a-reason */";
-
 const PROSE = {
   lineHeight: 1.65,
   overflowWrap: "anywhere",
-  [`& > :first-child ${NOT_ON_A_SERVER}`]: { mt: 0 },
   "& p": { my: 1.25 },
   "& > p:last-of-type": { mb: 0.5 },
   "& h1, & h2, & h3, & h4": { lineHeight: 1.3, mt: 3, mb: 1, fontWeight: 650 },
