@@ -57,7 +57,7 @@ def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP) ->
     _KNOWN[browser, url] = context
 
 
-# By browser and server: loading and compiling the scripts anew for every page is most of what a browser would do.
+# By browser and server. Its next page need not fetch the scripts again.
 _KNOWN: dict[tuple[Browser, str], BrowserContext] = {}
 
 
