@@ -146,10 +146,12 @@ async def test_a_recorded_tree_of_executions_replays_exactly(database_url: str) 
 
 
 def one_sent(*said: Any, tools: Any = (), ends: str = "Unknown.", config: ResolvedAgentConfig | None = None, **more: Any) -> Scenario:
-    """A lead that sends one agent, hears of it, and ends."""
+    """A lead that sends one agent, hears of it, and ends. What came of it is not judged: a pool that runs would do that before it is stopped."""
     turns = [says(PODS, turn, *(each if isinstance(each, tuple) else (each,))) for turn, each in enumerate(said)]
     asked = says(LEAD, 0, sends("a", "PodAgent", "Which pods restart?"))
-    return Scenario(chain(stage(config or lead())), [asked, *turns, says(LEAD, 1, ends), says(END, 0, "Done.")], tools, **more)
+    return Scenario(
+        chain(stage(config or lead()), scoring=None), [asked, *turns, says(LEAD, 1, ends), says(END, 0, "Done.")], tools, **more
+    )
 
 
 async def test_a_sub_agent_that_fails_is_an_observation_and_not_the_end(database_url: str) -> None:
