@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-import anyio
 import typer
 
 from tarsy.cli.environment import process_settings
@@ -65,6 +64,8 @@ def with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | N
     async def run() -> Result:
         async with opened_engine(process_settings(database_url=url, data_dir=data_dir)) as engine:
             return await work(engine)
+
+    import anyio
 
     return anyio.run(run)
 

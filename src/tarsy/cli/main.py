@@ -1,6 +1,5 @@
 """The `tarsy` command. Commands import what they need when they run: `tarsy --help` must answer at once."""
 
-import gc
 import sys
 from typing import Annotated, NoReturn
 
@@ -20,9 +19,6 @@ from tarsy.cli.reload import reload
 from tarsy.cli.report import report
 from tarsy.cli.serve import serve
 from tarsy.cli.usage import usage
-
-# Importing makes a great many objects and no garbage: looking for some at every 700th takes a tenth of the time to start.
-ALLOCATIONS_PER_COLLECTION = 50_000
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False, help="TARSy investigates alerts with LLM agents."
@@ -78,7 +74,6 @@ def root(
 
 def main() -> NoReturn:
     """Run the command; what a person can act on is told in a sentence, not in a traceback."""
-    gc.set_threshold(ALLOCATIONS_PER_COLLECTION)
     from tarsy.cli.terminal import explained
 
     with explained():
