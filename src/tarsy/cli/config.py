@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(name="config", help="Check, show and describe the configuration.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 Directory = Annotated[
     Path | None,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tarsy.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Show the database's schema revision and update it.")
+app = typer.Typer(no_args_is_help=True)
 
 DatabaseUrl = Annotated[
     str | None,

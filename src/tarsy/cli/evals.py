@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tarsy.evals.trial import Trial
     from tarsy.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Measure how well TARSy investigates, on cases with a known answer, without a cluster.")
+app = typer.Typer(no_args_is_help=True)
 importing = typer.Typer(no_args_is_help=True, help="Make cases from what other tools recorded.")
 app.add_typer(importing, name="import")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tarsy.db.incidents.incident_list import IncidentSummary
     from tarsy.db.incidents.repository import IncidentDetail
 
-app = typer.Typer(no_args_is_help=True, help="List and show incidents.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")

@@ -1,43 +1,62 @@
 """The `tarsy` command. Commands import what they need when they run: `tarsy --help` must answer at once."""
 
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from tarsy import __version__
-from tarsy.cli import config, db, evals, incidents, routes, samples, sessions, skills, tools
 from tarsy.cli.doctor import doctor
 from tarsy.cli.fork import fork
 from tarsy.cli.hint import hint
 from tarsy.cli.init import init
 from tarsy.cli.investigate import investigate, watch
+from tarsy.cli.late_group import LateGroup
 from tarsy.cli.llm_service import llm_service
 from tarsy.cli.pause import pause, resume
 from tarsy.cli.recordings import export, replay
 from tarsy.cli.reload import reload
 from tarsy.cli.report import report
+from tarsy.cli.samples import demo
 from tarsy.cli.serve import serve
 from tarsy.cli.usage import usage
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False, help="TARSy investigates alerts with LLM agents."
+GROUPS = (
+    LateGroup("config", "config", "Check, show and describe the configuration."),
+    LateGroup("db", "db", "Show the database's schema revision and update it."),
+    LateGroup("eval", "evals", "Measure how well TARSy investigates, on cases with a known answer, without a cluster."),
+    LateGroup("incidents", "incidents", "List and show incidents."),
+    LateGroup("routes", "routes", "Try out the routes of the configuration."),
+    LateGroup("samples", "samples", "Sample incidents that need no key and no cluster."),
+    LateGroup("sessions", "sessions", "List, show and erase sessions."),
+    LateGroup("skills", "skills", "List, check, fetch and accept skills."),
+    LateGroup("tools", "tools", "List the tools of the tool servers, and call a tool by hand."),
 )
-app.add_typer(config.app, name="config")
-app.add_typer(db.app, name="db")
-app.add_typer(evals.app, name="eval")
-app.add_typer(incidents.app, name="incidents")
-app.add_typer(routes.app, name="routes")
-app.add_typer(samples.app, name="samples")
-app.add_typer(sessions.app, name="sessions")
-app.add_typer(skills.app, name="skills")
-app.add_typer(tools.app, name="tools")
+
+
+class Program(TyperGroup):
+    """All commands: those that stand alone, then the groups."""
+
+    def __init__(self, **said: Any) -> None:
+        super().__init__(**said)
+        for group in GROUPS:
+            self.add_command(group)
+
+
+app = typer.Typer(
+    cls=Program,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="TARSy investigates alerts with LLM agents.",
+)
 app.command()(serve)
 app.command()(investigate)
 app.command()(watch)
 app.command()(hint)
 app.command()(fork)
-app.command()(samples.demo)
+app.command()(demo)
 app.command()(init)
 app.command()(doctor)
 app.command()(pause)

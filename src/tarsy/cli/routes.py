@@ -10,7 +10,7 @@ import typer
 from tarsy.cli.config import Directory
 from tarsy.cli.terminal import harmless
 
-app = typer.Typer(no_args_is_help=True, help="Try out the routes of the configuration.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()

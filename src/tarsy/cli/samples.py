@@ -6,7 +6,7 @@ import typer
 
 from tarsy.cli.environment import process_settings
 
-app = typer.Typer(no_args_is_help=True, help="Sample incidents that need no key and no cluster.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")

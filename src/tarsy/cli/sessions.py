@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tarsy.domain.verdict import JudgedVerdict
 
-app = typer.Typer(no_args_is_help=True, help="List, show and erase sessions.")
+app = typer.Typer(no_args_is_help=True)
 
 Word = TypeVar("Word", bound=StrEnum)
 

@@ -11,7 +11,7 @@ from tarsy.cli.terminal import harmless
 if TYPE_CHECKING:
     from tarsy.skills.sync import Synced
 
-app = typer.Typer(name="skills", help="List, check, fetch and accept skills.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")

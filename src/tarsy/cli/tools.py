@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
     from tarsy.tools.masked import MaskedTools
 
-app = typer.Typer(no_args_is_help=True, help="List the tools of the tool servers, and call a tool by hand.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")
