@@ -13,11 +13,6 @@ from tarsy.cli.terminal import harmless
 app = typer.Typer(no_args_is_help=True)
 
 
-@app.callback()
-def group() -> None:
-    """Keep `test` a command of its own."""
-
-
 @app.command("test")
 def try_out(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A request body as the sender sends it; - reads standard input.")],
