@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from tarsy.agent.evidence.review import review
+from tarsy.agent.evidence.review import read_answer
 from tarsy.domain.evidence import Evidence
 
 MEGABYTE = 1024 * 1024
@@ -83,7 +83,7 @@ def main() -> int:
     for name, (made, limit) in CASES.items():
         answer, evidence = made()
         started = time.process_time()
-        counts = review(answer, evidence).counts
+        counts = read_answer(answer).review(evidence).counts
         taken = (time.process_time() - started) * 1000
         slow += taken > limit
         print(f"{name}: {taken:.0f} ms (limit {limit} ms), {counts.cited} citations, {counts.failed} failed")

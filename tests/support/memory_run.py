@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from anyio.lowlevel import checkpoint
+
 from support.agent_scenario import NONCE, SERVER, Scenario
 from tarsy.agent.agent import BaseAgent, create_controller
 from tarsy.agent.ceilings.ceilings import Ceilings, ExecutionPlace
@@ -122,6 +124,8 @@ class MemoryJournal:
 
     async def cited(self, execution_id: str, ids: Collection[str]) -> list[Evidence]:
         del execution_id
+        # Asking a database takes a moment, in which a run can be stopped.
+        await checkpoint()
         seen = {TimelineEventType.TOOL_RESULT: "read_at", TimelineEventType.NOTE: "noted_at"}
         results = [one for one in self.events.values() if one.metadata.get(seen.get(one.event_type, ""))]
         return [

@@ -95,9 +95,8 @@ class StoredResults:
 
     async def cited(self, execution_id: str, ids: Collection[str]) -> Sequence[Evidence]:
         async def attempt() -> list[Evidence]:
-            async with self._engine.connect() as connection:
-                found = await connection.execute(_CITED, {"execution_id": execution_id, "ids": list(ids)})
-                return [evidence_of(row) for row in found.mappings()]
+            async with borrowed(self._engine) as connection:
+                return [evidence_of(row) for row in await _CITED.rows(connection, {"execution_id": execution_id, "ids": list(ids)})]
 
         return await retrying(attempt) if ids else []
 
@@ -115,7 +114,7 @@ class StoredResults:
 
 
 # What an execution may cite: results of its own, of those it sent, and of the stages before its own. Of a call that was made again, the one that ended.
-_CITED = sa.text(
+_CITED = Statement(
     """
     SELECT DISTINCT ON (t.metadata ->> 'evidence_id') t.metadata ->> 'evidence_id' AS evidence_id, t.content, t.metadata, c.content AS arguments
     FROM agent_executions own
@@ -125,8 +124,8 @@ _CITED = sa.text(
     JOIN agent_executions seer ON seer.id = t.execution_id
     LEFT JOIN timeline_events c ON c.execution_id = t.execution_id AND c.event_type = 'llm_tool_call'
         AND c.metadata ->> 'evidence_id' = t.metadata ->> 'evidence_id'
-    WHERE own.id = CAST(:execution_id AS uuid) AND t.event_type IN ('tool_result', 'note') AND t.status NOT IN ('streaming', 'interrupted')
-        AND t.metadata ->> 'evidence_id' = ANY(CAST(:ids AS text[]))
+    WHERE own.id = :execution_id::uuid AND t.event_type IN ('tool_result', 'note') AND t.status NOT IN ('streaming', 'interrupted')
+        AND t.metadata ->> 'evidence_id' = ANY(:ids::text[])
         AND (s.stage_index < mine.stage_index OR seer.id = own.id OR seer.parent_execution_id = own.id)
     ORDER BY t.metadata ->> 'evidence_id', t.position DESC
     """
@@ -141,7 +140,7 @@ _ANSWERED = Statement(
 )
 
 
-def evidence_of(row: sa.RowMapping) -> Evidence:
+def evidence_of(row: Row) -> Evidence:
     metadata = row["metadata"]
     name = ToolName(metadata.get("server_name") or "", metadata.get("tool_name") or "")
     return Evidence(

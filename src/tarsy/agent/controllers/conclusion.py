@@ -13,7 +13,7 @@ from anyio import to_thread
 from tarsy.agent.ceilings.ceilings import CeilingMetError
 from tarsy.agent.controllers.shown_answer import ShownAnswer, show_analysis, show_as_response
 from tarsy.agent.controllers.speech import GivesAnswer
-from tarsy.agent.evidence.review import Review, cited_ids, review
+from tarsy.agent.evidence.review import Review, read_answer
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.failure_log import failed_closes
 from tarsy.agent.model_call import CompletedCall, ModelAnswer, TextRouter
@@ -29,6 +29,9 @@ from tarsy.domain.status import RunStatus
 from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.kit.text import in_thread_if_long
+
+# Characters of an answer and of what it cites that are compared in a few milliseconds, whatever they say.
+_QUICK = 8_000
 
 
 class Concludes(Protocol):
@@ -125,14 +128,15 @@ class Conclusion:
             return ""
         return f"It could not be corrected: {error.message}"
 
-    async def _reviewed(self, answer: str) -> Review:
+    async def _reviewed(self, said: str) -> Review:
         context = self._run.context
-        ids = cited_ids(answer)
+        answer = await in_thread_if_long(read_answer, said)
         given = [Evidence(id=name, text=text) for name, text in context.documents.items()]
-        results = await context.results.cited(context.execution_id, ids - context.documents.keys())
-        checked = partial(review, evidence=[*given, *results])
+        evidence = [*given, *await context.results.cited(context.execution_id, answer.cited_ids - context.documents.keys())]
+        review = partial(answer.review, evidence)
         # Comparing what is cited takes half a second at the worst, in which the other agents go on.
-        return await to_thread.run_sync(checked, answer) if ids else await in_thread_if_long(checked, answer)
+        is_quick = len(answer.text) + sum(len(one.text) for one in evidence) < _QUICK
+        return review() if is_quick else await to_thread.run_sync(review)
 
     async def _store(
         self,

@@ -68,17 +68,27 @@ class Review:
         return told
 
 
-def cited_ids(answer: str) -> frozenset[str]:
-    """The ids that an answer and its verdict name."""
-    verdict = read_verdict(answer)
-    named = (*verdict.evidence, *(name for one in verdict.ruled_out for name in one.evidence)) if verdict else ()
-    return frozenset((*named, *(one.evidence_id for one in citations(without_verdict(answer)))))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadAnswer:
+    """An answer that was read and is not yet checked: the text without its verdict."""
+
+    text: str
+    verdict: Verdict | None
+
+    @property
+    def cited_ids(self) -> frozenset[str]:
+        """The ids that the answer and its verdict name."""
+        verdict = self.verdict
+        named = (*verdict.evidence, *(name for one in verdict.ruled_out for name in one.evidence)) if verdict else ()
+        return frozenset((*named, *(one.evidence_id for one in citations(self.text))))
+
+    def review(self, evidence: Sequence[Evidence]) -> Review:
+        """Check it against what was seen."""
+        return Review(text=self.text, verdict=self.verdict, checked=check(self.text, Seen({one.id: one for one in evidence}), self.verdict))
 
 
-def review(answer: str, evidence: Sequence[Evidence]) -> Review:
-    """Read an answer and check it against what was seen."""
+def read_answer(answer: str) -> ReadAnswer:
     verdict = read_verdict(answer)
     text = without_verdict(answer).strip()
     # An answer that is nothing but its verdict says at least that.
-    text = text or (verdict.mechanism if verdict else "")
-    return Review(text=text, verdict=verdict, checked=check(text, Seen({one.id: one for one in evidence}), verdict))
+    return ReadAnswer(text=text or (verdict.mechanism if verdict else ""), verdict=verdict)

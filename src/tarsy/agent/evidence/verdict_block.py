@@ -95,7 +95,7 @@ def _fields(block: str) -> Mapping[str, Any]:
     try:
         # What is nested like this is no verdict either, and takes seconds to read.
         odd = re.search(r"[:\-\[,]\s*[&*]\w", block) or block.count("[") + block.count("{") > _MOST_BRACKETS
-        parsed: Any = None if odd else yaml.safe_load(block)
+        parsed: Any = None if odd else yaml.load(block, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
         parsed = None
     if isinstance(parsed, dict):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tarsy.agent.evidence.review import cited_ids, review
+from tarsy.agent.evidence.review import Review, read_answer
 from tarsy.agent.folding import fold
 from tarsy.agent.prompt.correction import correction_points, correction_task
 from tarsy.domain.evidence import Evidence
@@ -12,6 +12,10 @@ VERDICT = (
     "```verdict\noutcome: fault\nmechanism: full\nconfidence: high\nevidence: [A1]\nruled_out:\n  - {hypothesis: load, evidence: [B2]}\n```"
 )
 GOOD = f'## Why\n\nIt is full [A1: "disk /data is full"].\n\n{VERDICT}'
+
+
+def review(answer: str, evidence: list[Evidence]) -> Review:
+    return read_answer(answer).review(evidence)
 
 
 def test_the_text_is_kept_without_the_verdict_and_places_are_places_in_it() -> None:
@@ -27,7 +31,7 @@ def test_an_answer_that_is_nothing_but_its_verdict_says_that() -> None:
 
 
 def test_what_is_looked_up_is_what_text_and_verdict_name() -> None:
-    assert cited_ids(f"[Q1.2]\n{GOOD}") == {"A1", "B2", "Q1.2"}
+    assert read_answer(f"[Q1.2]\n{GOOD}").cited_ids == {"A1", "B2", "Q1.2"}
 
 
 @pytest.mark.parametrize(
