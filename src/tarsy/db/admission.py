@@ -13,7 +13,7 @@ from tarsy.db.audit import AuditAction
 from tarsy.db.driver import Connection, RawConnection, Statement, transaction
 from tarsy.db.errors import QueueFullError
 from tarsy.db.new_sessions import ARRIVING, INSERTING, chain_texts, session_values
-from tarsy.db.outbox import DRAFTS, PUBLISHING, draft_rows, publish_for, publishing_parameters
+from tarsy.db.outbox import DRAFTS, PUBLISHING, draft_of, publish_for, publishing_parameters
 from tarsy.db.signals import WORK
 from tarsy.db.turns import Turns
 from tarsy.db.work.enqueue import ENQUEUING, NewWork, enqueue
@@ -102,7 +102,7 @@ class Admission:
         return [place < room for place in range(wanted)]
 
     async def _insert(self, connection: RawConnection, sessions: Sequence[NewSession]) -> None:
-        drafts = publishing_parameters(draft_rows(_news(sessions)))
+        drafts = publishing_parameters([draft_of(session_id, event) for session_id, event in _news(sessions)])
         await _ADMIT.rows(connection, {**session_values(sessions, self._alike), **drafts, "work": WORK})
 
     def _remember(self, stored: Sequence[NewSession]) -> None:

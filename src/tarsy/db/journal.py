@@ -8,14 +8,13 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
 
-import orjson
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db import rows
 from tarsy.db.driver import RawConnection, Row, Statement, borrowed, columns_of, transaction
 from tarsy.db.errors import NotFoundError
 from tarsy.db.open_runs import interrupt_events
-from tarsy.db.outbox import Draft, draft_rows, stored_event
+from tarsy.db.outbox import Draft, draft_of, stored_event
 from tarsy.db.retry import retrying
 from tarsy.db.scores import request_score
 from tarsy.db.session_end import end_statement, end_values, plain_ending
@@ -134,8 +133,7 @@ async def _is_stored(connection: RawConnection, step: Step) -> bool:
         ended = await _ended_at(step.claim.kind).row(connection, {"id": step.claim.subject_id})
         return ended is not None and ended["completed_at"] == ends.completed_at
     if drafts := _drafts(step, _announcements(step)):
-        payload = orjson.dumps(drafts[0]["payload"]).decode()
-        return await _TOLD.row(connection, {"channel": drafts[0]["channel"], "payload": payload}) is not None
+        return await _TOLD.row(connection, {"channel": drafts[0].channel, "payload": drafts[0].text}) is not None
     if step.messages:
         return await _SAID.row(connection, {"id": step.messages[0].id}) is not None
     # What is left only sets what may be set twice.
@@ -189,7 +187,7 @@ def _written(drafts: Sequence[Draft], stored: Sequence[Row], unread: tuple[Note,
 
 
 def _drafts(step: Step, told: Sequence[LiveEvent]) -> list[Draft]:
-    return draft_rows([(step.session_id, event) for event in told])
+    return [draft_of(step.session_id, event) for event in told]
 
 
 def _announcements(step: Step) -> list[LiveEvent]:

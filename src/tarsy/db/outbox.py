@@ -1,59 +1,65 @@
 """The outbox of live events: written in the transaction of what they tell of, read by clients that must catch up."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import orjson
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.driver import Connection, Statement, borrowed
 from tarsy.db.storable import as_stored
 from tarsy.domain.live import LiveEvent, StoredLiveEvent
 
-# An event that has no number yet, as PUBLISHING reads it.
-Draft = Mapping[str, Any]
-
 # PostgreSQL's channel for persistent events; subscribers' channels are inside the payload.
 EVENTS_NOTIFICATION = "tarsy_events"
-# PostgreSQL refuses 8,000 bytes and more.
+# Of a payload and the name of its channel. PostgreSQL refuses 8,000 bytes and more, with the few that name the parts.
 NOTIFY_LIMIT = 7_900
 
-# Numbers the `drafts` of a statement channel by channel, stores them and announces them at the commit. The texts are made once: without
-# a word PostgreSQL would make each of them where it is measured and again where it is sent.
+# Numbers the `drafts` of a statement channel by channel, stores them and announces them at the commit. Their texts are put together as
+# texts: taking JSON apart to write a number into it would cost as much as storing it.
 PUBLISHING = """
-    channels AS (
-        SELECT channel, count(*) AS events, min(place) AS first FROM drafts GROUP BY channel
-    ),
     taken AS (
-        INSERT INTO event_channels AS c (name, last_id) SELECT channel, events FROM channels ORDER BY first
+        INSERT INTO event_channels AS c (name, last_id) SELECT channel, together FROM drafts WHERE number = 1 ORDER BY place
         ON CONFLICT (name) DO UPDATE SET last_id = c.last_id + excluded.last_id
         RETURNING name, last_id
     ),
     numbered AS (
-        SELECT d.place, d.channel, d.session_id, t.last_id - n.events + row_number() OVER (PARTITION BY d.channel ORDER BY d.place) AS id, d.payload
-        FROM drafts d JOIN channels n USING (channel) JOIN taken t ON t.name = d.channel
+        SELECT d.place, d.channel, d.session_id, t.last_id - d.together + d.number AS id, d.payload
+        FROM drafts d JOIN taken t ON t.name = d.channel
     ),
     told AS (
-        SELECT place, channel, session_id, id, payload || jsonb_build_object('id', id) AS payload FROM numbered
+        SELECT place, channel, session_id, id, concat('{"id":', id, ',', payload) AS payload FROM numbered
     ),
     stored AS (
-        INSERT INTO events (channel, id, session_id, payload) SELECT channel, id, session_id, payload FROM told
-    ),
-    texts AS MATERIALIZED (
-        SELECT place, channel, id, CAST(json_build_object('channel', channel, 'id', id, 'payload', payload) AS text) AS whole FROM told
+        INSERT INTO events (channel, id, session_id, payload) SELECT channel, id, session_id, CAST(payload AS jsonb) FROM told
     ),
     announced AS (
-        SELECT place, channel, id, pg_notify(
-            :notification,
-            CASE WHEN octet_length(whole) <= :limit THEN whole ELSE CAST(json_build_object('channel', channel, 'id', id) AS text) END
-        ) AS sent
-        FROM texts ORDER BY place
+        SELECT place, id, pg_notify(:notification, concat(
+            '{"channel":', to_json(channel), ',"id":', id,
+            CASE WHEN octet_length(payload) + octet_length(channel) <= :limit THEN concat(',"payload":', payload) END, '}'
+        )) AS sent
+        FROM told ORDER BY place
     )"""
-DRAFTS = "jsonb_to_recordset(CAST(:drafts AS jsonb)) AS d(place integer, channel text, session_id uuid, payload jsonb)"
+DRAFTS = """
+    unnest(
+        CAST(:channels AS text[]), CAST(:sessions AS uuid[]), CAST(:payloads AS text[]), CAST(:numbers AS integer[]), CAST(:together AS integer[])
+    ) WITH ORDINALITY AS d(channel, session_id, payload, number, together, place)"""
 _PUBLISH = Statement(f"WITH drafts AS (SELECT d.* FROM {DRAFTS}), {PUBLISHING} SELECT id, sent FROM announced ORDER BY place")  # noqa: S608 - our own words
 _READ = Statement("SELECT id, payload FROM events WHERE channel = :channel AND id > :last_id ORDER BY id LIMIT :limit")
 _LAST = Statement("SELECT last_id FROM event_channels WHERE name = :channel")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event that has no id yet, as PUBLISHING reads it."""
+
+    channel: str
+    session_id: str | None
+    payload: Mapping[str, Any]
+    # The payload as JSON.
+    text: str
 
 
 async def publish(connection: Connection, drafts: Sequence[LiveEvent], *, session_id: str | None) -> list[StoredLiveEvent]:
@@ -69,31 +75,39 @@ async def publish_for(connection: Connection, drafts: Sequence[tuple[str | None,
     """
     if not drafts:
         return []
-    rows = draft_rows(drafts)
-    stored = await _PUBLISH.rows(connection, publishing_parameters(rows))
-    return [stored_event(draft, row["id"]) for draft, row in zip(rows, stored, strict=True)]
+    made = [draft_of(session_id, draft) for session_id, draft in drafts]
+    stored = await _PUBLISH.rows(connection, publishing_parameters(made))
+    return [stored_event(draft, row["id"]) for draft, row in zip(made, stored, strict=True)]
 
 
-def draft_rows(drafts: Sequence[tuple[str | None, LiveEvent]]) -> list[Draft]:
-    """What PUBLISHING reads of each draft, in their order."""
-    return [
-        {
-            "place": place,
-            "channel": draft.channel,
-            "session_id": session_id,
-            "payload": {"type": draft.type.value, "channel": draft.channel, **as_stored(draft.payload)},
-        }
-        for place, (session_id, draft) in enumerate(drafts)
-    ]
+def draft_of(session_id: str | None, event: LiveEvent) -> Draft:
+    payload, text = as_stored({"type": event.type.value, "channel": event.channel, **event.payload})
+    return Draft(event.channel, session_id, payload, text)
 
 
-def publishing_parameters(rows: Sequence[Draft]) -> dict[str, Any]:
-    return {"drafts": orjson.dumps(rows).decode(), "notification": EVENTS_NOTIFICATION, "limit": NOTIFY_LIMIT}
+def publishing_parameters(drafts: Sequence[Draft]) -> dict[str, Any]:
+    """What DRAFTS and PUBLISHING read. Which of its channel's drafts each is, and how many those are, need not be counted by the database."""
+    channels = [draft.channel for draft in drafts]
+    together, seen = Counter(channels), Counter[str]()
+    numbers: list[int] = []
+    for channel in channels:
+        seen[channel] += 1
+        numbers.append(seen[channel])
+    return {
+        "channels": channels,
+        "sessions": [draft.session_id for draft in drafts],
+        # The id goes in front of what follows the first bracket.
+        "payloads": [draft.text[1:] for draft in drafts],
+        "numbers": numbers,
+        "together": [together[channel] for channel in channels],
+        "notification": EVENTS_NOTIFICATION,
+        "limit": NOTIFY_LIMIT,
+    }
 
 
-def stored_event(row: Draft, number: int) -> StoredLiveEvent:
+def stored_event(draft: Draft, number: int) -> StoredLiveEvent:
     """A draft under the id it was given."""
-    return StoredLiveEvent(row["channel"], number, {**row["payload"], "id": number})
+    return StoredLiveEvent(draft.channel, number, {**draft.payload, "id": number})
 
 
 # A tenth of a second's work. All at once, what a day without upkeep has left would take longer than a transaction may.

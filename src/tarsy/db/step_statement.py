@@ -24,7 +24,7 @@ from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.stage import StageClose
 from tarsy.domain.status import RUN_MOVES, RunStatus, sources_of
-from tarsy.domain.step import Step
+from tarsy.domain.step import Compacted, Step
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 
 
@@ -35,12 +35,22 @@ def _insert(table: sa.Table, **computed: str) -> str:
 
 
 def _brought(table: sa.Table) -> str:
-    """The rows that a step brings for a table."""
-    return f"held CROSS JOIN jsonb_populate_recordset(NULL::{table.name}, CAST(:new_{table.name} AS jsonb)) r"
+    """The rows that a step brings for a table. They are its session's; saying so tells PostgreSQL that they are few."""
+    return f"held JOIN jsonb_populate_recordset(NULL::{table.name}, CAST(:new_{table.name} AS jsonb)) r ON r.session_id = :session_id"
+
+
+def _given(name: str, columns: str) -> str:
+    """What a step changes, by the name of its part; as with `_brought`, the few of its session."""
+    return f"held JOIN jsonb_to_recordset(CAST(:{name} AS jsonb)) AS c(session_id uuid, {columns}) ON c.session_id = :session_id"
 
 
 # A timeline event's position is the id of the live event that announces it; the row brings that one's place among the drafts.
 _POSITION = "(SELECT t.id FROM told t WHERE t.place = r.position)"
+
+_OF_EXECUTION = (
+    "id uuid, status text, error_message text, llm_provider text, llm_backend text, model_name text, "
+    "started_at timestamptz, completed_at timestamptz, sources jsonb"
+)
 
 # Parts by name. An update takes only rows that may still move: the compare side of compare-and-set.
 _PARTS: Mapping[str, str] = {
@@ -50,41 +60,35 @@ _PARTS: Mapping[str, str] = {
     "new_citations": _insert(citations),
     # A run that is continued brings the inputs again that it was played.
     "new_run_inputs": f"{_insert(run_inputs)} ON CONFLICT DO NOTHING",
-    "compacted": """
+    "compacted": f"""
         UPDATE messages m
         SET content = c.content, original_content = coalesce(m.original_content, m.content),
             compacted_before_turn = coalesce(m.compacted_before_turn, c.before_turn)
-        FROM held, jsonb_to_recordset(CAST(:compacted AS jsonb)) AS c(id uuid, content text, before_turn integer) WHERE m.id = c.id""",
-    "closed": """
+        FROM {_given("compacted", "id uuid, content text, before_turn integer")} WHERE m.id = c.id""",  # noqa: S608 - our own words
+    "closed": f"""
         UPDATE timeline_events t
         SET status = c.status, content = c.content, completed_at = c.completed_at,
             metadata = t.metadata || c.metadata, event_type = coalesce(c.event_type, t.event_type)
-        FROM held, jsonb_to_recordset(CAST(:closed AS jsonb))
-            AS c(id uuid, status text, content text, completed_at timestamptz, metadata jsonb, event_type text)
-        WHERE t.id = c.id AND t.completed_at IS NULL""",
-    "execution_changes": """
+        FROM {_given("closed", "id uuid, status text, content text, completed_at timestamptz, metadata jsonb, event_type text")}
+        WHERE t.id = c.id AND t.completed_at IS NULL""",  # noqa: S608 - our own words
+    "execution_changes": f"""
         UPDATE agent_executions e
         SET status = coalesce(c.status, e.status), error_message = coalesce(c.error_message, e.error_message),
             llm_provider = coalesce(c.llm_provider, e.llm_provider), llm_backend = coalesce(c.llm_backend, e.llm_backend),
             model_name = coalesce(c.model_name, e.model_name),
             started_at = coalesce(c.started_at, e.started_at), completed_at = coalesce(c.completed_at, e.completed_at)
-        FROM held, jsonb_to_recordset(CAST(:execution_changes AS jsonb))
-            AS c(id uuid, status text, error_message text, llm_provider text, llm_backend text, model_name text,
-                 started_at timestamptz, completed_at timestamptz, sources jsonb)
-        WHERE e.id = c.id AND (c.status IS NULL OR c.sources ? e.status)""",
-    "stage_closes": """
+        FROM {_given("execution_changes", _OF_EXECUTION)} WHERE e.id = c.id AND (c.status IS NULL OR c.sources ? e.status)""",  # noqa: S608 - our own words
+    "stage_closes": f"""
         UPDATE stages s SET status = c.status, error_message = c.error_message, completed_at = c.completed_at
-        FROM held, jsonb_to_recordset(CAST(:stage_closes AS jsonb))
-            AS c(id uuid, status text, error_message text, completed_at timestamptz, sources jsonb)
-        WHERE s.id = c.id AND c.sources ? s.status""",
+        FROM {_given("stage_closes", "id uuid, status text, error_message text, completed_at timestamptz, sources jsonb")}
+        WHERE s.id = c.id AND c.sources ? s.status""",  # noqa: S608 - our own words
     "model_sums": model_sums(_brought(llm_interactions)),
     "session_sums": session_sums(_brought(llm_interactions)),
     "tool_sums": tool_sums(_brought(mcp_interactions)),
-    "figures": """
+    "figures": f"""
         INSERT INTO session_figures AS f (session_id, agents, fallbacks)
-        SELECT r.session_id, r.agents, r.fallbacks
-        FROM held, jsonb_to_recordset(CAST(:figures AS jsonb)) AS r(session_id uuid, agents integer, fallbacks integer)
-        ON CONFLICT (session_id) DO UPDATE SET agents = f.agents + excluded.agents, fallbacks = f.fallbacks + excluded.fallbacks""",
+        SELECT c.session_id, c.agents, c.fallbacks FROM {_given("figures", "agents integer, fallbacks integer")}
+        ON CONFLICT (session_id) DO UPDATE SET agents = f.agents + excluded.agents, fallbacks = f.fallbacks + excluded.fallbacks""",  # noqa: S608 - our own words
     "work_done": f"UPDATE work w SET {DONE} FROM held WHERE w.id = :claim_id AND w.claim_token = :token",  # noqa: S608 - see above
     "settled": "DELETE FROM reservations d USING held WHERE d.id = ANY(CAST(:settled AS uuid[]))",
     "runbook": "UPDATE alert_sessions SET runbook = :runbook FROM held WHERE id = :session_id",
@@ -125,7 +129,7 @@ def statement_for(step: Step, drafts: Sequence[Draft], ending: Ending | None = N
     """
     parts = {name: values for name, values in _values(step, drafts).items() if values}
     parameters: dict[str, Any] = {name: json_text(values) for name, values in parts.items()}
-    parameters |= {"claim_id": step.claim.id, "token": step.claim.token}
+    parameters |= {"claim_id": step.claim.id, "token": step.claim.token, "session_id": step.session_id}
     if drafts:
         parameters |= publishing_parameters(drafts)
     notes = _notes(step)
@@ -133,7 +137,7 @@ def statement_for(step: Step, drafts: Sequence[Draft], ending: Ending | None = N
         parameters |= values
     reading = None
     if step.notes_after is not None:
-        parameters |= {"session_id": step.session_id, "notes_after": step.notes_after}
+        parameters["notes_after"] = step.notes_after
         reading = _Reading.UNLESS_UNREAD if step.unless_notes else _Reading.UNREAD
     if ending:
         return _statement((*parts, *_sums(step), *notes), announces=bool(drafts), ending=ending.update), {**parameters, **ending.values}
@@ -150,7 +154,7 @@ def _statement(names: tuple[str, ...], *, announces: bool, reading: _Reading | N
     """Cached: the few shapes that steps have are prepared once per connection."""
     parts = _ended(ending) if ending else _held(reading)
     if announces:
-        parts += [f"drafts AS (SELECT d.* FROM held, {DRAFTS})", PUBLISHING]  # noqa: S608 - see above
+        parts += [f"drafts AS (SELECT d.* FROM held JOIN {DRAFTS} ON d.session_id = :session_id)", PUBLISHING]  # noqa: S608 - see above
     parts += [f"part_{name} AS ({_PARTS[name]})" for name in names]
     answers = "a.id, a.sent" if announces else "0 AS id"
     answers += ", (SELECT notes FROM unread) AS notes" if reading else ""
@@ -190,24 +194,28 @@ def _values(step: Step, drafts: Sequence[Draft]) -> Mapping[str, Sequence[rows.N
         "new_mcp_interactions": [rows.mcp_interaction_row(interaction) for interaction in step.mcp_interactions],
         "new_citations": [rows.citation_row(made, step.session_id) for made in step.citations],
         "new_run_inputs": [rows.input_row(given, step.session_id) for given in step.inputs],
-        "compacted": [{"id": one.message_id, "content": one.content, "before_turn": one.before_turn} for one in step.compacted],
-        "closed": [_closed(close) for close in step.closed],
-        "execution_changes": [_changed(change) for change in step.execution_changes],
-        "stage_closes": [_stage_closed(close) for close in step.stage_closes],
-        "figures": _figures(step),
+        "compacted": _of_session(step, [_compacted(one) for one in step.compacted]),
+        "closed": _of_session(step, [_closed(close) for close in step.closed]),
+        "execution_changes": _of_session(step, [_changed(change) for change in step.execution_changes]),
+        "stage_closes": _of_session(step, [_stage_closed(close) for close in step.stage_closes]),
+        "figures": _of_session(step, _figures(step)),
     }
+
+
+def _of_session(step: Step, changes: Sequence[rows.NewRow]) -> list[rows.NewRow]:
+    return [{"session_id": step.session_id, **change} for change in changes]
 
 
 def _figures(step: Step) -> list[rows.NewRow]:
     """What the step adds to the figures of its session. Who answers a question or judges did not work on it."""
     agents = len(step.executions) if step.claim.kind == INVESTIGATION else 0
     fallbacks = sum(event.event_type is TimelineEventType.PROVIDER_FALLBACK for event in step.opened)
-    return [{"session_id": step.session_id, "agents": agents, "fallbacks": fallbacks}] if agents or fallbacks else []
+    return [{"agents": agents, "fallbacks": fallbacks}] if agents or fallbacks else []
 
 
 def _placed(opened: Sequence[TimelineEvent], drafts: Sequence[Draft]) -> list[rows.NewRow]:
     """The rows of new timeline events, each with the place of its announcement for a position."""
-    places = {draft["payload"]["event"]["id"]: draft["place"] for draft in drafts if "event" in draft["payload"]}
+    places = {draft.payload["event"]["id"]: place for place, draft in enumerate(drafts, 1) if "event" in draft.payload}
     return [{**rows.timeline_row(event), "position": places[event.id]} for event in opened]
 
 
@@ -219,10 +227,14 @@ def _notes(step: Step) -> Mapping[str, rows.NewRow]:
     if settled := [one.settles for one in step.llm_interactions if one.settles]:
         notes["settled"] = {"settled": settled}
     if step.runbook is not None:
-        notes["runbook"] = {"runbook": storable(step.runbook), "session_id": step.session_id}
+        notes["runbook"] = {"runbook": storable(step.runbook)}
     if step.stages and (name := f"stage_of_{step.claim.kind}") in _PARTS:
         notes[name] = {"stage_id": step.stages[0].id, "subject_id": step.claim.subject_id}
     return notes
+
+
+def _compacted(change: Compacted) -> rows.NewRow:
+    return {"id": change.message_id, "content": change.content, "before_turn": change.before_turn}
 
 
 def _closed(close: TimelineClose) -> rows.NewRow:

@@ -19,13 +19,16 @@ _NUL = b"\\u0000"
 
 def json_text(value: Any) -> str:
     """A JSON value as text that PostgreSQL can store. Nearly all can be written as they are; what cannot, or should not, is made storable."""
+    return as_stored(value)[1]
+
+
+def as_stored(value: Any) -> tuple[Any, str]:
+    """A JSON value as PostgreSQL can store it (nearly always itself, which its text tells sooner than looking at each part would), and that text."""
     text = _text(value)
-    return (orjson.dumps(storable_json(value)) if _NUL in text else text).decode()
-
-
-def as_stored(value: Any) -> Any:
-    """A JSON value as PostgreSQL can store it: nearly always itself, which its text tells sooner than looking at each part would."""
-    return storable_json(value) if _NUL in _text(value) else value
+    if _NUL in text:
+        value = storable_json(value)
+        text = orjson.dumps(value)
+    return value, text.decode()
 
 
 def _text(value: Any) -> bytes:
