@@ -22,7 +22,7 @@ from tarsy.domain.timeline import TimelineClose, TimelineEventType
 StageTypes = Collection[StageType]
 
 
-# The events of a run that still stream. What is open is written out, so that the index of open events serves.
+# The events of a run that still stream.
 OPEN_EVENTS = f"""
     session_id = :session_id AND status = '{TimelineStatus.STREAMING}'
         AND stage_id IN (SELECT s.id FROM stages s WHERE s.session_id = :session_id AND s.stage_type = ANY(CAST(:types AS text[])))"""  # noqa: S608 - our own words

@@ -34,6 +34,7 @@ _ERASE = sa.text(
         ORDER BY s.completed_at LIMIT :batch FOR UPDATE SKIP LOCKED
     ),
     erased AS (DELETE FROM alert_sessions s USING old WHERE s.id = old.id RETURNING s.id),
+    told AS (DELETE FROM events e USING old WHERE e.session_id = old.id),
     channels AS (DELETE FROM event_channels c USING old WHERE c.name = 'session:' || old.id)
     INSERT INTO audit_log (actor, action, session_id) SELECT :actor, :action, id FROM erased
     """  # noqa: S608 - our own words

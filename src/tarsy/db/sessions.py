@@ -22,7 +22,7 @@ from tarsy.db.retry import cause_of
 from tarsy.db.session_list import CANCELLED_BY, SessionFilter, SessionPage, count_by_status, read_page
 from tarsy.db.session_order import NEWEST_FIRST, SessionOrder
 from tarsy.db.session_rows import session_of
-from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, session_scores, work
+from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, events, session_scores, work
 from tarsy.db.work.parking import CancelAnswer, cancel
 from tarsy.db.work.standing import STANDINGS, QueueState, Standing, queue_state, standing_of, standing_values, standings
 from tarsy.db.work.subjects import UNREAD
@@ -255,6 +255,7 @@ class SessionRepository:
             for table in (work, chat_user_messages, session_scores):
                 await connection.execute(sa.delete(table).where(table.c.session_id == session_id))
             await connection.execute(sa.delete(alert_sessions).where(alert_sessions.c.id == session_id))
+            await connection.execute(sa.delete(events).where(events.c.session_id == session_id))
             await connection.execute(sa.delete(event_channels).where(event_channels.c.name == session_channel(session_id)))
 
 

@@ -20,9 +20,10 @@ from tarsy.db.journal import PostgresJournal
 from tarsy.db.outbox import PURGE_BATCH, Outbox
 from tarsy.db.retention import BATCH, OldIncidents, OldSessions
 from tarsy.db.sessions import SessionRepository
+from tarsy.db.tables import metadata
 from tarsy.db.vital_signs import VitalSignsReader
 from tarsy.domain.alert_title import alert_title
-from tarsy.domain.claim import CHAT_ANSWER, SCORING, Claim, ClaimLostError, WorkKind
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, ClaimLostError, WorkKind
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
 from tarsy.queue.retention import Retention
@@ -30,6 +31,11 @@ from tarsy.queue.retention import Retention
 
 async def ended(ground: Ground, made: Scenario, *, days_ago: int, hidden_days_ago: int | None = None) -> str:
     session_id = await ground.submit(made)
+    await end(ground, session_id, days_ago=days_ago, hidden_days_ago=hidden_days_ago)
+    return session_id
+
+
+async def end(ground: Ground, session_id: str, *, days_ago: int, hidden_days_ago: int | None = None) -> None:
     await ground.fetch(
         "UPDATE alert_sessions SET status = 'completed', completed_at = now() - make_interval(days => $2), "
         "deleted_at = now() - make_interval(days => $3) WHERE id = $1",
@@ -37,8 +43,7 @@ async def ended(ground: Ground, made: Scenario, *, days_ago: int, hidden_days_ag
         days_ago,
         hidden_days_ago,
     )
-    await ground.fetch("UPDATE work SET state = 'done' WHERE subject_id = $1", session_id)
-    return session_id
+    await ground.fetch("UPDATE work SET state = 'done', claim_token = NULL WHERE subject_id = $1", session_id)
 
 
 async def left(ground: Ground) -> dict[str, bool]:
@@ -81,6 +86,26 @@ async def test_the_old_are_hidden_and_the_long_hidden_are_erased_only_if_configu
         "SELECT action, actor, session_id::text AS id FROM audit_log WHERE actor = 'retention' ORDER BY audit_log.id"
     )
     assert [(row["action"], row["id"]) for row in audit] == [("session.deleted", old), ("session.purged", long_hidden)]
+
+
+async def _told_of(ground: Ground, session_id: str) -> set[str]:
+    """The tables that hold something of a session."""
+    tables = [table.name for table in metadata.tables.values() if "session_id" in table.c]
+    counted = {name: await ground.fetch(f"SELECT FROM {name} WHERE session_id = $1 LIMIT 1", session_id) for name in tables}
+    return {name for name, found in counted.items() if found}
+
+
+@pytest.mark.parametrize("by_age", [True, False])
+async def test_nothing_is_left_of_a_session_that_was_erased(engine: AsyncEngine, ground: Ground, made: Scenario, *, by_age: bool) -> None:
+    session_id = await ground.submit(made)
+    await PostgresJournal(engine, lambda _events: None).commit(warns(await claimed(engine, INVESTIGATION)))
+    await end(ground, session_id, days_ago=31)
+    assert await _told_of(ground, session_id) >= {"events", "timeline_events", "work"}
+    if by_age:
+        assert await OldSessions(engine).erase(days=30, actor="test", hidden_only=False) == 1
+    else:
+        await SessionRepository(engine).purge(session_id, actor="test")
+    assert await _told_of(ground, session_id) == {"audit_log"}
 
 
 async def test_events_are_forgotten_after_their_time_and_ids_go_on(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
