@@ -12,6 +12,7 @@ from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.schema.providers import USUAL_PROJECT
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
+from tarsy.domain.recorded_chunks import merge_text
 from tarsy.kit.trace_context import traceparent
 from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.code_execution import CodeExecutions
@@ -78,9 +79,9 @@ class GrpcLLMClient:
         try:
             answer = self._ask(request, where)
             while not reading.is_final and (messages := await answer.more()):
-                for message in messages:
-                    for chunk in reading.read(message):
-                        yield chunk
+                # What came at once is heard at once: a service that sends ten words in one packet costs as much as one that sends a sentence.
+                for chunk in merge_text(chunk for message in messages for chunk in reading.read(message)):
+                    yield chunk
             if not reading.is_final:
                 yield ErrorChunk("the LLM service ended the answer without saying so", ErrorCode.PARTIAL_STREAM, retryable=True)
         except RpcError as error:

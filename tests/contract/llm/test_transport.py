@@ -591,4 +591,7 @@ async def test_what_has_arrived_at_once_is_heard_at_once() -> None:
         peer.end(number)
 
     async with http2_server(pour) as (address, _):
-        assert await heard_at(address) == [TextChunk(word) for word in words]
+        chunks = [chunk for chunk in await heard_at(address) if isinstance(chunk, TextChunk)]
+    assert "".join(chunk.content for chunk in chunks) == "".join(words)
+    # However many packets the system makes of it.
+    assert len(chunks) < len(words) / 10
