@@ -1,6 +1,5 @@
 """The outbox of live events: written in the transaction of what they tell of, read by clients that must catch up."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -88,11 +87,11 @@ def draft_of(session_id: str | None, event: LiveEvent) -> Draft:
 def publishing_parameters(drafts: Sequence[Draft]) -> dict[str, Any]:
     """What DRAFTS and PUBLISHING read. Which of its channel's drafts each is, and how many those are, need not be counted by the database."""
     channels = [draft.channel for draft in drafts]
-    together, seen = Counter(channels), Counter[str]()
     numbers: list[int] = []
+    together: dict[str, int] = {}
     for channel in channels:
-        seen[channel] += 1
-        numbers.append(seen[channel])
+        together[channel] = together.get(channel, 0) + 1
+        numbers.append(together[channel])
     return {
         "channels": channels,
         "sessions": [draft.session_id for draft in drafts],

@@ -4,7 +4,7 @@ Rows travel as JSON and become rows again in PostgreSQL. The parts of a statemen
 that it inserts itself. Every part reads `held`, so that nothing at all happens under a claim that was lost.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
@@ -127,7 +127,7 @@ def statement_for(step: Step, drafts: Sequence[Draft], ending: Ending | None = N
     the notes that the step's writer does not know of, if it asks for them. With an `ending`, it also answers with nothing, and writes
     nothing, if the work was asked to stop or its noun cannot be ended so.
     """
-    parts = {name: values for name, values in _values(step, drafts).items() if values}
+    parts = _values(step, drafts)
     parameters: dict[str, Any] = {name: json_text(values) for name, values in parts.items()}
     parameters |= {"claim_id": step.claim.id, "token": step.claim.token, "session_id": step.session_id}
     if drafts:
@@ -184,55 +184,6 @@ def _ended(update: str) -> list[str]:
     ]
 
 
-def _values(step: Step, drafts: Sequence[Draft]) -> Mapping[str, Sequence[rows.NewRow]]:
-    return {
-        "new_stages": [rows.stage_row(stage) for stage in step.stages],
-        "new_agent_executions": [rows.execution_row(execution) for execution in step.executions],
-        "new_messages": [rows.message_row(message, step.session_id) for message in step.messages],
-        "new_timeline_events": _placed(step.opened, drafts),
-        "new_llm_interactions": [rows.llm_interaction_row(interaction) for interaction in step.llm_interactions],
-        "new_mcp_interactions": [rows.mcp_interaction_row(interaction) for interaction in step.mcp_interactions],
-        "new_citations": [rows.citation_row(made, step.session_id) for made in step.citations],
-        "new_run_inputs": [rows.input_row(given, step.session_id) for given in step.inputs],
-        "compacted": _of_session(step, [_compacted(one) for one in step.compacted]),
-        "closed": _of_session(step, [_closed(close) for close in step.closed]),
-        "execution_changes": _of_session(step, [_changed(change) for change in step.execution_changes]),
-        "stage_closes": _of_session(step, [_stage_closed(close) for close in step.stage_closes]),
-        "figures": _of_session(step, _figures(step)),
-    }
-
-
-def _of_session(step: Step, changes: Sequence[rows.NewRow]) -> list[rows.NewRow]:
-    return [{"session_id": step.session_id, **change} for change in changes]
-
-
-def _figures(step: Step) -> list[rows.NewRow]:
-    """What the step adds to the figures of its session. Who answers a question or judges did not work on it."""
-    agents = len(step.executions) if step.claim.kind == INVESTIGATION else 0
-    fallbacks = sum(event.event_type is TimelineEventType.PROVIDER_FALLBACK for event in step.opened)
-    return [{"agents": agents, "fallbacks": fallbacks}] if agents or fallbacks else []
-
-
-def _placed(opened: Sequence[TimelineEvent], drafts: Sequence[Draft]) -> list[rows.NewRow]:
-    """The rows of new timeline events, each with the place of its announcement for a position."""
-    places = {draft.payload["event"]["id"]: place for place, draft in enumerate(drafts, 1) if "event" in draft.payload}
-    return [{**rows.timeline_row(event), "position": places[event.id]} for event in opened]
-
-
-def _notes(step: Step) -> Mapping[str, rows.NewRow]:
-    """What is noted beside the rows: what is no longer reserved, what the noun's agents are given, which stage is its own, that all is done."""
-    notes: dict[str, rows.NewRow] = {}
-    if step.session_close or step.work_close:
-        notes["work_done"] = {"work_signal": signals.WORK, "work_kind": step.claim.kind}
-    if settled := [one.settles for one in step.llm_interactions if one.settles]:
-        notes["settled"] = {"settled": settled}
-    if step.runbook is not None:
-        notes["runbook"] = {"runbook": storable(step.runbook)}
-    if step.stages and (name := f"stage_of_{step.claim.kind}") in _PARTS:
-        notes[name] = {"stage_id": step.stages[0].id, "subject_id": step.claim.subject_id}
-    return notes
-
-
 def _compacted(change: Compacted) -> rows.NewRow:
     return {"id": change.message_id, "content": change.content, "before_turn": change.before_turn}
 
@@ -275,3 +226,73 @@ def _stage_closed(close: StageClose) -> rows.NewRow:
 
 def _sources(target: RunStatus) -> list[str]:
     return [source.value for source in sources_of(target, RUN_MOVES)]
+
+
+_Row = Callable[[Any, str], rows.NewRow]
+
+
+def _whole(made: Callable[[Any], rows.NewRow]) -> _Row:
+    """A row of a value that knows its session."""
+    return lambda value, _session: made(value)
+
+
+def _change(made: Callable[[Any], rows.NewRow]) -> _Row:
+    """A change of a row, beside the session that it belongs to."""
+    return lambda value, session: {"session_id": session, **made(value)}
+
+
+# What becomes of the values that a step brings: its field, and the row of each.
+_ROWS: Mapping[str, tuple[str, _Row]] = {
+    "new_stages": ("stages", _whole(rows.stage_row)),
+    "new_agent_executions": ("executions", _whole(rows.execution_row)),
+    "new_messages": ("messages", rows.message_row),
+    "new_llm_interactions": ("llm_interactions", _whole(rows.llm_interaction_row)),
+    "new_mcp_interactions": ("mcp_interactions", _whole(rows.mcp_interaction_row)),
+    "new_citations": ("citations", rows.citation_row),
+    "new_run_inputs": ("inputs", rows.input_row),
+    "compacted": ("compacted", _change(_compacted)),
+    "closed": ("closed", _change(_closed)),
+    "execution_changes": ("execution_changes", _change(_changed)),
+    "stage_closes": ("stage_closes", _change(_stage_closed)),
+}
+
+
+def _values(step: Step, drafts: Sequence[Draft]) -> dict[str, Sequence[rows.NewRow]]:
+    """What a step brings for each part of its statement; most steps bring little."""
+    session = step.session_id
+    values: dict[str, Sequence[rows.NewRow]] = {}
+    for name, (field, row) in _ROWS.items():
+        if brought := getattr(step, field):
+            values[name] = [row(one, session) for one in brought]
+    if step.opened:
+        values["new_timeline_events"] = _placed(step.opened, drafts)
+    if figures := _figures(step):
+        values["figures"] = figures
+    return values
+
+
+def _figures(step: Step) -> list[rows.NewRow]:
+    """What the step adds to the figures of its session. Who answers a question or judges did not work on it."""
+    agents = len(step.executions) if step.claim.kind == INVESTIGATION else 0
+    fallbacks = sum(event.event_type is TimelineEventType.PROVIDER_FALLBACK for event in step.opened)
+    return [{"session_id": step.session_id, "agents": agents, "fallbacks": fallbacks}] if agents or fallbacks else []
+
+
+def _placed(opened: Sequence[TimelineEvent], drafts: Sequence[Draft]) -> list[rows.NewRow]:
+    """The rows of new timeline events, each with the place of its announcement for a position."""
+    places = {draft.payload["event"]["id"]: place for place, draft in enumerate(drafts, 1) if "event" in draft.payload}
+    return [{**rows.timeline_row(event), "position": places[event.id]} for event in opened]
+
+
+def _notes(step: Step) -> Mapping[str, rows.NewRow]:
+    """What is noted beside the rows: what is no longer reserved, what the noun's agents are given, which stage is its own, that all is done."""
+    notes: dict[str, rows.NewRow] = {}
+    if step.session_close or step.work_close:
+        notes["work_done"] = {"work_signal": signals.WORK, "work_kind": step.claim.kind}
+    if settled := [one.settles for one in step.llm_interactions if one.settles]:
+        notes["settled"] = {"settled": settled}
+    if step.runbook is not None:
+        notes["runbook"] = {"runbook": storable(step.runbook)}
+    if step.stages and (name := f"stage_of_{step.claim.kind}") in _PARTS:
+        notes[name] = {"stage_id": step.stages[0].id, "subject_id": step.claim.subject_id}
+    return notes

@@ -54,7 +54,7 @@ _EVIDENCE = frozenset(
 
 def shortcoming_of(text: str, prompt: str, *, cut: bool) -> Shortcoming | None:
     """What a conclusion lacks, judged by its own words and those of the prompt."""
-    if not set(_WORD.findall(_NOT_APPLICABLE.sub("", text).lower())) - _FORM:
+    if all(word[0] in _FORM for word in _WORD.finditer(_NOT_APPLICABLE.sub("", text).lower())):
         return Shortcoming.SAYS_NOTHING
     if _repeats(text, prompt):
         return Shortcoming.REPEATS_PROMPT
@@ -63,9 +63,15 @@ def shortcoming_of(text: str, prompt: str, *, cut: bool) -> Shortcoming | None:
 
 def _repeats(text: str, prompt: str) -> bool:
     known = f" {_normal(prompt)} "
-    sentences = {_normal(sentence) for sentence in _SENTENCE_END.split(text)} - {""}
-    words = sum(map(_length, sentences))
-    repeated = sum(_length(sentence) for sentence in sentences if f" {sentence} " in known)
+    # More than this many words of its own, and it does not repeat, whatever else it says: most answers show that in their first sentences.
+    enough = len(_WORD.findall(text.lower())) * (1 - _REPEATED_SHARE) + 1
+    words = repeated = 0
+    for sentence in {_normal(sentence): None for sentence in _SENTENCE_END.split(text)}:
+        if sentence:
+            words += _length(sentence)
+            repeated += _length(sentence) if f" {sentence} " in known else 0
+        if words - repeated > enough:
+            return False
     return words >= _SHORTEST_REPETITION and repeated >= words * _REPEATED_SHARE
 
 
