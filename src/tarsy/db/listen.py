@@ -5,7 +5,6 @@ from typing import Protocol
 
 import anyio
 import asyncpg
-import stamina
 import structlog
 from anyio.abc import TaskStatus
 
@@ -145,6 +144,8 @@ class _Line:
             await connection.fetch(query, *arguments, timeout=ANSWER_SECONDS)
 
     async def _reopen(self) -> None:
+        import stamina  # noqa: PLC0415 - most processes never lose it
+
         attempts = stamina.retry_context(
             on=(DatabaseUnavailableError, *_BREAKS),
             attempts=None,

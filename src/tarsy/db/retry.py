@@ -2,14 +2,17 @@
 
 import errno
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import asyncpg
-import stamina
 import structlog
 from sqlalchemy.exc import DBAPIError, InvalidRequestError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+if TYPE_CHECKING:
+    import stamina
 
 T = TypeVar("T")
 
@@ -69,15 +72,20 @@ def _is_cut_again(error: BaseException) -> bool:
     return isinstance(error, InvalidRequestError) and str(error) == "This connection is closed"
 
 
-# However many attempts fit in: a failover says nothing about their number.
-_retried = stamina.AsyncRetryingCaller(
-    attempts=None,
-    timeout=GIVE_UP_SECONDS,
-    wait_initial=FIRST_PAUSE_SECONDS,
-    wait_max=LONGEST_PAUSE_SECONDS,
-    # So that the workers of a process, all thrown out at once, do not come back at once.
-    wait_jitter=FIRST_PAUSE_SECONDS,
-).on(is_transient)
+@cache
+def _retried() -> "stamina.BoundAsyncRetryingCaller":
+    """Made when the database is away for the first time: most processes never need it."""
+    import stamina  # noqa: PLC0415 - see above
+
+    return stamina.AsyncRetryingCaller(
+        # However many attempts fit in: a failover says nothing about their number.
+        attempts=None,
+        timeout=GIVE_UP_SECONDS,
+        wait_initial=FIRST_PAUSE_SECONDS,
+        wait_max=LONGEST_PAUSE_SECONDS,
+        # So that the workers of a process, all thrown out at once, do not come back at once.
+        wait_jitter=FIRST_PAUSE_SECONDS,
+    ).on(is_transient)
 
 
 async def retrying(attempt: Callable[[], Awaitable[T]], *, whole: bool = False) -> T:
@@ -97,7 +105,7 @@ async def retrying(attempt: Callable[[], Awaitable[T]], *, whole: bool = False) 
         event = "database.full" if is_disk_full(error) else "database.away"
         log.warning(event, error=str(error).splitlines()[0] if str(error) else type(error).__name__)
     await anyio.sleep(FIRST_PAUSE_SECONDS)
-    return await _retried(_bounded, attempt, whole=whole)
+    return await _retried()(_bounded, attempt, whole=whole)
 
 
 async def _bounded(attempt: Callable[[], Awaitable[T]], *, whole: bool) -> T:

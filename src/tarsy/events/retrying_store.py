@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import anyio
-import stamina
+import structlog
 
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.events.ports import EventStore, SessionExists
@@ -14,6 +14,8 @@ FIRST_WAIT_SECONDS = 0.1
 LONGEST_WAIT_SECONDS = 2.0
 # Each question is one lookup by primary key: no answer in this time means that there will be none.
 ANSWER_SECONDS = 10.0
+
+log = structlog.stdlib.get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -26,19 +28,26 @@ class RetryingStore:
         self._session_exists = session_exists
 
     async def read_after(self, channel: str, last_id: int, limit: int) -> Sequence[StoredLiveEvent]:
-        return await _retried(_bounded, lambda: self._store.read_after(channel, last_id, limit))
+        return await _answered(lambda: self._store.read_after(channel, last_id, limit))
 
     async def last_id(self, channel: str) -> int:
-        return await _retried(_bounded, lambda: self._store.last_id(channel))
+        return await _answered(lambda: self._store.last_id(channel))
 
     async def session_exists(self, session_id: str) -> bool:
-        return await _retried(_bounded, lambda: self._session_exists(session_id))
+        return await _answered(lambda: self._session_exists(session_id))
 
 
-# Whatever the store raises, the answer is the same: the client waits, and the operator reads of it in the log.
-_retried = stamina.AsyncRetryingCaller(attempts=None, timeout=None, wait_initial=FIRST_WAIT_SECONDS, wait_max=LONGEST_WAIT_SECONDS).on(
-    Exception
-)
+async def _answered(ask: Callable[[], Awaitable[T]]) -> T:
+    try:
+        return await _bounded(ask)
+    except Exception as error:  # noqa: BLE001 - see below
+        # Whatever the store raises, the answer is the same: the client waits, and the operator reads of it in the log.
+        log.warning("live.store_away", error=str(error) or type(error).__name__)
+    import stamina  # noqa: PLC0415 - most processes never need it
+
+    await anyio.sleep(FIRST_WAIT_SECONDS)
+    retried = stamina.AsyncRetryingCaller(attempts=None, timeout=None, wait_initial=FIRST_WAIT_SECONDS, wait_max=LONGEST_WAIT_SECONDS)
+    return await retried(Exception, _bounded, ask)
 
 
 async def _bounded(ask: Callable[[], Awaitable[T]]) -> T:

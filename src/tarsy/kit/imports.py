@@ -54,6 +54,18 @@ def hollow(*names: str) -> None:
         sys.modules.setdefault(name, _Hollow(name))
 
 
+@contextmanager
+def hollowed(*names: str) -> Generator[None]:
+    """The same, for what is imported meanwhile: others find these modules as they are."""
+    missing = [name for name in names if name not in sys.modules]
+    hollow(*missing)
+    try:
+        yield
+    finally:
+        for name in missing:
+            del sys.modules[name]
+
+
 class _Hollow(ModuleType):
     def __getattr__(self, name: str) -> type:
         return _unusable(name, self.__name__)

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tarsy.kit.imports import absent, hollow, load
+from tarsy.kit.imports import absent, hollow, hollowed, load
 
 # Importing it ends only when the event loop, meanwhile, does something.
 SLOW = """
@@ -59,3 +59,17 @@ def test_a_hollow_module_is_found_but_nothing_of_it_can_be_used(tmp_path: Path, 
     assert importlib.import_module("sys") is sys
     for name in ("small", "large"):
         del sys.modules[name]
+
+
+def test_a_module_is_hollow_only_for_what_is_imported_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("bulky.py").write_text("class Part: ...")
+    tmp_path.joinpath("slim.py").write_text("from bulky import Part\nclass Own(Part): ...")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    with hollowed("bulky", "sys"):
+        slim = importlib.import_module("slim")
+    with pytest.raises(NotImplementedError, match="left out of this program"):
+        slim.Own()
+    assert importlib.import_module("bulky").Part()
+    assert importlib.import_module("sys") is sys
+    for name in ("slim", "bulky"):
+        monkeypatch.delitem(sys.modules, name)
