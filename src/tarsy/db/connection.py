@@ -52,7 +52,7 @@ def create_engine(url: str, *, connections: int = POOL_SIZE) -> AsyncEngine:
         json_serializer=_json_text,
         json_deserializer=orjson.loads,
     )
-    event.listen(engine.sync_engine, "connect", _limit_transactions)
+    event.listen(engine.sync_engine, "connect", _prepare)
     event.listen(engine.sync_engine, "connect", _give_up_on_silence)
     event.listen(engine.sync_engine, "checkout", _replace_if_closed)
     event.listen(engine.sync_engine, "handle_error", _tell_no_values)
@@ -91,11 +91,15 @@ def transaction_limit(seconds: int, *, only_this: bool = False) -> str:
     return f"SELECT {setting} WHERE current_setting('transaction_timeout', true) IS NOT NULL"
 
 
-def _limit_transactions(connection: Any, _record: object) -> None:
-    async def limit(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
-        await driver.execute(transaction_limit(TRANSACTION_SECONDS))
+# What a session works on is in memory. PostgreSQL's own 4 stands for disks that turn, and has it read small tables whole.
+_IN_MEMORY = "SELECT set_config('random_page_cost', '1.1', false)"
 
-    connection.run_async(limit)
+
+def _prepare(connection: Any, _record: object) -> None:
+    async def prepare(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
+        await driver.execute(f"{transaction_limit(TRANSACTION_SECONDS)}; {_IN_MEMORY}")
+
+    connection.run_async(prepare)
 
 
 def socket_of(connection: Any) -> socket.socket:
@@ -184,8 +188,6 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
             "application_name": APPLICATION_NAME,
             "timezone": "UTC",
             "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_SECONDS}s",
-            # What a session works on is in memory. PostgreSQL's own 4 stands for disks that turn, and would have it read small tables whole.
-            "random_page_cost": "1.1",
         },
     }
     ssl_argument = _ssl_argument(parsed)

@@ -29,7 +29,7 @@ PUBLISHING = """
         FROM drafts d JOIN taken t ON t.name = d.channel
     ),
     told AS (
-        SELECT place, channel, session_id, id, concat('{"id":', id, ',', payload) AS payload FROM numbered
+        SELECT place, channel, session_id, id, concat(payload, ',"id":', id, '}') AS payload FROM numbered
     ),
     stored AS (
         INSERT INTO events (channel, id, session_id, payload) SELECT channel, id, session_id, CAST(payload AS jsonb) FROM told
@@ -95,8 +95,8 @@ def publishing_parameters(drafts: Sequence[Draft]) -> dict[str, Any]:
     return {
         "channels": channels,
         "sessions": [draft.session_id for draft in drafts],
-        # The id goes in front of what follows the first bracket.
-        "payloads": [draft.text[1:] for draft in drafts],
+        # The id goes where the last bracket was.
+        "payloads": [draft.text[:-1] for draft in drafts],
         "numbers": numbers,
         "together": [together[channel] for channel in channels],
         "notification": EVENTS_NOTIFICATION,
