@@ -66,10 +66,13 @@ def _repeats(text: str, prompt: str) -> bool:
     # More than this many words of its own, and it does not repeat, whatever else it says: most answers show that in their first sentences.
     enough = len(_WORD.findall(text.lower())) * (1 - _REPEATED_SHARE) + 1
     words = repeated = 0
-    for sentence in {_normal(sentence): None for sentence in _SENTENCE_END.split(text)}:
-        if sentence:
-            words += _length(sentence)
-            repeated += _length(sentence) if f" {sentence} " in known else 0
+    seen = {""}
+    for sentence in map(_normal, _SENTENCE_END.split(text)):
+        if sentence in seen:
+            continue
+        seen.add(sentence)
+        words += _length(sentence)
+        repeated += _length(sentence) if f" {sentence} " in known else 0
         if words - repeated > enough:
             return False
     return words >= _SHORTEST_REPETITION and repeated >= words * _REPEATED_SHARE
