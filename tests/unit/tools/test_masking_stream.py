@@ -98,6 +98,13 @@ def test_a_key_without_end_is_neither_shown_nor_kept() -> None:
     assert shown.strip() == "[MASKED_PRIVATE_KEY]"
 
 
+def test_harmless_words_are_passed_on_as_they_come_and_those_of_a_doubtful_line_in_batches() -> None:
+    stream = MASKER.stream(by_words=True)
+    assert [stream.feed(piece) for piece in ("The pod ", "was kil", "led twice ")] == ["The pod ", "was ", "killed twice "]
+    assert stream.feed("with the token ") == ""
+    assert stream.finish() == "with the token "
+
+
 LONG: dict[str, Callable[[int], str]] = {
     "words": lambda size: "word " * (size // 5),
     "names": lambda size: "password " * (size // 9),

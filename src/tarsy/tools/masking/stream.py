@@ -11,7 +11,8 @@ from tarsy.config.schema.masking import PATTERNS
 from tarsy.tools.masking.assignments import AssignmentMasker
 from tarsy.tools.masking.first_look import FirstLook
 
-# Words are passed on so many characters at a time: a dozen tokens, a fraction of a second of a model's speech.
+# Words of a line that might hold something are passed on so many characters at a time: a dozen tokens, a fraction of a second of a
+# model's speech. Each time, what is around them is looked at again.
 _BATCH = 48
 # As far back as any rule looks from where a secret begins.
 _CONTEXT = 256
@@ -84,7 +85,7 @@ class StreamMasker:
             self._size += len(rest)
             if self._size > _LONGEST_BLOCK:
                 self._end_line(out)
-            elif self._by_words and self._size >= _BATCH and not self._opens:
+            elif self._by_words and not self._opens and (self._harmless or self._size >= _BATCH):
                 self._pass_words(out)
         return "".join(out)
 
@@ -106,6 +107,8 @@ class StreamMasker:
                 return
             self._release(out)
         harmless = self._stays_harmless(words)
+        if not harmless and self._size < _BATCH:
+            return
         if self._in_key or not words or (not harmless and self._opening(_last_word(self._passed) + words)):
             # Nothing more of this line is looked at until it is complete.
             self._opens = bool(words)
