@@ -35,7 +35,7 @@ def _insert(table: sa.Table, **computed: str) -> str:
 
 
 def _brought(table: sa.Table) -> str:
-    """The rows that a step brings for a table. They are its session's; saying so tells PostgreSQL that they are few."""
+    """The rows that a step brings for a table. They are its session's, all of them: saying so tells PostgreSQL that they are few."""
     return f"held JOIN jsonb_populate_recordset(NULL::{table.name}, CAST(:new_{table.name} AS jsonb)) r ON r.session_id = :session_id"
 
 
