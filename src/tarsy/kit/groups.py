@@ -1,8 +1,12 @@
-"""Exception groups, unpacked where one error is what the caller asked for."""
+"""Work that is done at the same time, and its errors: unpacked where one is what the caller asked for."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+
+import anyio
+
+Item = TypeVar("Item")
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
@@ -21,3 +25,14 @@ def single_errors() -> Generator[None]:
         yield
     except BaseExceptionGroup as group:
         raise next(leaves(cast("BaseException", group))) from None
+
+
+async def for_each(items: Sequence[Item], work: Callable[[Item], Coroutine[Any, Any, None]], *, name: Callable[[Item], str]) -> None:
+    """Do `work` for all at the same time, each in a task of that name; one alone needs none. The first error ends them all."""
+    if len(items) == 1:
+        await work(items[0])
+        return
+    with single_errors():
+        async with anyio.create_task_group() as tasks:
+            for item in items:
+                tasks.start_soon(work, item, name=name(item))

@@ -42,7 +42,7 @@ from tarsy.domain.step import ExecutionInput, Step
 from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.tool_spelling import spoken_name
 from tarsy.domain.work import Parking
-from tarsy.kit.groups import single_errors
+from tarsy.kit.groups import for_each, single_errors
 from tarsy.session.dependencies import Dependencies
 from tarsy.session.plan import StageOutcome
 from tarsy.session.planned_stage import ChallengePart, PlannedStage
@@ -114,13 +114,12 @@ class StageRunner:
     async def _run_agents(self, job: StageJob, record: StageRecord, stopping: Stopping) -> Sequence[ExecutionResult]:
         results: dict[int, ExecutionResult] = {}
 
-        async def one(execution: ExecutionRecord, config: ResolvedAgentConfig) -> None:
+        async def one(agent: tuple[ExecutionRecord, ResolvedAgentConfig]) -> None:
+            execution, config = agent
             results[execution.execution.agent_index] = await self._run_agent(job, record.stage, execution, config, stopping)
 
-        with single_errors():
-            async with anyio.create_task_group() as tasks:
-                for execution, config in zip(record.executions, job.planned.agents, strict=True):
-                    tasks.start_soon(one, execution, config, name=f"agent {config.agent_name}")
+        agents = list(zip(record.executions, job.planned.agents, strict=True))
+        await for_each(agents, one, name=lambda agent: f"agent {agent[1].agent_name}")
         return [results[index] for index in sorted(results)]
 
     async def _begin(self, job: StageJob) -> StageRecord:

@@ -25,7 +25,7 @@ from tarsy.domain.step import ExecutionInput
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolName, ToolOutcome, ToolResult
 from tarsy.kit.clock import milliseconds_since
-from tarsy.kit.groups import single_errors
+from tarsy.kit.groups import for_each
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,7 @@ class ToolTurn:
         self._run.recorder.awaited.update(pending.call.id for pending in self._calls)
         for _, together in groupby(self._calls, key=self._place_in_order()):
             group = list(together)
-            with single_errors():
-                async with anyio.create_task_group() as tasks:
-                    for pending in group:
-                        tasks.start_soon(one, pending, name=f"tool {pending.call.name}")
+            await for_each(group, one, name=lambda pending: f"tool {pending.call.name}")
             if cut and any(cut.is_within(pending.call.id, self._run.turn) for pending in group):
                 await self._run.end_where_cut(cut)
             if waiting:
