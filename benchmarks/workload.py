@@ -11,6 +11,7 @@ from uuid import uuid4
 import anyio
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.agent.late_journal import LateJournal
 from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,
@@ -216,7 +217,7 @@ async def load(
     unwatched, clock, spoken = Unwatched(), SystemClock(), recording(pause, turns, first)
     llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0 if pause else 0.0)
     dependencies = Dependencies(
-        journal=observer.journal(_measured(CountingJournal(engine, unwatched.announce), metrics)),
+        journal=LateJournal(observer.journal(_measured(CountingJournal(engine, unwatched.announce), metrics))),
         history=observer.history(SessionHistory(engine)),
         llm=observer.model(llm),
         tools=observer.tools(TrivialTools()),

@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy import __version__
+from tarsy.agent.late_journal import LateJournal
 from tarsy.agent.ports import LLMClient, Mask, ToolServers
 from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings, auth_settings
@@ -444,7 +445,7 @@ def _runner(parts: _Parts) -> Runner:
 def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
     engine, live, observer = parts.engine, parts.live, parts.observer
     dependencies = Dependencies(
-        journal=observer.journal(MeasuredJournal(PostgresJournal(engine, parts.deliver), parts.metrics, parts.times)),
+        journal=LateJournal(observer.journal(MeasuredJournal(PostgresJournal(engine, parts.deliver), parts.metrics, parts.times))),
         history=observer.history(SessionHistory(engine)),
         llm=observer.model(parts.llm),
         tools=observer.tools(parts.tools),

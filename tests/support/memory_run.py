@@ -67,13 +67,21 @@ class MemoryJournal:
     backend: str = ""
     status: RunStatus | None = None
 
+    def soon(self, step: Step, written: Callable[[], None]) -> None:
+        """At once: what waits is no matter of the agents."""
+        self._write(step)
+        written()
+
     async def commit(self, step: Step) -> Committed:
-        if self.dies_after is not None and self.steps >= self.dies_after:
-            raise DiedError
         if step.unless_notes and (unread := self._unread(step)):
             return Committed(unread, refused=True)
-        self._keep(step)
+        self._write(step)
         return Committed(self._unread(step))
+
+    def _write(self, step: Step) -> None:
+        if self.dies_after is not None and self.steps >= self.dies_after:
+            raise DiedError
+        self._keep(step)
 
     def _unread(self, step: Step) -> tuple[Note, ...]:
         if step.notes_after is None:
@@ -88,14 +96,7 @@ class MemoryJournal:
             self.messages[old.id] = replace(old, body=replace(old.body, content=change.content))
         self.events |= {event.id: event for event in step.opened}
         for close in step.closed:
-            old = self.events[close.event_id]
-            self.events[old.id] = replace(
-                old,
-                status=close.status,
-                content=close.content,
-                event_type=close.event_type or old.event_type,
-                metadata={**old.metadata, **close.metadata},
-            )
+            self.events[close.event_id] = close.of(self.events[close.event_id])
         self.llm += step.llm_interactions
         self.mcp += step.mcp_interactions
         self.citations += [made.checked for made in step.citations]

@@ -1,7 +1,7 @@
 """Runs a stage whose agents send others, on a recorded model with its record in memory, and lets it die after any step."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -42,7 +42,15 @@ class TreeJournal:
     executions: dict[str, AgentExecution] = field(default_factory=dict[str, AgentExecution])
     runs: dict[str, MemoryJournal] = field(default_factory=dict[str, MemoryJournal])
 
+    def soon(self, step: Step, written: Callable[[], None]) -> None:
+        self._write(step)
+        written()
+
     async def commit(self, step: Step) -> Committed:
+        self._write(step)
+        return Committed()
+
+    def _write(self, step: Step) -> None:
         if self.dies_after is not None and self.steps >= self.dies_after:
             raise DiedError
         self.steps += 1
@@ -52,12 +60,9 @@ class TreeJournal:
             self.executions[execution.id], self.runs[execution.id] = execution, MemoryJournal()
         for change in step.execution_changes:
             old = self.executions[change.execution_id]
-            self.executions[old.id] = replace(
-                old, status=change.status or old.status, error_message=change.error_message or old.error_message
-            )
+            self.executions[old.id] = change.of(old)
         for execution_id, run in self.runs.items():
-            await run.commit(_part(step, execution_id, run))
-        return Committed()
+            run.soon(_part(step, execution_id, run), lambda: None)
 
     async def load(self, execution_id: str) -> StoredRun:
         return await self.runs[execution_id].load(execution_id)

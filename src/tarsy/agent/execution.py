@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tarsy.agent.ceilings.ceilings import Ceilings
 from tarsy.agent.cut_short import CutPlace
-from tarsy.agent.ports import Journal, LiveText, LLMClient, Mask, Prices, ResultStore, ToolExecutor
+from tarsy.agent.ports import LiveText, LLMClient, Mask, Prices, ResultStore, RunJournal, ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
@@ -30,7 +30,7 @@ class ExecutionContext:
     prompts: PromptBuilder
     llm: LLMClient
     tools: ToolExecutor
-    journal: Journal
+    journal: RunJournal
     live: LiveText
     results: ResultStore
     prices: Prices

@@ -142,16 +142,16 @@ class ModelCall:
                     async for chunk in stream:
                         if self._first_chunk_ms is None:
                             self._first_chunk_ms = milliseconds_since(started, clock)
-                        await self._take(chunk)
+                        self._take(chunk)
                         if self._answer.error or self._answer.looping:
                             break
         except anyio.get_cancelled_exc_class():
             self._break_off()
             raise
         if scope.cancelled_caught:
-            await self._take(ErrorChunk(f"the model did not finish within {within:g} s", ErrorCode.TIMEOUT, retryable=True))
-        await self._keep(self._masker.finish())
-        await self._show_text(self._router.finish())
+            self._take(ErrorChunk(f"the model did not finish within {within:g} s", ErrorCode.TIMEOUT, retryable=True))
+        self._keep(self._masker.finish())
+        self._show_text(self._router.finish())
         self._settle()
         price = await self._context.prices.price(request.provider, started_at, self._answer.usage.input_tokens)
         interaction = LLMInteraction(
@@ -188,17 +188,17 @@ class ModelCall:
         stuck_in_thought = ends_in_thought and not answer.tool_calls and find_loop(answer.thinking) is not None
         answer.looping = answer.error is None and (stuck_in_thought or find_loop(answer.text) is not None)
 
-    async def _take(self, chunk: Chunk) -> None:
+    def _take(self, chunk: Chunk) -> None:
         self._hear(chunk)
-        await self._keep(self._masker.feed(chunk))
+        self._keep(self._masker.feed(chunk))
         # That the model speaks is shown at once, though its first words may still be held back.
         match chunk:
             case ThinkingChunk(content) if content:
                 self._speaks = False
-                await self._open(TimelineEventType.LLM_THINKING, NATIVE)
+                self._open(TimelineEventType.LLM_THINKING, NATIVE)
             case TextChunk(content) if content and not self._speaks:
                 self._speaks = True
-                await self._show_text(self._router.route(""))
+                self._show_text(self._router.route(""))
             case _:
                 pass
 
@@ -230,20 +230,20 @@ class ModelCall:
             case _:
                 pass
 
-    async def _keep(self, chunks: Iterable[Chunk]) -> None:
+    def _keep(self, chunks: Iterable[Chunk]) -> None:
         for chunk in chunks:
             self._chunks.append(chunk)
-            await self._tell(chunk)
+            self._tell(chunk)
 
-    async def _tell(self, chunk: Chunk) -> None:
+    def _tell(self, chunk: Chunk) -> None:
         """Show a masked chunk, or note what it says."""
         match chunk:
             case TextChunk(content):
                 self._texts.append(content)
-                await self._show_text(self._router.route(content))
+                self._show_text(self._router.route(content))
             case ThinkingChunk(content):
                 self._thoughts.append(content)
-                await self._show(TimelineEventType.LLM_THINKING, content, NATIVE)
+                self._show(TimelineEventType.LLM_THINKING, content, NATIVE)
             case ToolCallChunk():
                 pass
             case CodeExecutionChunk(code, result):
@@ -260,16 +260,16 @@ class ModelCall:
             case _:
                 assert_never(chunk)
 
-    async def _show_text(self, pieces: Iterable[tuple[TimelineEventType, str]]) -> None:
+    def _show_text(self, pieces: Iterable[tuple[TimelineEventType, str]]) -> None:
         for event_type, delta in pieces:
-            await self._show(event_type, delta, REACT if event_type is TimelineEventType.LLM_THINKING else None)
+            self._show(event_type, delta, REACT if event_type is TimelineEventType.LLM_THINKING else None)
             self._shown.add(event_type)
 
-    async def _show(self, event_type: TimelineEventType, delta: str, source: str | None = None) -> None:
+    def _show(self, event_type: TimelineEventType, delta: str, source: str | None = None) -> None:
         """Stream `delta` to the open event of its kind."""
-        self._recorder.append(await self._open(event_type, source), delta)
+        self._recorder.append(self._open(event_type, source), delta)
 
-    async def _open(self, event_type: TimelineEventType, source: str | None = None) -> str:
+    def _open(self, event_type: TimelineEventType, source: str | None = None) -> str:
         """The open event of a kind; a new kind closes the one before and opens its own."""
         current = self._current
         if current is None or (current.event_type, current.source) != (event_type, source):
@@ -278,7 +278,7 @@ class ModelCall:
                 self._recorder.close_with(self._id, current.id)
             event = self._recorder.open(event_type, {"source": source} if source else None)
             self._current = current = OpenEvent(event.id, event_type, source)
-            await self._recorder.commit(opened=(event,))
+            self._recorder.show(event)
         return current.id
 
     def _grounding(self, chunk: GroundingChunk) -> TimelineEvent:

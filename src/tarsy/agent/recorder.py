@@ -46,6 +46,8 @@ class Recorder:
         self._next_event = stored.next_timeline_sequence
         self._open: dict[str, list[str]] = {}
         self._written: dict[str, int] = {}
+        # Those of them that are not stored yet.
+        self._unseen: set[str] = set()
         # What was opened, as long as it is open.
         self._entries: dict[str, TimelineEvent] = {}
         # Model call → events that are complete as soon as it is stored.
@@ -93,6 +95,21 @@ class Recorder:
             return committed
         finally:
             self._writing.release()
+
+    def soon(self, written: Callable[[], None] = lambda: None, **parts: Unpack[StepParts]) -> None:
+        """Have this written with the next step, or in a moment if none comes."""
+        self._context.journal.soon(Step(claim=self._context.claim, **parts), written)
+
+    def show(self, event: TimelineEvent) -> None:
+        """Have an open event stored soon; its text is seen from then on."""
+        self._unseen.add(event.id)
+        self.soon(partial(self._catch_up, event), opened=(event,))
+
+    def _catch_up(self, event: TimelineEvent) -> None:
+        """Let watchers see what was written into an event before it was stored."""
+        self._unseen.remove(event.id)
+        if event.id in self._open and (said := self.written(event.id)[len(event.content) :]):
+            self._context.live.publish(StreamDelta(self._context.session_id, event.id, len(event.content), said))
 
     def given(self, *inputs: AnyInput) -> tuple[ExecutionInput, ...]:
         """Inputs as they go into a step."""
@@ -157,7 +174,8 @@ class Recorder:
         offset = self._written[event_id]
         self._open[event_id].append(delta)
         self._written[event_id] = offset + len(delta)
-        self._context.live.publish(StreamDelta(self._context.session_id, event_id, offset, delta))
+        if event_id not in self._unseen:
+            self._context.live.publish(StreamDelta(self._context.session_id, event_id, offset, delta))
 
     def written(self, event_id: str) -> str:
         """The text that an open event has so far."""

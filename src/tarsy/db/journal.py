@@ -30,6 +30,7 @@ from tarsy.domain.note import Note
 from tarsy.domain.session import SessionClose, ending
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Committed, Step, StoredCall, StoredRun, WorkClose
+from tarsy.domain.timeline import TimelineEvent
 
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
@@ -69,8 +70,8 @@ class PostgresJournal:
     def __init__(self, engine: AsyncEngine, deliver: Deliver) -> None:
         self._engine = engine
         self._deliver = deliver
-        # Executions that this process has stored and not begun: there is nothing to read of them.
-        self._new: set[str] = set()
+        # Executions that this process has stored and of which nothing more was: there is nothing to read of them.
+        self._new: dict[str, StoredRun] = {}
 
     async def commit(self, step: Step) -> Committed:
         repeated = False
@@ -91,10 +92,15 @@ class PostgresJournal:
         # Whole: half of what a step says must never be left to chance by a cancellation.
         written = await retrying(attempt, whole=True)
         self._deliver(written.events)
-        if not step.messages:
-            self._new |= {execution.id for execution in step.executions if execution.status is RunStatus.PENDING}
-        self._new -= {change.execution_id for change in step.execution_changes}
+        self._remember_new(step)
         return written.committed
+
+    def _remember_new(self, step: Step) -> None:
+        changed = {change.execution_id for change in step.execution_changes}
+        for execution_id in changed:
+            self._new.pop(execution_id, None)
+        if not step.messages:
+            self._new |= {execution.id: StoredRun(begun=execution.id in changed) for execution in step.executions}
 
     async def _ended_plainly(self, step: Step) -> _Written | None:
         """End a session in one statement, as nearly all can be; None: there is more to it, or the claim was lost, and nothing was written."""
@@ -108,9 +114,8 @@ class PostgresJournal:
         return _written(drafts, stored) if stored else None
 
     async def load(self, execution_id: str) -> StoredRun:
-        if execution_id in self._new:
-            self._new.remove(execution_id)
-            return StoredRun()
+        if new := self._new.pop(execution_id, None):
+            return new
 
         async def attempt() -> StoredRun:
             async with borrowed(self._engine) as connection:
@@ -198,11 +203,20 @@ def _announcements(step: Step) -> list[LiveEvent]:
     drafts = stage_ends if step.stages else []
     for stage in step.stages:
         drafts += announce.stage_started(stage)
+    first, last = _around_closed(step)
+    drafts += [announce.timeline_created(event) for event in first]
     drafts += [announce.timeline_completed(session_id, close) for close in step.closed]
-    drafts += [announce.timeline_created(event) for event in step.opened]
+    drafts += [announce.timeline_created(event) for event in last]
     drafts += [announce.interaction_created(interaction) for interaction in (*step.llm_interactions, *step.mcp_interactions)]
     drafts += [announce.execution_status(session_id, change) for change in step.execution_changes]
     return drafts if step.stages else drafts + stage_ends
+
+
+def _around_closed(step: Step) -> tuple[Sequence[TimelineEvent], Sequence[TimelineEvent]]:
+    """The entries that the step opens: up to the last that it also closes, which must be told of before that, and behind it."""
+    ended = {close.event_id for close in step.closed}
+    count = max((place for place, event in enumerate(step.opened, start=1) if event.id in ended), default=0)
+    return step.opened[:count], step.opened[count:]
 
 
 async def _close_noun(connection: RawConnection, step: Step) -> list[LiveEvent]:

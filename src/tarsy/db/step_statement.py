@@ -5,7 +5,7 @@ that it inserts itself. Every part reads `held`, so that nothing at all happens 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache
 from typing import Any
@@ -28,10 +28,10 @@ from tarsy.domain.step import Compacted, Step
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 
 
-def _insert(table: sa.Table, **computed: str) -> str:
+def _insert(table: sa.Table, source: str = "", **computed: str) -> str:
     columns = ", ".join(f'"{column.name}"' for column in table.c)
     values = ", ".join(computed.get(column.name, f'r."{column.name}"') for column in table.c)
-    return f"INSERT INTO {table.name} ({columns}) SELECT {values} FROM {_brought(table)}"  # noqa: S608 - names from our own tables
+    return f"INSERT INTO {table.name} ({columns}) SELECT {values} FROM {source or _brought(table)}"  # noqa: S608 - names from our own tables
 
 
 def _brought(table: sa.Table) -> str:
@@ -55,7 +55,9 @@ _OF_EXECUTION = (
 # Parts by name. An update takes only rows that may still move: the compare side of compare-and-set.
 _PARTS: Mapping[str, str] = {
     **{f"new_{table.name}": _insert(table) for table in (stages, agent_executions, messages)},
-    **{f"new_{table.name}": _insert(table) for table in (llm_interactions, mcp_interactions)},
+    # Read once for the rows and for the sums: they hold what a model or a tool has said.
+    **{f"read_{table.name}": f"SELECT r.* FROM {_brought(table)}" for table in (llm_interactions, mcp_interactions)},  # noqa: S608 - see above
+    **{f"new_{table.name}": _insert(table, source=f"part_read_{table.name} r") for table in (llm_interactions, mcp_interactions)},
     "new_timeline_events": _insert(timeline_events, position=_POSITION),
     "new_citations": _insert(citations),
     # A run that is continued brings the inputs again that it was played.
@@ -82,9 +84,9 @@ _PARTS: Mapping[str, str] = {
         UPDATE stages s SET status = c.status, error_message = c.error_message, completed_at = c.completed_at
         FROM {_given("stage_closes", "id uuid, status text, error_message text, completed_at timestamptz, sources jsonb")}
         WHERE s.id = c.id AND c.sources ? s.status""",  # noqa: S608 - our own words
-    "model_sums": model_sums(_brought(llm_interactions)),
-    "session_sums": session_sums(_brought(llm_interactions)),
-    "tool_sums": tool_sums(_brought(mcp_interactions)),
+    "model_sums": model_sums("part_read_llm_interactions r"),
+    "session_sums": session_sums("part_read_llm_interactions r"),
+    "tool_sums": tool_sums("part_read_mcp_interactions r"),
     "figures": f"""
         INSERT INTO session_figures AS f (session_id, agents, fallbacks)
         SELECT c.session_id, c.agents, c.fallbacks FROM {_given("figures", "agents integer, fallbacks integer")}
@@ -127,6 +129,7 @@ def statement_for(step: Step, drafts: Sequence[Draft], ending: Ending | None = N
     the notes that the step's writer does not know of, if it asks for them. With an `ending`, it also answers with nothing, and writes
     nothing, if the work was asked to stop or its noun cannot be ended so.
     """
+    step = _written_once(step)
     parts = _values(step, drafts)
     parameters: dict[str, Any] = {name: json_text(values) for name, values in parts.items()}
     parameters |= {"claim_id": step.claim.id, "token": step.claim.token, "session_id": step.session_id}
@@ -139,9 +142,39 @@ def statement_for(step: Step, drafts: Sequence[Draft], ending: Ending | None = N
     if step.notes_after is not None:
         parameters["notes_after"] = step.notes_after
         reading = _Reading.UNLESS_UNREAD if step.unless_notes else _Reading.UNREAD
+    names = (*_read(step), *parts, *_sums(step), *notes)
     if ending:
-        return _statement((*parts, *_sums(step), *notes), announces=bool(drafts), ending=ending.update), {**parameters, **ending.values}
-    return _statement((*parts, *_sums(step), *notes), announces=bool(drafts), reading=reading), parameters
+        return _statement(names, announces=bool(drafts), ending=ending.update), {**parameters, **ending.values}
+    return _statement(names, announces=bool(drafts), reading=reading), parameters
+
+
+def _written_once(step: Step) -> Step:
+    """The step with every row that it both brings and changes as one that is new as it is in the end."""
+    step = _with_ends(step) if step.opened and step.closed else step
+    return _with_moves(step) if step.executions and step.execution_changes else step
+
+
+def _with_ends(step: Step) -> Step:
+    ends = {close.event_id: close for close in step.closed}
+    opened = tuple(ends.pop(event.id).of(event) if event.id in ends else event for event in step.opened)
+    return replace(step, opened=opened, closed=tuple(ends.values()))
+
+
+def _with_moves(step: Step) -> Step:
+    new = {execution.id: execution for execution in step.executions}
+    for change in step.execution_changes:
+        if change.execution_id in new:
+            new[change.execution_id] = change.of(new[change.execution_id])
+    changes = tuple(change for change in step.execution_changes if change.execution_id not in new)
+    return replace(step, executions=tuple(new.values()), execution_changes=changes)
+
+
+def _read(step: Step) -> tuple[str, ...]:
+    """The parts that others read."""
+    return (
+        *(("read_llm_interactions",) if step.llm_interactions else ()),
+        *(("read_mcp_interactions",) if step.mcp_interactions else ()),
+    )
 
 
 def _sums(step: Step) -> tuple[str, ...]:
@@ -200,7 +233,6 @@ def _closed(close: TimelineClose) -> rows.NewRow:
 
 
 def _changed(change: ExecutionChange) -> rows.NewRow:
-    begins = change.status is RunStatus.ACTIVE
     return {
         "id": change.execution_id,
         "status": change.status.value if change.status else None,
@@ -208,8 +240,8 @@ def _changed(change: ExecutionChange) -> rows.NewRow:
         "llm_provider": change.llm_provider,
         "llm_backend": change.llm_backend,
         "model_name": change.model_name,
-        "started_at": change.at if begins else None,
-        "completed_at": change.at if change.status and not begins else None,
+        "started_at": change.started_at,
+        "completed_at": change.completed_at,
         "sources": _sources(change.status) if change.status else [],
     }
 
@@ -264,11 +296,23 @@ def _values(step: Step, drafts: Sequence[Draft]) -> dict[str, Sequence[rows.NewR
     for name, (field, row) in _ROWS.items():
         if brought := getattr(step, field):
             values[name] = [row(one, session) for one in brought]
+    if len(step.execution_changes) > 1:
+        values["execution_changes"] = _combined(values["execution_changes"])
     if step.opened:
         values["new_timeline_events"] = _placed(step.opened, drafts)
     if figures := _figures(step):
         values["figures"] = figures
     return values
+
+
+def _combined(changes: Sequence[rows.NewRow]) -> list[rows.NewRow]:
+    """One change for each execution: from where the first of its moves sets out to where the last one leads."""
+    combined: dict[str, rows.NewRow] = {}
+    for change in changes:
+        before = combined.get(change["id"], {})
+        told = {name: value for name, value in change.items() if value is not None}
+        combined[change["id"]] = {**change, **before, **told, "sources": before.get("sources") or change["sources"]}
+    return list(combined.values())
 
 
 def _figures(step: Step) -> list[rows.NewRow]:

@@ -1,6 +1,6 @@
 """One agent's work in a stage."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tarsy.domain.period_budget import BudgetWait
@@ -51,3 +51,19 @@ class ExecutionChange:
     llm_provider: str | None = None
     llm_backend: str | None = None
     model_name: str | None = None
+
+    @property
+    def started_at(self) -> datetime | None:
+        return self.at if self.status is RunStatus.ACTIVE else None
+
+    @property
+    def completed_at(self) -> datetime | None:
+        return self.at if self.status and self.status is not RunStatus.ACTIVE else None
+
+    def of(self, execution: AgentExecution) -> AgentExecution:
+        """The execution, changed."""
+        told = {name: value for name in _CHANGED if (value := getattr(self, name)) is not None}
+        return replace(execution, **told)
+
+
+_CHANGED = ("status", "error_message", "llm_provider", "llm_backend", "model_name", "started_at", "completed_at")

@@ -4,7 +4,7 @@ Every write of a worker is a Step. It is fenced by the claim it names, and whate
 with it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
 from tarsy.domain.citation import CheckedCitation
@@ -86,6 +86,13 @@ class Step:
     @property
     def session_id(self) -> str:
         return self.claim.session_id
+
+    def then(self, later: "Step") -> "Step":
+        """One step that does what both do, in this order; `later` says whether it ends something and what is to be known of notes."""
+        return replace(later, **{name: (*first, *getattr(later, name)) for name in _SEVERAL if (first := getattr(self, name))})
+
+
+_SEVERAL = tuple(one.name for one in fields(Step) if one.default == ())
 
 
 @dataclass(frozen=True, slots=True)

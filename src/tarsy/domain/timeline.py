@@ -1,7 +1,7 @@
 """The timeline: what a person sees of an investigation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -58,3 +58,14 @@ class TimelineClose:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     # What the content turned out to be: text beside tool calls is a response, text alone the analysis.
     event_type: TimelineEventType | None = None
+
+    def of(self, event: TimelineEvent) -> TimelineEvent:
+        """The entry, closed."""
+        return replace(
+            event,
+            status=self.status,
+            content=self.content,
+            completed_at=self.completed_at,
+            metadata={**event.metadata, **self.metadata},
+            event_type=self.event_type or event.event_type,
+        )

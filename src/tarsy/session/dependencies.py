@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from tarsy.agent.ceilings.ledger import SpendingBook
-from tarsy.agent.ports import ChangeLog, Journal, LiveText, LLMClient, Mask, Prices, ResultStore, SkillTexts, ToolServers
+from tarsy.agent.ports import ChangeLog, LiveText, LLMClient, Mask, Prices, ResultStore, RunJournal, SkillTexts, ToolServers
 from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.run_input import AnyInput
@@ -24,7 +24,7 @@ from tarsy.session.runbook import RunbookSource
 class Dependencies:
     """The tools of the trade, given by the wiring."""
 
-    journal: Journal
+    journal: RunJournal
     history: History
     llm: LLMClient
     tools: ToolServers

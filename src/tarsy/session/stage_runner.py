@@ -127,10 +127,19 @@ class StageRunner:
             if job.ended:
                 await self._dependencies.journal.commit(Step(claim=job.claim, stage_closes=job.ended))
             return job.stored
-        stage = _stage(job, self._dependencies.clock.now())
+        now = self._dependencies.clock.now()
+        stage = _stage(job, now)
         executions = tuple(_execution(stage, config, index) for index, config in enumerate(job.planned.agents, start=1))
         await self._dependencies.journal.commit(
-            Step(claim=job.claim, stages=(stage,), executions=executions, opened=job.remarks, stage_closes=job.ended)
+            Step(
+                claim=job.claim,
+                stages=(stage,),
+                executions=executions,
+                opened=job.remarks,
+                # They set out at once, though their servers may take a while to start.
+                execution_changes=tuple(ExecutionChange(execution_id=one.id, at=now, status=RunStatus.ACTIVE) for one in executions),
+                stage_closes=job.ended,
+            )
         )
         return StageRecord(stage, tuple(ExecutionRecord(execution) for execution in executions))
 
@@ -176,10 +185,11 @@ class StageRunner:
         status, error = (RunStatus.CANCELLED, None) if cancelled else (RunStatus.TIMED_OUT, told)
         change = ExecutionChange(execution_id=agent.execution.id, at=self._dependencies.clock.now(), status=status, error_message=error)
         cut = PlacedInput(agent.track, 0, CutShort(cancelled, told="" if cancelled else told, begun=False))
-        # One that was continued here had spoken before; where it stood is not known to us.
-        inputs = (ExecutionInput(agent.execution.id, cut),) if agent.execution.status is RunStatus.PENDING else ()
         with anyio.move_on_after(LAST_WRITE_SECONDS, shield=True):
             try:
+                # Where one stood that had spoken before is not known to us.
+                spoken = (await self._dependencies.journal.load(agent.execution.id)).messages
+                inputs = () if spoken else (ExecutionInput(agent.execution.id, cut),)
                 await self._dependencies.journal.commit(Step(claim=job.claim, inputs=inputs, execution_changes=(change,)))
             except ClaimLostError:
                 log.info("agent.claim_lost_while_stopping")

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from support.claims import take
 from support.replaying import replayed
 from support.weighing import Weighing
+from tarsy.agent.late_journal import LateJournal
 from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.db.changes import StoredChanges
 from tarsy.db.chats import ChatRepository
@@ -68,7 +69,7 @@ async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
     llm = Weighing(in_process_client(env={}, recordings=recording_loader(RecordingFiles())))
     try:
         yield Dependencies(
-            journal=PostgresJournal(engine, unwatched.announce),
+            journal=LateJournal(PostgresJournal(engine, unwatched.announce)),
             history=SessionHistory(engine),
             llm=llm,
             tools=McpToolServers(env={}, clock=clock),

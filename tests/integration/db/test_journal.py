@@ -316,14 +316,10 @@ async def test_the_end_of_a_session_is_not_written_under_a_claim_that_was_lost(d
     assert await ground.fetch("SELECT status FROM alert_sessions") == [{"status": "in_progress"}]
 
 
-async def test_an_execution_that_was_just_stored_is_begun_without_reading_and_another_process_reads_it(
-    database_url: str, claim: Claim
-) -> None:
-    engine, statements = create_engine(database_url), list[str]()
-    stage = begun_stage(claim)
-    execution = AgentExecution(
+def new_execution(stage: Stage) -> AgentExecution:
+    return AgentExecution(
         id=str(uuid4()),
-        session_id=claim.session_id,
+        session_id=stage.session_id,
         stage_id=stage.id,
         agent_name="Investigator",
         agent_index=1,
@@ -333,6 +329,14 @@ async def test_an_execution_that_was_just_stored_is_begun_without_reading_and_an
         tool_calling="native",
         status=RunStatus.PENDING,
     )
+
+
+async def test_an_execution_that_was_just_stored_is_begun_without_reading_and_another_process_reads_it(
+    database_url: str, claim: Claim
+) -> None:
+    engine, statements = create_engine(database_url), list[str]()
+    stage = begun_stage(claim)
+    execution = new_execution(stage)
     journal = PostgresJournal(engine, lambda _events: None)
     await journal.commit(Step(claim=claim, stages=(stage,), executions=(execution,)))
     async with borrowed(engine) as connection:
@@ -348,3 +352,73 @@ async def test_an_execution_that_was_just_stored_is_begun_without_reading_and_an
         stored = await reader.load(execution.id)
         assert (stored.begun, [message.body.content for message in stored.messages]) == (True, ["look"])
     await engine.dispose()
+
+
+def moved(execution: AgentExecution, status: RunStatus, error: str | None = None) -> ExecutionChange:
+    return ExecutionChange(execution_id=execution.id, at=datetime.now(UTC), status=status, error_message=error)
+
+
+async def test_an_entry_that_is_opened_and_closed_in_one_step_is_told_and_stored_like_one_of_two(
+    database_url: str, ground: Ground, claim: Claim
+) -> None:
+    engine = create_engine(database_url)
+    journal = PostgresJournal(engine, lambda _events: None)
+    streamed, after = replace(streaming(claim), metadata={"source": "react"}), warning(claim, "behind it")
+    closed = TimelineClose(
+        event_id=streamed.id,
+        status=TimelineStatus.COMPLETED,
+        content="all of it",
+        completed_at=datetime.now(UTC),
+        metadata={"draft": True},
+        event_type=TimelineEventType.FINAL_ANALYSIS,
+    )
+    await journal.commit(Step(claim=claim, opened=(streamed, after), closed=(closed,)))
+    # Closed once: a second close finds nothing.
+    await journal.commit(Step(claim=claim, closed=(replace(closed, content="too late"),)))
+    await engine.dispose()
+    stored = await ground.fetch("SELECT event_type, status, content, metadata FROM timeline_events ORDER BY position")
+    assert [(row["event_type"], row["status"], row["content"]) for row in stored] == [
+        ("final_analysis", "completed", "all of it"),
+        ("warning", "completed", "behind it"),
+    ]
+    assert orjson.loads(stored[0]["metadata"]) == {"source": "react", "draft": True}
+    told = await ground.fetch(
+        "SELECT payload ->> 'type' AS type, coalesce(payload #>> '{event,status}', payload ->> 'status') AS status"
+        " FROM events WHERE channel LIKE 'session:%' AND payload ->> 'type' LIKE 'timeline%' ORDER BY id LIMIT 3"
+    )
+    assert [(row["type"], row["status"]) for row in told] == [
+        ("timeline_event.created", "streaming"),
+        ("timeline_event.completed", "completed"),
+        ("timeline_event.created", "completed"),
+    ]
+
+
+async def test_an_agent_that_begins_in_the_step_that_brings_it_is_stored_as_active(database_url: str, ground: Ground, claim: Claim) -> None:
+    engine = create_engine(database_url)
+    journal = PostgresJournal(engine, lambda _events: None)
+    stage = begun_stage(claim)
+    execution = new_execution(stage)
+    begins = moved(execution, RunStatus.ACTIVE)
+    await journal.commit(Step(claim=claim, stages=(stage,), executions=(execution,), execution_changes=(begins,)))
+    assert await journal.load(execution.id) == StoredRun(begun=True)
+    assert await PostgresJournal(engine, lambda _events: None).load(execution.id) == StoredRun(begun=True)
+    await engine.dispose()
+    stored = await ground.fetch("SELECT status, started_at, completed_at FROM agent_executions")
+    assert stored == [{"status": "active", "started_at": begins.at, "completed_at": None}]
+
+
+async def test_an_agent_that_ends_in_the_step_that_tells_that_it_began_has_both_times(
+    database_url: str, ground: Ground, claim: Claim
+) -> None:
+    engine = create_engine(database_url)
+    journal = PostgresJournal(engine, lambda _events: None)
+    stage = begun_stage(claim)
+    execution = new_execution(stage)
+    await journal.commit(Step(claim=claim, stages=(stage,), executions=(execution,)))
+    changes = begins, fails = moved(execution, RunStatus.ACTIVE), moved(execution, RunStatus.FAILED, "it broke")
+    await journal.commit(Step(claim=claim, execution_changes=changes))
+    # What has ended stays as it is.
+    await journal.commit(Step(claim=claim, execution_changes=(moved(execution, RunStatus.ACTIVE), moved(execution, RunStatus.COMPLETED))))
+    await engine.dispose()
+    stored = await ground.fetch("SELECT status, error_message, started_at, completed_at FROM agent_executions")
+    assert stored == [{"status": "failed", "error_message": "it broke", "started_at": begins.at, "completed_at": fails.at}]

@@ -17,6 +17,7 @@ from support.followups import open_followup
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario
 from support.timeline_entries import streaming
+from tarsy.agent.late_journal import LateJournal
 from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.db import connection
 from tarsy.db.chats import ChatRepository
@@ -272,7 +273,7 @@ def investigations(engine: AsyncEngine) -> SessionExecutor:
     unused = cast("Any", None)
     return SessionExecutor(
         Dependencies(
-            journal=PostgresJournal(engine, nobody),
+            journal=LateJournal(PostgresJournal(engine, nobody)),
             history=SessionHistory(engine),
             clock=SystemClock(),
             cancellations=Cancellations(),

@@ -13,7 +13,7 @@ from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.run_input import CutShort, InputKind, input_fields, input_of
 from tarsy.domain.status import RunStatus
-from tarsy.domain.step import Committed, Step
+from tarsy.domain.step import Step
 
 TRACK = "0.look/1.Investigator"
 VERDICT = "```verdict\noutcome: fault\nmechanism: full\nconfidence: high\nevidence: [A1]\n```"
@@ -45,11 +45,10 @@ class Cutting(MemoryJournal):
     stopping: Stopping = field(default_factory=lambda: Stopping(whole=Stopping()))
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
-    async def commit(self, step: Step) -> Committed:
-        committed = await MemoryJournal.commit(self, step)
+    def _write(self, step: Step) -> None:
+        MemoryJournal._write(self, step)
         if self.steps == self.after:
             self.end(CutShort(cancelled=False, told="it did not end within 5 s"))
-        return committed
 
     def end(self, cut: CutShort) -> None:
         self.stopping.own, self.stopping.out_of_time = StopReason.CANCELLED if cut.cancelled else StopReason.TIMED_OUT, cut.told

@@ -42,9 +42,9 @@ class IteratingController:
         self._speech = speech
 
     async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult:
-        # At once: its servers may take a while to start and to list their tools.
+        # Not only with its first words: its servers may take a while to start and to list their tools.
         if begins := recorder.begin(stored):
-            await recorder.commit(execution_changes=begins)
+            recorder.soon(execution_changes=begins)
         run = Run(context, recorder, stored)
         await self._prepare(run, stored)
         answered = self._answered(run, stored)
