@@ -1,4 +1,7 @@
-"""Connections that executions share: to servers that are not told which execution asks, if the configuration or the server itself says so."""
+"""Connections that outlive an execution: those that executions share, and those whose servers are still ending.
+
+Shared are connections to servers that are not told which execution asks, if the configuration or the server itself says so.
+"""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -16,18 +19,31 @@ if TYPE_CHECKING:
 
 # As long as an execution waits for its own connections.
 CLOSE_SECONDS = 10.0
+# Servers that may be ending while the executions that had them go on. Beyond it, an execution waits for its own.
+MOST_LEAVING = 32
 
 
 class ConnectionPool:
     """At most one live connection for each server; made on first use, replaced when lost, ended with the pool."""
 
     def __init__(self, tasks: TaskGroup) -> None:
-        self._tasks = tasks
+        # Where all connections of this process run.
+        self.tasks = tasks
         self._stateless: set[str] = set()
         self._lock = anyio.Lock()
         self._connections: dict[str, Connection] = {}
         # No longer given away, and still used by the executions that have them.
         self._retired: list[Connection] = []
+        # Told to end by the execution that had them.
+        self._leaving: set[Connection] = set()
+
+    def takes_leave_of(self, connection: "Connection") -> bool:
+        """Whether the execution that had `connection`, and has told it to end, need not see to that."""
+        self._leaving = {one for one in self._leaving if not one.ended.is_set()}
+        if len(self._leaving) >= MOST_LEAVING:
+            return False
+        self._leaving.add(connection)
+        return True
 
     def renew(self) -> None:
         """Connect anew for whom comes next: a server's token may have changed."""
@@ -51,13 +67,13 @@ class ConnectionPool:
             if connection is None or connection.ended.is_set() or (connection.ready.is_set() and not connection.is_alive):
                 connection = make()
                 self._connections[key] = connection
-                self._tasks.start_soon(connection.run, name=f"shared tool server {server.name}")
+                self.tasks.start_soon(connection.run, name=f"shared tool server {server.name}")
         await connection.ready.wait()
         return connection
 
     async def close(self) -> None:
         with anyio.CancelScope(shield=True):
-            connections = [*self._connections.values(), *self._retired]
+            connections = [*self._connections.values(), *self._retired, *self._leaving]
             for connection in connections:
                 connection.stop()
             with anyio.move_on_after(CLOSE_SECONDS):

@@ -127,10 +127,15 @@ class ToolServer:
         await (await self._alive()).ping()
 
     async def close(self) -> None:
-        """End the connection in an orderly way, unless others use it too."""
-        if self._connection is not None and not self._shared:
-            self._connection.stop()
-            await self._connection.ended.wait()
+        """End the connection in an orderly way, unless others use it too. The pool sees to it that it ends; without one, this waits."""
+        connection = self._connection
+        if connection is None or self._shared:
+            return
+        connection.stop()
+        if self._pool is not None and self._pool.takes_leave_of(connection):
+            self._connection = None
+        else:
+            await connection.ended.wait()
 
     def abort(self) -> None:
         if self._connection is not None and not self._shared:

@@ -1,14 +1,15 @@
 """Opens the tools of an execution and closes them with it."""
 
 import os
-from collections.abc import AsyncGenerator, Collection, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 import anyio
+from anyio.abc import TaskGroup
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.kit.clock import Clock, SystemClock
-from tarsy.kit.groups import single_errors
+from tarsy.kit.groups import for_each, single_errors
 from tarsy.tools.executor import McpToolExecutor
 from tarsy.tools.masked import MaskedTools
 from tarsy.tools.pool import ConnectionPool
@@ -53,34 +54,40 @@ class McpToolServers:
     ) -> AsyncGenerator[MaskedTools]:
         """The tools of these servers, narrowed by `filters`."""
         allowed = {name: frozenset(tools) for name, tools in (filters or {}).items()}
-        # What the owner raises must reach it as itself, not as one of a group.
-        with single_errors():
-            async with anyio.create_task_group() as tasks:
-                servers = {
-                    name: ToolServer(
-                        config,
-                        allowed=allowed.get(name),
-                        env=self._env,
-                        execution_id=execution_id,
-                        tasks=tasks,
-                        clock=self._clock,
-                        pool=self._pool,
-                    )
-                    for name, config in configs.items()
-                }
-                try:
-                    executor = McpToolExecutor(servers, call_timeout=call_timeout, clock=self._clock)
-                    yield MaskedTools(executor, {name: server.masker for name, server in servers.items()})
-                finally:
-                    await close_all(servers.values())
+        async with nullcontext(self._pool.tasks) if self._pool else _own_tasks() as tasks:
+            servers = {
+                name: ToolServer(
+                    config,
+                    allowed=allowed.get(name),
+                    env=self._env,
+                    execution_id=execution_id,
+                    tasks=tasks,
+                    clock=self._clock,
+                    pool=self._pool,
+                )
+                for name, config in configs.items()
+            }
+            try:
+                executor = McpToolExecutor(servers, call_timeout=call_timeout, clock=self._clock)
+                yield MaskedTools(executor, {name: server.masker for name, server in servers.items()})
+            finally:
+                await close_all(list(servers.values()))
 
 
-async def close_all(servers: Collection[ToolServer]) -> None:
+@asynccontextmanager
+async def _own_tasks() -> AsyncGenerator[TaskGroup]:
+    # What the owner raises must reach it as itself, not as one of a group.
+    with single_errors():
+        async with anyio.create_task_group() as tasks:
+            yield tasks
+
+
+async def close_all(servers: Sequence[ToolServer]) -> None:
     """End all connections at once, orderly while that is quick; not even a cancelled owner leaves one behind."""
+    if not servers:
+        return
     with anyio.CancelScope(shield=True):
         with anyio.move_on_after(CLOSE_SECONDS):
-            async with anyio.create_task_group() as tasks:
-                for server in servers:
-                    tasks.start_soon(server.close, name=f"close {server.name}")
+            await for_each(servers, ToolServer.close, name=lambda server: f"close {server.name}")
         for server in servers:
             server.abort()

@@ -1,5 +1,6 @@
 """Executions that share connections, and those that must not."""
 
+import os
 from collections.abc import Mapping
 
 import anyio
@@ -9,6 +10,7 @@ from support.http_fault_server import HttpFault, http_fault_server
 from support.opening import fault, opened, server
 from support.own_processes import children
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
+from tarsy.tools import pool as pool_module
 from tarsy.tools.pool import ConnectionPool, connection_pool
 
 
@@ -44,17 +46,19 @@ async def test_executions_share_one_connection_that_outlives_them_and_ends_with_
 
 
 async def test_a_connection_is_not_shared_unless_the_configuration_asks_for_it() -> None:
-    async with http_fault_server() as remote, connection_pool() as pool:
-        await use(remote_server(remote, shared=False), pool, "one")
-        await use(remote_server(remote, shared=False), pool, "two")
+    async with http_fault_server() as remote:
+        async with connection_pool() as pool:
+            await use(remote_server(remote, shared=False), pool, "one")
+            await use(remote_server(remote, shared=False), pool, "two")
         assert handshakes(remote) == farewells(remote) == 2
 
 
 async def test_a_server_that_is_told_the_execution_is_never_shared() -> None:
-    async with http_fault_server() as remote, connection_pool() as pool:
+    async with http_fault_server() as remote:
         config = remote_server(remote, headers={"X-Execution": "{{.SESSION_ID}}"})
-        await use(config, pool, "one")
-        await use(config, pool, "two")
+        async with connection_pool() as pool:
+            await use(config, pool, "one")
+            await use(config, pool, "two")
         assert handshakes(remote) == farewells(remote) == 2
         assert {headers["x-execution"] for _, _, headers in remote.requests} == {"execution-7"}
 
@@ -107,6 +111,30 @@ async def test_a_stdio_server_has_a_process_for_each_execution_unless_the_config
         assert await pid_of(fault(), pool) != await pid_of(fault(), pool)
         assert await pid_of(shared_fault(), pool) == await pid_of(shared_fault(), pool)
     assert children() == []
+
+
+async def test_an_execution_does_not_wait_for_its_server_to_end_and_the_pool_does() -> None:
+    async with connection_pool() as pool:
+        async with opened(fault("stubborn"), pool=pool) as tools:
+            pid = int((await tools.call("fault.pid")).content)
+        # It ignores every request to end, and is killed in time.
+        os.kill(pid, 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert children() == []
+
+
+async def test_an_execution_waits_for_its_server_while_many_others_are_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "MOST_LEAVING", 1)
+    async with connection_pool() as pool, opened(fault("stubborn"), pool=pool) as first:
+        await first.call("fault.pid")
+        async with opened(fault("stubborn"), pool=pool) as second:
+            one = int((await second.call("fault.pid")).content)
+        async with opened(fault("stubborn"), pool=pool) as third:
+            other = int((await third.call("fault.pid")).content)
+        os.kill(one, 0)
+        with pytest.raises(ProcessLookupError):
+            os.kill(other, 0)
 
 
 async def test_a_shared_stdio_server_that_crashes_is_started_again_for_the_next_execution() -> None:
