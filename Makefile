@@ -133,7 +133,7 @@ $(INSTALLED): requirements.lock pyproject.toml | $(BIN)/python
 	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock
 	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	@# Importing leaves bytecode behind: the first start finds what it needs compiled, and nothing else had to be.
-	@$(BIN)/python -c 'import tarsy.cli.main, tarsy.server, tarsy.wiring, tarsy.tools.connection'
+	@$(BIN)/python .ci/lean_bytecode.py
 	@touch $@
 
 .PHONY: node

@@ -149,6 +149,10 @@ HEAVY = (
     "jmespath",
     "tarsy.demo.world",
     "httpx",
+    "http.server",
+    "socketserver",
+    "logging.config",
+    "stamina",
 )
 # What the first work on a session needs: a process that has none yet does without it.
 AGENTS = ("tarsy.session.executor", "tarsy.session.followup", "tarsy.agent.controllers", "tarsy.agent.prompt", "tarsy.agent.toolbox")

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Request
-from prometheus_client import generate_latest
 
 from tarsy.agent.ceilings.unpriced import UnpricedCeiling
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
@@ -37,6 +36,7 @@ from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.server_health import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.intake.desk import Desk
+from tarsy.kit.prometheus import generate_latest
 from tarsy.session.intake import Intake
 from tarsy.setup.desk import SetupDesk
 

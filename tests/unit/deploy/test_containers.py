@@ -62,6 +62,9 @@ def test_nothing_comes_from_an_unpinned_place() -> None:
 def test_the_image_brings_its_bytecode_because_it_cannot_write_any() -> None:
     (installation,) = [command for command in values("RUN") if "/opt/tarsy/bin/python" in command]
     assert "--compile-bytecode" in installation
+    # What the second of them compiles anew must be found as little out of date as the rest.
+    assert installation.count("PYC_INVALIDATION_MODE=UNCHECKED_HASH") == 2
+    assert installation.index("--compile-bytecode") < installation.index(".ci/lean_bytecode.py")
     assert "PYTHONDONTWRITEBYTECODE=1" in values("ENV")[-1]
 
 
@@ -70,7 +73,7 @@ def test_what_is_copied_into_the_build_exists_and_is_not_ignored() -> None:
     for copied in values("COPY"):
         if "--from=" not in copied:
             *sources, _ = copied.split()
-            assert all(source.split("/")[0].rstrip("/") in kept for source in sources), copied
+            assert all({source, source.split("/")[0]} & kept for source in sources), copied
 
 
 def test_the_build_has_everything_that_the_package_is_made_of() -> None:

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import anyio
 from fastapi import Request, Response
-from prometheus_client import CONTENT_TYPE_LATEST
 
 from tarsy.api.auth import Identity, IdentityKind, is_loopback, peer_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import plain_router
 from tarsy.api.schemas.system import Check, HealthReport
 from tarsy.api.services import DATABASE, Health, Probe, Services, ServicesOf
+from tarsy.kit.prometheus import CONTENT_TYPE_LATEST
 
 router = plain_router(tag="health")
 
