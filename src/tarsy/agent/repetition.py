@@ -67,7 +67,7 @@ def find_circle(turns: Sequence[Said]) -> Circle | None:
 
 
 def _circle_of_calls(turns: Sequence[Said]) -> Circle | None:
-    if not turns[-1].calls:
+    if len(turns) < NUDGE_AFTER or not turns[-1].calls:
         return None
     essences = [_essence(turn.calls) for turn in turns]
     for length in range(1, _LONGEST_CIRCLE + 1):

@@ -28,11 +28,12 @@ def _plain(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     match value:
-        case Enum():
-            return value.value
         case datetime():
             return value.isoformat()
-        case Mapping():
+        case Enum():
+            return value.value
+        # Before it is asked whether it is some mapping, which takes ten times as long.
+        case dict() | Mapping():
             return dict(cast("Mapping[str, Any]", value))
         case _:
             return value

@@ -12,7 +12,7 @@ from tarsy.agent.context.verdict_text import judged_text
 from tarsy.agent.context_window import context_limit
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.fence import Fence
-from tarsy.config.resolve.resolved import ResolvedChain
+from tarsy.config.resolve.resolved import ResolvedChain, chain_of
 from tarsy.domain.analysis import best_analysis, concluding_executions, conclusions_of
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.conclusion import partial_reason, says_nothing, told_ceiling
@@ -46,7 +46,7 @@ class SessionExecutor:
 
     async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd | Parking:
         """Run the session until it ends, has to wait, or is stopped. What must be written of its end is written here."""
-        chain = ResolvedChain.model_validate(claimed.noun.chain_snapshot)
+        chain = chain_of(claimed.noun.chain_snapshot)
         walked = await self._walk(claimed, chain, plan(chain), scope)
         if isinstance(walked, Parking):
             return walked
@@ -55,7 +55,7 @@ class SessionExecutor:
 
     async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:
         """Close what is open and keep the best analysis there is."""
-        chain = ResolvedChain.model_validate(claimed.noun.chain_snapshot)
+        chain = chain_of(claimed.noun.chain_snapshot)
         timed_out = f"the session did not end within {chain.session_timeout:g} s"
         reason = timed_out if status is RunStatus.TIMED_OUT else "cancelled"
         records = await self._dependencies.history.told(claimed.noun.id)

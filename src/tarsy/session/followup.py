@@ -12,7 +12,7 @@ from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, chain_of
 from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.evidence import question_prefix
 from tarsy.domain.history import StageRecord
@@ -48,7 +48,7 @@ class _FollowUps(ABC, Generic[FollowUp]):
         self._stages = StageRunner(dependencies)
 
     async def run(self, claimed: Claimed[FollowUp], scope: RunScope) -> RunEnd | Parking:
-        chain = ResolvedChain.model_validate(claimed.noun.session.chain_snapshot)
+        chain = chain_of(claimed.noun.session.chain_snapshot)
         agent = self._agent(chain)
         if agent is None:
             return await self._close(claimed, RunStatus.FAILED, f"{self.stage_name} is not enabled for chain '{chain.chain_id}'")
@@ -56,7 +56,7 @@ class _FollowUps(ABC, Generic[FollowUp]):
         return ran if isinstance(ran, Parking) else await self._finish(claimed, ran.results[0], ran.close)
 
     async def end_early(self, claimed: Claimed[FollowUp], status: RunStatus) -> RunEnd:
-        timeout = ResolvedChain.model_validate(claimed.noun.session.chain_snapshot).session_timeout
+        timeout = chain_of(claimed.noun.session.chain_snapshot).session_timeout
         reason = f"no answer within {timeout:g} s" if status is RunStatus.TIMED_OUT else "cancelled"
         now = self._dependencies.clock.now()
         records = await self._dependencies.history.stages(claimed.noun.session.id)

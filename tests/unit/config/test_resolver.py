@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.config_directory import EVERY_KEY, ConfigDirectory
 from tarsy.config.load.loader import load_config
 from tarsy.config.resolve.hierarchy import Level
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedChallenge
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedChallenge, chain_of
 from tarsy.config.resolve.resolver import ExplainedChain, explain_chain, resolve_chain
 from tarsy.config.schema.configuration import NoProviderError
 from tarsy.config.schema.registries import UnknownEntryError
@@ -339,12 +339,13 @@ def test_a_snapshot_from_before_masking_was_the_default_can_still_be_read(parall
     stored = parallel.model_dump(mode="json")
     unmasked: dict[str, Any] = {"enabled": False, "pattern_groups": [], "patterns": [], "custom_patterns": []}
     stored["mcp_servers"] = {name: {**server, "masking": unmasked} for name, server in stored["mcp_servers"].items()}
-    read = ResolvedChain.model_validate(stored)
+    read = chain_of(stored)
     assert [server.masking.enabled for server in read.mcp_servers.values()] == [False] * len(parallel.mcp_servers)
 
 
 def test_a_snapshot_survives_being_stored(parallel: ResolvedChain) -> None:
     assert ResolvedChain.model_validate_json(parallel.model_dump_json()) == parallel
+    assert chain_of(parallel.model_dump(mode="json")) == parallel
 
 
 def test_without_any_key_the_error_names_the_variable_of_every_vendor(directory: ConfigDirectory) -> None:

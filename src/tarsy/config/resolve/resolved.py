@@ -4,9 +4,10 @@ Values that come from the environment stay `{{.VAR}}` templates here: a snapshot
 """
 
 from collections.abc import Mapping
-from functools import cache
-from typing import TypeVar
+from functools import cache, lru_cache
+from typing import Any, TypeVar
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from tarsy.config.schema.masking import DEFAULT_GROUPS
@@ -192,3 +193,14 @@ class ResolvedChain(Resolved):
     session_timeout: float = 900.0
     # Of the whole investigation, lowered by what its alert asked for; and of each question about it, and of its judgement.
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
+
+
+def chain_of(snapshot: Mapping[str, Any]) -> ResolvedChain:
+    """The chain that was stored with a session."""
+    return _chain_of(orjson.dumps(snapshot))
+
+
+# The sessions of a process have few chains, and reading one takes as long as a statement.
+@lru_cache(maxsize=16)
+def _chain_of(snapshot: bytes) -> ResolvedChain:
+    return ResolvedChain.model_validate(orjson.loads(snapshot))
