@@ -150,8 +150,6 @@ HEAVY = (
     "tarsy.demo.world",
     "httpx",
     "http.server",
-    "socketserver",
-    "logging.config",
     "stamina",
 )
 # What the first work on a session needs: a process that has none yet does without it.

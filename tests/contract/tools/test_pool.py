@@ -125,16 +125,12 @@ async def test_an_execution_does_not_wait_for_its_server_to_end_and_the_pool_doe
 
 
 async def test_an_execution_waits_for_its_server_while_many_others_are_ending(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "MOST_LEAVING", 1)
-    async with connection_pool() as pool, opened(fault("stubborn"), pool=pool) as first:
-        await first.call("fault.pid")
-        async with opened(fault("stubborn"), pool=pool) as second:
-            one = int((await second.call("fault.pid")).content)
-        async with opened(fault("stubborn"), pool=pool) as third:
-            other = int((await third.call("fault.pid")).content)
-        os.kill(one, 0)
+    monkeypatch.setattr(pool_module, "MOST_LEAVING", 0)
+    async with connection_pool() as pool:
+        async with opened(fault("stubborn"), pool=pool) as tools:
+            pid = int((await tools.call("fault.pid")).content)
         with pytest.raises(ProcessLookupError):
-            os.kill(other, 0)
+            os.kill(pid, 0)
 
 
 async def test_a_shared_stdio_server_that_crashes_is_started_again_for_the_next_execution() -> None:
