@@ -20,6 +20,8 @@ DUE = f"""
         work.parked_by_pause IS NOT NULL AND NOT EXISTS (SELECT FROM pauses p WHERE p.chain_id = work.parked_by_pause)
     ))"""
 
+_ANY_DUE = f"EXISTS (SELECT FROM work WHERE work.kind = :kind AND {DUE})"
+
 # The chain of a session says how long its work may take; it was stored with the session.
 _TIME_LIMIT = """
     coalesce(CAST(:time_limit AS double precision), (
@@ -31,14 +33,13 @@ _TIME_LIMIT = """
 def claimable_statement(rules: WorkRules) -> Statement:
     """Whether there is anything to claim, and anything parked whose time has come."""
     return Statement(
-        f"SELECT EXISTS (SELECT FROM work w WHERE {_candidate(rules)}) AND {_room(rules)} AS ready,"  # noqa: S608 - our own words
-        f" EXISTS (SELECT FROM work WHERE work.kind = :kind AND {DUE}) AS due"
+        f"SELECT EXISTS (SELECT FROM work w WHERE {_candidate(rules)}) AND {_room(rules)} AS ready, {_ANY_DUE} AS due"  # noqa: S608 - our own words
     )
 
 
 @cache
 def claim_statement(rules: WorkRules) -> Statement:
-    """Claim the first in rank and move its noun along; answers with both."""
+    """Claim the first in rank and move its noun along; answers with both, and with whether more is ready and nothing has to be woken before."""
     subject = SUBJECTS.get(rules.kind)
     noun, moved = (", n.*", _moved(subject)) if subject else ("", "")
     return Statement(
@@ -58,7 +59,8 @@ def claim_statement(rules: WorkRules) -> Statement:
             RETURNING w.id, w.subject_id, w.session_id, w.attempts, w.deadline
         ){moved}
         SELECT c.id::text AS work_id, c.subject_id::text AS work_subject_id, c.session_id::text AS work_session_id, c.attempts AS work_attempts,
-            CAST(extract(epoch FROM c.deadline - now()) AS double precision) AS seconds_left, now() AS now{noun}
+            CAST(extract(epoch FROM c.deadline - now()) AS double precision) AS seconds_left, now() AS now,
+            EXISTS (SELECT FROM work w WHERE {_candidate(rules)} AND w.id <> c.id) AND NOT {_ANY_DUE} AS more{noun}
         FROM claimed c {"LEFT JOIN moved n ON true" if subject else ""}
         """  # noqa: S608 - our own words
     )

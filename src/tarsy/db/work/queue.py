@@ -70,6 +70,8 @@ class WorkQueue:
         self._pod = pod_id
         # Its workers queue here and not in the database, where each of them would hold a connection that the heartbeat needs.
         self._turn = anyio.Lock(fast_acquire=True)
+        # Kinds of which the last claim left more behind: the next one need not look first.
+        self._known_ready: set[WorkKind] = set()
 
     async def claim(
         self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
@@ -79,12 +81,15 @@ class WorkQueue:
         `counted` are the kinds that share `max_concurrent_sessions`.
         """
         parameters = claim_parameters(rules, list(counted), max_concurrent_sessions)
-        async with borrowed(self._engine) as connection:
-            # Most of the time there is nothing, and no process has to take turns to find out.
-            (found,) = await claimable_statement(rules).rows(connection, parameters)
-        woken = await wake_due(self._engine, rules.kind) if found["due"] else []
-        if not found["ready"] and not found["due"]:
-            return None
+        woken: list[StoredLiveEvent] = []
+        if rules.kind not in self._known_ready:
+            async with borrowed(self._engine) as connection:
+                # Most of the time there is nothing, and no process has to take turns to find out.
+                (found,) = await claimable_statement(rules).rows(connection, parameters)
+            woken = await wake_due(self._engine, rules.kind) if found["due"] else []
+            if not found["ready"] and not found["due"]:
+                return None
+        self._known_ready.discard(rules.kind)
         async with self._turn, transaction(self._engine, begins_with=CLAIM_LOCK) as connection:
             claimed = await self._claim(connection, rules, parameters)
         return (claimed[0], [*woken, *claimed[1]]) if claimed else None
@@ -97,6 +102,8 @@ class WorkQueue:
         row = await claim_statement(rules).row(connection, values)
         if row is None:
             return None
+        if row["more"]:
+            self._known_ready.add(rules.kind)
         session_id = row["work_session_id"]
         claim = Claim(rules.kind, row["work_id"], row["work_subject_id"], token, session_id)
         subject = SUBJECTS.get(rules.kind)
