@@ -1,7 +1,7 @@
 """The model client that asks an LLM service over gRPC. Transport failures are error chunks; the connection heals by itself."""
 
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from functools import partial
 
 from anyio.to_thread import run_sync
@@ -80,7 +80,7 @@ class GrpcLLMClient:
             answer = self._ask(request, where)
             while not reading.is_final and (messages := await answer.more()):
                 # What came at once is heard at once: a service that sends ten words in one packet costs as much as one that sends a sentence.
-                for chunk in merge_text(chunk for message in messages for chunk in reading.read(message)):
+                for chunk in reading.read(messages):
                     yield chunk
             if not reading.is_final:
                 yield ErrorChunk("the LLM service ended the answer without saying so", ErrorCode.PARTIAL_STREAM, retryable=True)
@@ -148,14 +148,16 @@ class _Reading:
         self.is_final = False
         self._executions = CodeExecutions()
 
-    def read(self, message: bytes) -> list[Chunk]:
-        """The chunks of one message; none after the one that says it is the last."""
+    def read(self, messages: Iterable[bytes]) -> list[Chunk]:
+        """The chunks of some messages; none after the one that says it is the last."""
+        heard: list[Chunk] = []
+        for response in map(_response, messages):
+            heard += chunks_from_proto(response)
+            if response.is_final:
+                self.is_final = True
+                break
+        chunks = [whole for chunk in merge_text(heard) for whole in self._executions.pass_on(chunk)]
         if self.is_final:
-            return []
-        response = _response(message)
-        chunks = [whole for chunk in chunks_from_proto(response) for whole in self._executions.pass_on(chunk)]
-        if response.is_final:
-            self.is_final = True
             chunks += self._executions.end()
         self.said = self.said or bool(chunks)
         return chunks

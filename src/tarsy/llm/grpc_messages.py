@@ -1,13 +1,15 @@
 """How gRPC puts messages and metadata into bytes. Pure."""
 
 import base64
+import struct
 import zlib
 from collections.abc import Sequence
 
 from tarsy.llm.grpc_status import RpcError, Status
 from tarsy.llm.http2.frames import Field
 
-_PREFIX = 5
+_HEAD = struct.Struct(">BI")
+_PREFIX = _HEAD.size
 
 
 def framed(message: bytes) -> bytes:
@@ -44,14 +46,14 @@ class Messages:
         at, end = 0, len(data)
         self._needed = _PREFIX
         while end - at >= _PREFIX:
-            size = int.from_bytes(data[at + 1 : at + _PREFIX], "big")
+            is_compressed, size = _HEAD.unpack_from(data, at)
             if size > self._largest:
                 raise _too_large(size, self._largest)
             if end - at - _PREFIX < size:
                 self._needed = _PREFIX + size
                 break
             message = data[at + _PREFIX : at + _PREFIX + size]
-            messages.append(_inflated(message, self._largest) if data[at] else message)
+            messages.append(_inflated(message, self._largest) if is_compressed else message)
             at += _PREFIX + size
         self._pieces, self._size = [data[at:]], end - at
         return messages

@@ -110,7 +110,11 @@ class Connection:
             if end - begin < size:
                 break
             at = begin + size
-            self._frame(kind, flags, number, data[begin:at])
+            if kind == frames.DATA and number in self.streams and self._blocks.pending is None:
+                # Most of all frames, by far.
+                self._data(self.streams[number], flags, data[begin:at])
+            else:
+                self._frame(kind, flags, number, data[begin:at])
         self._rest = data[at:]
         return self._news.keys()
 
