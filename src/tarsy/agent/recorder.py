@@ -96,6 +96,14 @@ class Recorder:
         finally:
             self._writing.release()
 
+    async def ask(self, **parts: Unpack[StepParts]) -> None:
+        """Write what a model is about to be asked: with its answer if that comes at once, unless notes must be heard before."""
+        if self.notes.after is not None:
+            await self.commit(**parts)
+        else:
+            self._spoken = self._spoken or bool(parts.get("messages"))
+            self.soon(**self._with_awaited(parts))
+
     def soon(self, written: Callable[[], None] = lambda: None, **parts: Unpack[StepParts]) -> None:
         """Have this written with the next step, or in a moment if none comes."""
         self._context.journal.soon(Step(claim=self._context.claim, **parts), written)

@@ -66,7 +66,7 @@ class SingleShotController:
         if not run.messages:
             prompts, inputs = run.opening()
             run.messages = [run.recorder.message(body) for body in self._config.build_messages(prompts, run.context.previous)]
-            await run.recorder.commit(messages=tuple(run.messages), inputs=inputs, execution_changes=run.recorder.begin(stored))
+            await run.recorder.ask(messages=tuple(run.messages), inputs=inputs, execution_changes=run.recorder.begin(stored))
         elif run.messages[-1].body.role is Role.ASSISTANT:
             # The answer that a predecessor had stored, and whose correction it did not live to hear.
             text = joined((*pieces_so_far(run.messages[:-1]), run.messages[-1].body.content))
