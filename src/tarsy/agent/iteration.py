@@ -24,7 +24,7 @@ class IterationState:
     stuck: bool = False
 
     def succeeded(self) -> "IterationState":
-        return replace(self.renewed(), used=self.used + 1)
+        return replace(self, used=self.used + 1, last_error=None, consecutive_failures=0, consecutive_timeouts=0)
 
     def renewed(self) -> "IterationState":
         """What went wrong was mended: another model was chosen, or room was made in the conversation."""

@@ -274,9 +274,8 @@ class IteratingController:
         return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
     def _pointer(self, run: Run) -> Pointer:
-        prompts = PromptBuilder(replace(run.context.prompts.context, read_back=run.read_back))
-
         def pointer(message: Message) -> str | None:
+            prompts = PromptBuilder(replace(run.context.prompts.context, read_back=run.read_back))
             return self._speech.pointer(prompts, run.messages, message)
 
         return pointer

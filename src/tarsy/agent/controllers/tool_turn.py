@@ -140,7 +140,8 @@ class ToolTurn:
 
         What a server's masker has been over does not change.
         """
-        return replace(result, call=replace(result.call, arguments=self._run.context.mask(result.call.arguments)))
+        arguments = self._run.context.mask(result.call.arguments)
+        return result if arguments == result.call.arguments else replace(result, call=replace(result.call, arguments=arguments))
 
     def _can_repeat(self, call: ToolCall) -> bool:
         """Whether a call whose outcome is unknown may be made again; of a tool that does not exist the toolbox says so again."""

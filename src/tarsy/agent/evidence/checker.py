@@ -141,7 +141,11 @@ class _Citations:
         self._nearest = 0
 
     def check(self, found: Sequence[Citation]) -> tuple[CheckedCitation, ...]:
-        return tuple(replace(self._once(one), citation=one) for one in found)
+        return tuple(map(self._checked, found))
+
+    def _checked(self, citation: Citation) -> CheckedCitation:
+        known = self._once(citation)
+        return known if known.citation is citation else replace(known, citation=citation)
 
     def _once(self, citation: Citation) -> CheckedCitation:
         key = (citation.evidence_id, citation.quotation)
