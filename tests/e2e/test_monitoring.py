@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
+from websockets.sync.client import connect
 
 from support.paths import ROOT
 from support.scraped import value
@@ -64,8 +65,14 @@ def test_what_dashboard_and_rules_ask_for_is_there() -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server that has investigated a sample."""
-    with served(tmp_path_factory.mktemp("server")) as running, running.client() as client:
+    """A server that has investigated a sample, while a client followed the list."""
+    with (
+        served(tmp_path_factory.mktemp("server")) as running,
+        running.client() as client,
+        connect(running.url.replace("http", "ws", 1) + "/api/v1/ws") as live,
+    ):
+        live.send(json.dumps({"action": "subscribe", "channel": "sessions"}))
+        until(lambda: json.loads(live.recv())["type"] == "subscription.confirmed")
         session_id = client.post("/api/v1/alerts", json=sample(client)).json()["session_id"]
         until(lambda: client.get(f"/api/v1/sessions/{session_id}").json()["status"] == "completed")
         client.get("/api/v1/no/such/thing/at-all")

@@ -1,6 +1,7 @@
 """Notifications between processes: the one connection that listens, and the one that sends what belongs to no transaction."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import anyio
@@ -38,14 +39,29 @@ class NotificationListener:
 
     def __init__(self, url: str) -> None:
         self._handlers: dict[str, list[Handler]] = {}
+        # Those that wake this process only while they are wanted.
+        self._unwanted: set[str] = set()
         self._gap_handlers: list[GapHandler] = []
         # Nothing is handed on before the handlers know of the gap: out of order, half the news would mislead them.
         self._is_ready = False
         self._line = _Line(url, prepare=self._listen, ready=self._ready)
 
-    def subscribe(self, name: str, handler: Handler) -> None:
-        """Call `handler` with the payload of every notification `name`."""
+    def subscribe(self, name: str, handler: Handler, *, when_wanted: bool = False) -> None:
+        """Call `handler` with the payload of every notification `name`; with `when_wanted`, not before `want` has said so."""
         self._handlers.setdefault(name, []).append(handler)
+        if when_wanted:
+            self._unwanted.add(name)
+
+    async def want(self, name: str, *, wanted: bool) -> None:
+        """Have notifications `name` told from now on, or not until they are wanted again.
+
+        In force when this returns; without a connection, as soon as there is one, and then a gap is told as well.
+        """
+        (self._unwanted.discard if wanted else self._unwanted.add)(name)
+        try:
+            await self._line.tell(partial(self._hear if wanted else self._ignore, name))
+        except _BREAKS as error:
+            log.warning("notifications.not_changed", notification=name, error=str(error) or type(error).__name__)
 
     def on_gap(self, handler: GapHandler) -> None:
         """Call `handler` whenever listening begins anew: what was sent in between is lost to us."""
@@ -62,8 +78,18 @@ class NotificationListener:
     async def _listen(self, connection: RawConnection) -> None:
         self._is_ready = False
         with anyio.fail_after(ANSWER_SECONDS):
-            for name in self._handlers:
-                await connection.add_listener(name, self._dispatch)
+            heard: set[str] = set()
+            # Some may become wanted meanwhile.
+            while missing := self._handlers.keys() - self._unwanted - heard:
+                for name in missing:
+                    await self._hear(name, connection)
+                heard |= missing
+
+    async def _hear(self, name: str, connection: RawConnection) -> None:
+        await connection.add_listener(name, self._dispatch)
+
+    async def _ignore(self, name: str, connection: RawConnection) -> None:
+        await connection.remove_listener(name, self._dispatch)
 
     def _ready(self, *, after_gap: bool) -> None:
         if after_gap:
@@ -142,6 +168,20 @@ class _Line:
         """Run a query whose answer is only that there was one."""
         async with self._turn:
             await connection.fetch(query, *arguments, timeout=ANSWER_SECONDS)
+
+    async def tell(self, say: Callable[[RawConnection], Awaitable[None]]) -> None:
+        """Say something to the server, if it can be reached; a connection that does not answer is given up."""
+        connection = self.connection
+        if connection is None:
+            return
+        async with self._turn:
+            try:
+                with anyio.fail_after(ANSWER_SECONDS):
+                    await say(connection)
+            except BaseException:
+                # Its state is unknown; the one in its place says anew what it is to hear.
+                connection.terminate()
+                raise
 
     async def _reopen(self) -> None:
         import stamina  # noqa: PLC0415 - most processes never lose it

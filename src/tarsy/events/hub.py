@@ -4,7 +4,7 @@ An event may arrive twice (from this process and by notification), late, out of 
 and the hub fetches what is missing from the store.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,6 +63,8 @@ class ConnectionManager:
         self._tasks: TaskGroup | None = None
         # Told of every channel that gets its first follower here.
         self.on_followed: Callable[[str], None] = _ask_no_one
+        # Returns when whatever is written from then on is heard of here.
+        self.hear: Callable[[], Awaitable[None]] = _hear_already
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Own the tasks that complete channels, until cancelled."""
@@ -222,6 +224,7 @@ class ConnectionManager:
         last_id = 0
         while doubts != channel.doubts:
             doubts = channel.doubts
+            await self.hear()
             last_id = await self._store.last_id(feed.channel)
         feed.settle(last_id)
         for topic in self._live_state.on_channel(feed.channel):
@@ -256,3 +259,6 @@ class ConnectionManager:
 
 
 def _ask_no_one(_channel: str) -> None: ...
+
+
+async def _hear_already() -> None: ...

@@ -5,6 +5,7 @@ from uuid import uuid4
 import anyio
 from anyio.abc import TaskStatus
 
+from tarsy.events.hearing import Hearing
 from tarsy.events.hub import ConnectionManager, HubLimits
 from tarsy.events.live_state import LiveState
 from tarsy.events.ports import Broadcast, EventStore, NotificationSource, SessionExists
@@ -33,7 +34,9 @@ class LiveUpdates:
         self._relay = Relay(live_state, self.hub, broadcast, process_id=uuid4().hex[:12], clock=clock or SystemClock())
         self.publisher = EventPublisher(live_state, self.hub, self._relay)
         self.hub.on_followed = self._relay.watch
-        source.subscribe(events_notification, self.hub.on_notification)
+        self._hearing = Hearing(source, events_notification, lambda: bool(self.hub.followed))
+        self.hub.hear = self._hearing.begin
+        source.subscribe(events_notification, self.hub.on_notification, when_wanted=True)
         source.subscribe(TEXT_NOTIFICATION, self._relay.on_bulletin)
         source.subscribe(WATCH_NOTIFICATION, self._relay.on_watch)
         source.on_gap(self.hub.on_gap)
@@ -44,4 +47,5 @@ class LiveUpdates:
         async with anyio.create_task_group() as tasks:
             await tasks.start(self.hub.run)
             tasks.start_soon(self._relay.run)
+            tasks.start_soon(self._hearing.run, name="hearing")
             task_status.started()

@@ -17,9 +17,13 @@ class EventStore(Protocol):
 class NotificationSource(Protocol):
     """Where other processes' news come from."""
 
-    def subscribe(self, name: str, handler: Callable[[str], None]) -> None: ...
+    def subscribe(self, name: str, handler: Callable[[str], None], *, when_wanted: bool = False) -> None: ...
 
     def on_gap(self, handler: Callable[[], None]) -> None: ...
+
+    async def want(self, name: str, *, wanted: bool) -> None:
+        """Hear notifications `name` from now on, or not until they are wanted again."""
+        ...
 
 
 class Broadcast(Protocol):

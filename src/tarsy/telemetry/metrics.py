@@ -97,7 +97,10 @@ class ProcessMetrics:
             "tarsy_live_connections", "Clients connected for live updates.", registry=registry, multiprocess_mode="livesum"
         )
         self.event_lag = Histogram(
-            "tarsy_event_lag_seconds", "From a status change to its arrival in this process.", buckets=_STEP_SECONDS, registry=registry
+            "tarsy_event_lag_seconds",
+            "From a status change to its arrival in this process, while clients follow live updates here.",
+            buckets=_STEP_SECONDS,
+            registry=registry,
         )
         self.database = Gauge(
             "tarsy_database_connections", "Database connections of the pool.", ["state"], registry=registry, multiprocess_mode="livesum"
