@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+from array import array
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -14,11 +15,11 @@ from pathlib import Path
 import anyio
 from anyio.to_thread import run_sync
 
+from tarsy.tools.pipes import BytesOut, LinesIn
+
 SCRIPT = Path(__file__).with_name("supervisor.py")
 # The supervisor's own grace (2 s), and then some for a busy machine.
 END_SECONDS = 6.0
-# As much as a pipe holds.
-PIPE_BYTES = 64 * 1024
 
 
 class _Supervisor:
@@ -51,22 +52,27 @@ class _Supervisor:
                 self._let_go()
                 self._collect()
 
+    def hands_over(self, line: socket.socket, pipes: Sequence[int]) -> bool:
+        """Give a server's ends to the supervisor, if that takes no waiting; whether it did not."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            return self._control is not None and _sent(self._control, line, pipes)
+        finally:
+            self._lock.release()
+
     def hand_over(self, line: socket.socket, pipes: Sequence[int]) -> None:
-        """Give a server's ends to the supervisor that runs, or to a new one.
+        """The same, to a new supervisor if there is none that runs; in a worker thread.
 
         Raises:
             OSError: there is none and none could be started.
         """
         with self._lock:
             try:
-                self._send(line, pipes)
+                _send(self._control or self._start(), line, pipes)
             except ConnectionError:
                 self._let_go()
-                self._send(line, pipes)
-
-    def _send(self, line: socket.socket, pipes: Sequence[int]) -> None:
-        control = self._control or self._start()
-        socket.send_fds(control, [b"s"], [line.fileno(), *pipes])
+                _send(self._start(), line, pipes)
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
@@ -93,6 +99,18 @@ class _Supervisor:
         self._processes = [process for process in self._processes if process.returncode is None]
 
 
+def _send(control: socket.socket, line: socket.socket, pipes: Sequence[int], flags: int = 0) -> None:
+    control.sendmsg([b"s"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", (line.fileno(), *pipes)))], flags)
+
+
+def _sent(control: socket.socket, line: socket.socket, pipes: Sequence[int]) -> bool:
+    try:
+        _send(control, line, pipes, socket.MSG_DONTWAIT)
+    except (BlockingIOError, ConnectionError):
+        return False
+    return True
+
+
 _supervisor = _Supervisor()
 
 
@@ -108,58 +126,13 @@ async def kept_supervisor() -> AsyncGenerator[None]:
                 await run_sync(_supervisor.end_unused)
 
 
-class Pipe:
-    """Our end of one of the server's pipes."""
-
-    def __init__(self, fd: int) -> None:
-        os.set_blocking(fd, False)
-        self._fd: int | None = fd
-
-    async def receive(self) -> bytes:
-        """What the server has written.
-
-        Raises:
-            EndOfStream: it has closed its end.
-        """
-        await anyio.wait_readable(self._open)
-        data = os.read(self._open, PIPE_BYTES)
-        if not data:
-            raise anyio.EndOfStream
-        return data
-
-    async def send(self, data: bytes | memoryview) -> None:
-        rest = self.offer(memoryview(data))
-        while rest:
-            await anyio.wait_writable(self._open)
-            rest = self.offer(rest)
-
-    def offer(self, data: memoryview) -> memoryview:
-        """Write what there is room for; answers with the rest."""
-        try:
-            return data[os.write(self._open, data) :]
-        except BlockingIOError:
-            return data
-
-    def close(self) -> None:
-        if self._fd is not None:
-            fd, self._fd = self._fd, None
-            anyio.notify_closing(fd)
-            os.close(fd)
-
-    @property
-    def _open(self) -> int:
-        if self._fd is None:
-            raise anyio.ClosedResourceError
-        return self._fd
-
-
 @dataclass(frozen=True, slots=True)
 class ServerProcess:
     """A running server."""
 
-    stdin: Pipe
-    stdout: Pipe
-    stderr: Pipe
+    stdin: BytesOut
+    stdout: LinesIn
+    stderr: LinesIn
     _line: socket.socket
 
     async def ended(self, seconds: float) -> bool:
@@ -185,7 +158,7 @@ async def server_process(command: str, args: Sequence[str], env: Mapping[str, st
     """
     async with kept_supervisor():
         with ExitStack() as ours:
-            yield await run_sync(_started, ours, _request(command, args, env))
+            yield await _started(ours, _request(command, args, env))
 
 
 def _request(command: str, args: Sequence[str], env: Mapping[str, str]) -> bytes:
@@ -202,23 +175,41 @@ def _as_bytes(text: str) -> str:
     return os.fsencode(text).decode("latin-1")
 
 
-def _started(ours: ExitStack, request: bytes) -> ServerProcess:
+async def _started(ours: ExitStack, request: bytes) -> ServerProcess:
     """Start a server; `ours` gets what is ours to close."""
     line, far_line = socket.socketpair()
     ours.enter_context(line)
-    near: list[Pipe] = []
+    line.setblocking(False)
+    # As a rule it fits, and the supervisor finds it with the line.
+    rest = request[line.send(request) :]
     with far_line, ExitStack() as theirs:
-        far: list[int] = []
-        for server_reads in (True, False, False):
-            reading, writing = os.pipe()
-            far.append(reading if server_reads else writing)
-            theirs.callback(os.close, far[-1])
-            near.append(Pipe(writing if server_reads else reading))
-            ours.callback(near[-1].close)
-        _supervisor.hand_over(far_line, far)
+        stdin, their_stdin = _input(ours, theirs)
+        stdout, their_stdout = _output(ours, theirs)
+        stderr, their_stderr = _output(ours, theirs)
+        pipes = (their_stdin, their_stdout, their_stderr)
+        if not _supervisor.hands_over(far_line, pipes):
+            await run_sync(_supervisor.hand_over, far_line, pipes)
     # A supervisor that is killed at this moment ends the server before it began, which its pipes tell.
     with suppress(ConnectionError):
-        line.sendall(request)
-    line.setblocking(False)
-    stdin, stdout, stderr = near
+        while rest:
+            await anyio.wait_writable(line)
+            rest = rest[line.send(rest) :]
     return ServerProcess(stdin, stdout, stderr, line)
+
+
+def _input(ours: ExitStack, theirs: ExitStack) -> tuple[BytesOut, int]:
+    """A pipe for the server to read: our end and its own."""
+    reading, writing = os.pipe()
+    theirs.callback(os.close, reading)
+    pipe = BytesOut(writing)
+    ours.callback(pipe.close)
+    return pipe, reading
+
+
+def _output(ours: ExitStack, theirs: ExitStack) -> tuple[LinesIn, int]:
+    """A pipe for the server to write: our end and its own."""
+    reading, writing = os.pipe()
+    theirs.callback(os.close, writing)
+    pipe = LinesIn(reading)
+    ours.callback(pipe.close)
+    return pipe, writing

@@ -4,8 +4,8 @@ The SDK's own transport hands the child more of our environment than its configu
 cannot parse, and leaves processes behind when we are killed; hence this one.
 """
 
+import asyncio
 import json
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ import anyio
 import orjson
 
 from tarsy.kit.characters import whole_characters
-from tarsy.tools.server_process import END_SECONDS, Pipe, ServerProcess, server_process
+from tarsy.tools.pipes import Reader
+from tarsy.tools.server_process import END_SECONDS, ServerProcess, server_process
 
 # What every program may expect to find; all else is the configuration's to name.
 INHERITED = ("PATH", "HOME", "LANG")
@@ -29,9 +30,6 @@ LEAVE_SECONDS = 1.0
 
 # One that dies says why just before: its last words are on their way when its answers end.
 LAST_WORDS_SECONDS = 0.5
-
-# What is raised when the other end of a pipe, or ours, is closed.
-_GONE = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 
 Message = Mapping[str, Any]
 
@@ -65,10 +63,15 @@ class Link:
         self._observer = observer
         self._listener: Listener | None = None
         self._is_over = False
-        # What the pipe had no room for: the server reads later, or never.
-        self._unsent = deque[bytes | memoryview]()
-        self._more = anyio.Event()
-        self._stderr_ended = anyio.Event()
+        self._stderr_ended = False
+        # Runs from the last of its answers to the last of its words.
+        self._last_words: asyncio.TimerHandle | None = None
+        # What we ourselves could not cope with.
+        self.trouble: Exception | None = None
+
+    def start(self) -> None:
+        self._process.stdout.start(Reader(self._hear, self._end_stdout, MAX_MESSAGE_BYTES))
+        self._process.stderr.start(Reader(self._hear_stderr, self._end_stderr, MAX_STDERR_LINE))
 
     def attach(self, listener: Listener) -> None:
         """Give the messages to `listener` from now on."""
@@ -78,49 +81,8 @@ class Link:
 
     def post(self, message: Message) -> None:
         """Send a message, as soon as the server reads it. A message is sent whole, whatever becomes of the sender."""
-        line = memoryview(orjson.dumps(message, default=str) + b"\n")
-        try:
-            rest = line if self._unsent else self._process.stdin.offer(line)
-        except _GONE:
-            self._end()
-            return
-        if rest:
-            self._unsent.append(rest)
-            self._more.set()
-
-    async def send_rest(self) -> None:
-        with suppress(*_GONE):
-            while True:
-                await self._more.wait()
-                self._more = anyio.Event()
-                while self._unsent:
-                    await self._process.stdin.send(self._unsent[0])
-                    self._unsent.popleft()
         # A server that no longer listens will not answer either.
-        self._end()
-
-    async def receive(self) -> None:
-        try:
-            async for line in _lines(self._process.stdout, MAX_MESSAGE_BYTES):
-                self._hear(line)
-        except OverflowError as error:
-            self._observer.on_noise(f"{error}; the connection was given up")
-        else:
-            with anyio.move_on_after(LAST_WORDS_SECONDS):
-                await self._stderr_ended.wait()
-        self._end()
-        # Let it write into the void, so that it can come to an end.
-        await _drain(self._process.stdout)
-
-    async def receive_stderr(self) -> None:
-        try:
-            async for line in _lines(self._process.stderr, MAX_STDERR_LINE):
-                if line.strip():
-                    self._observer.on_stderr(line.decode(errors="replace").rstrip())
-        except OverflowError:
-            self._observer.on_stderr("a line too long to show; what follows is not shown")
-        self._stderr_ended.set()
-        await _drain(self._process.stderr)
+        self._process.stdin.send(orjson.dumps(message, default=str, option=orjson.OPT_APPEND_NEWLINE), self._end)
 
     def _hear(self, line: bytes) -> None:
         if self._listener is None or self._is_over:
@@ -131,7 +93,38 @@ class Link:
         elif line.strip():
             self._observer.on_noise(line.decode(errors="replace"))
 
+    def _hear_stderr(self, line: bytes) -> None:
+        if line.strip():
+            self._observer.on_stderr(line.decode(errors="replace").rstrip())
+
+    def _end_stdout(self, why: Exception | None) -> None:
+        match why:
+            case None if not self._stderr_ended and not self._is_over:
+                self._last_words = asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, self._end)
+                return
+            case None:
+                pass
+            case OverflowError():
+                self._observer.on_noise(f"{why}; the connection was given up")
+            case _:
+                self.trouble = why
+        self._end()
+
+    def _end_stderr(self, why: Exception | None) -> None:
+        self._stderr_ended = True
+        match why:
+            case None:
+                pass
+            case OverflowError():
+                self._observer.on_stderr("a line too long to show; what follows is not shown")
+            case _:
+                self.trouble = why
+        if self._last_words is not None or self.trouble is not None:
+            self._end()
+
     def _end(self) -> None:
+        if self._last_words is not None:
+            self._last_words.cancel()
         if not self._is_over:
             self._is_over = True
             if self._listener is not None:
@@ -140,6 +133,7 @@ class Link:
     def leave(self) -> None:
         """The session is over: nothing that comes is of interest any more."""
         self._listener = None
+        self._end()
 
 
 @asynccontextmanager
@@ -149,18 +143,17 @@ async def stdio_link(command: str, args: Sequence[str], env: Mapping[str, str], 
     Raises:
         OSError: the process could not be started.
     """
-    async with server_process(command, args, env) as process, anyio.create_task_group() as tasks:
+    async with server_process(command, args, env) as process:
         link = Link(process, observer)
-        tasks.start_soon(link.receive, name=f"{command} stdout")
-        tasks.start_soon(link.send_rest, name=f"{command} stdin")
-        tasks.start_soon(link.receive_stderr, name=f"{command} stderr")
+        link.start()
         try:
             yield link
         finally:
             link.leave()
             with anyio.CancelScope(shield=True):
                 await _leave(process)
-            tasks.cancel_scope.cancel()
+        if link.trouble is not None:
+            raise link.trouble
 
 
 async def _leave(process: ServerProcess) -> None:
@@ -169,30 +162,6 @@ async def _leave(process: ServerProcess) -> None:
     if not await process.ended(LEAVE_SECONDS):
         process.end()
         await process.ended(END_SECONDS)
-
-
-async def _lines(stream: Pipe, limit: int) -> AsyncGenerator[bytes]:
-    """Cut a byte stream into lines without copying what came before.
-
-    Raises:
-        OverflowError: a line is longer than `limit`.
-    """
-    parts: list[bytes] = []
-    size = 0
-    with suppress(*_GONE):
-        while True:
-            *complete, rest = (await stream.receive()).split(b"\n")
-            for number, line in enumerate(complete):
-                # A flood of lines takes turns with the other tasks of this process.
-                if number:
-                    await anyio.lowlevel.checkpoint()
-                yield b"".join((*parts, line)) if parts else line
-                parts, size = [], 0
-            if rest:
-                parts.append(rest)
-                size += len(rest)
-            if size > limit:
-                raise OverflowError(f"a line of more than {limit} bytes")
 
 
 def _message(line: bytes) -> Message | None:
@@ -217,9 +186,3 @@ def _is_message(found: object) -> bool:
             return True
         case _:
             return False
-
-
-async def _drain(stream: Pipe) -> None:
-    with suppress(*_GONE):
-        while True:
-            await stream.receive()

@@ -9,6 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from support.opening import fault, opened, stdio
+from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolResult
 from tarsy.tools.connection import MASKED_EXCERPT
 from tarsy.tools.executor import MAX_OUTPUT
@@ -234,6 +235,22 @@ async def test_what_a_server_says_on_the_side_goes_to_the_log_and_to_the_watcher
             "    [MASKED_PASSWORD]",
             "ready",
         ]
+
+
+async def test_a_watcher_that_fails_costs_the_connection_and_not_the_time_that_a_call_may_take() -> None:
+    heard: list[str] = []
+
+    def fail_once(text: str) -> None:
+        heard.append(text)
+        if len(heard) == 1:
+            raise LookupError(text)
+
+    async with opened(fault(), call_timeout=60.0) as tools:
+        with anyio.fail_after(20):
+            result = await tools.executor.execute(ToolCall("call-1", "fault.log_and_progress", "{}"), fail_once)
+        assert "connection to tool server 'fault' was lost" in result.content
+        assert len(heard) == 1
+        assert (await tools.call("fault.echo", "again")).content == "again"
 
 
 async def test_a_server_that_does_not_start_is_a_warning_and_the_others_work() -> None:

@@ -1,0 +1,197 @@
+"""Our ends of a server's pipes, on the event loops that we run on."""
+
+import os
+from importlib.util import find_spec
+from typing import Any
+
+import anyio
+import pytest
+
+from tarsy.tools.pipes import PIPE_BYTES, BytesOut, LinesIn, Reader
+
+LOOPS = [False, True] if find_spec("uvloop") is not None else [False]
+LIMIT = 256 * 1024
+
+
+@pytest.fixture(params=LOOPS, ids=lambda use_uvloop: "uvloop" if use_uvloop else "asyncio")
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    return "asyncio", {"use_uvloop": request.param}
+
+
+class Heard:
+    """Lines as they came, and why no more do."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.why: Exception | None = None
+        self.ended = anyio.Event()
+
+    @property
+    def reader(self) -> Reader:
+        return Reader(self.take, self.end, LIMIT)
+
+    def take(self, line: bytes) -> None:
+        self.lines.append(line)
+
+    def end(self, why: Exception | None) -> None:
+        self.why = why
+        self.ended.set()
+
+
+def pipe() -> tuple[int, int]:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    return reading, writing
+
+
+def is_full(writing: int) -> bool:
+    try:
+        os.write(writing, b"\n")
+    except BlockingIOError:
+        return True
+    return False
+
+
+async def ended(heard: Heard) -> None:
+    with anyio.fail_after(10):
+        await heard.ended.wait()
+
+
+async def test_lines_arrive_whole_wherever_they_were_cut_and_before_the_end() -> None:
+    reading, writing = pipe()
+    heard, lines = Heard(), LinesIn(reading)
+    lines.start(heard.reader)
+    for piece in (b"one\ntw", b"o\n\nthr", b"e", b"e\nunfinished"):
+        os.write(writing, piece)
+        await anyio.lowlevel.checkpoint()
+    os.close(writing)
+    await ended(heard)
+    lines.close()
+    assert heard.lines == [b"one", b"two", b"", b"three"]
+    assert heard.why is None
+
+
+async def test_a_server_that_floods_us_has_to_wait() -> None:
+    reading, writing = pipe()
+    full: list[bool] = []
+
+    class Slow(Heard):
+        def take(self, line: bytes) -> None:
+            super().take(line)
+            if len(self.lines) == 1:
+                # All that it held has been read: it takes as much again, and that stays there while the first lines wait.
+                assert os.write(writing, b"y" * (PIPE_BYTES - 1) + b"\n") == PIPE_BYTES
+            elif len(self.lines) <= PIPE_BYTES // 2:
+                full.append(is_full(writing))
+
+    heard, lines = Slow(), LinesIn(reading)
+    assert os.write(writing, b"x\n" * (PIPE_BYTES // 2)) == PIPE_BYTES
+    lines.start(heard.reader)
+    with anyio.fail_after(30):
+        while len(heard.lines) <= PIPE_BYTES // 2:
+            await anyio.lowlevel.checkpoint()
+    lines.close()
+    os.close(writing)
+    assert len(full) == PIPE_BYTES // 2 - 1
+    assert all(full)
+    assert heard.lines[-1] == b"y" * (PIPE_BYTES - 1)
+
+
+async def test_nothing_comes_from_a_pipe_that_was_closed_while_lines_waited() -> None:
+    reading, writing = pipe()
+    lines = LinesIn(reading)
+
+    class Once(Heard):
+        def take(self, line: bytes) -> None:
+            super().take(line)
+            lines.close()
+
+    closed = Once()
+    os.write(writing, b"one\ntwo\nthree\n")
+    lines.start(closed.reader)
+    with anyio.fail_after(10):
+        while not closed.lines:
+            await anyio.lowlevel.checkpoint()
+    # The number of the file is free again, and what comes by it is for the next who has it.
+    next_reading, next_writing = os.pipe()
+    assert next_reading == reading
+    heard, next_lines = Heard(), LinesIn(next_reading)
+    next_lines.start(heard.reader)
+    os.write(next_writing, b"four\n")
+    os.close(next_writing)
+    await ended(heard)
+    next_lines.close()
+    os.close(writing)
+    assert (closed.lines, heard.lines) == ([b"one"], [b"four"])
+    assert not closed.ended.is_set()
+
+
+async def test_a_line_without_an_end_is_given_up_and_what_follows_it_is_read_into_the_void() -> None:
+    reading, writing = pipe()
+    heard, lines, out = Heard(), LinesIn(reading), BytesOut(writing)
+    lines.start(heard.reader)
+    out.send(b"x" * (LIMIT + 1), heard.ended.set)
+    await ended(heard)
+    assert isinstance(heard.why, OverflowError)
+    out.send(b"\n" * LIMIT, heard.ended.set)
+    with anyio.fail_after(10):
+        while is_full(writing):
+            await anyio.lowlevel.checkpoint()
+    lines.close()
+    out.close()
+    assert heard.lines == []
+
+
+async def test_what_the_reader_raises_is_why_no_more_lines_come() -> None:
+    reading, writing = pipe()
+    trouble = ValueError("not this one")
+
+    class Failing(Heard):
+        def take(self, line: bytes) -> None:
+            super().take(line)
+            raise trouble
+
+    heard, lines = Failing(), LinesIn(reading)
+    os.write(writing, b"one\ntwo\n")
+    lines.start(heard.reader)
+    await ended(heard)
+    lines.close()
+    os.close(writing)
+    assert heard.lines == [b"one"]
+    assert heard.why is trouble
+
+
+async def test_more_than_a_pipe_holds_is_sent_whole_and_in_order() -> None:
+    reading, writing = pipe()
+    heard, lines, out = Heard(), LinesIn(reading), BytesOut(writing)
+    sent = [bytes([letter]) * (LIMIT - 1) for letter in b"abc"]
+    for line in sent:
+        out.send(line + b"\n", heard.ended.set)
+    lines.start(heard.reader)
+    with anyio.fail_after(10):
+        while len(heard.lines) < len(sent):
+            await anyio.lowlevel.checkpoint()
+    out.close()
+    await ended(heard)
+    lines.close()
+    assert heard.lines == sent
+
+
+async def test_the_sender_is_told_when_the_server_stops_reading_in_the_middle() -> None:
+    reading, writing = pipe()
+    out, gone = BytesOut(writing), anyio.Event()
+    out.send(b"x" * LIMIT, gone.set)
+    assert not gone.is_set()
+    os.close(reading)
+    with anyio.fail_after(10):
+        await gone.wait()
+    out.close()
+
+
+async def test_a_closed_pipe_tells_the_sender_at_once() -> None:
+    reading, writing = pipe()
+    out, gone = BytesOut(writing), anyio.Event()
+    out.close()
+    out.send(b"too late", gone.set)
+    os.close(reading)
+    assert gone.is_set()
