@@ -10,8 +10,9 @@ A server adopts what its descendants leave behind, as if it were the first proce
 What we adopt ourselves is therefore left over from a server that has ended, and is ended too.
 """
 
+# Little is imported: what is in our memory is copied, in part, with each server that starts.
 import ctypes
-import json
+import gc
 import os
 import selectors
 import signal
@@ -20,17 +21,16 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 from types import FrameType
-from typing import Any
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 LINUX = sys.platform == "linux"
 
 PARENT_DIED = signal.SIGUSR1
-# Only the owner decides when to end: a signal must not separate us from the servers.
-IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Only the owner decides when to end: a signal must not separate us from the servers, nor a pipe that one of them has closed.
+# They are caught, to no effect, and not ignored: what is ignored here would be ignored by the servers, too.
+UNHEEDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 
 # Between the polite signal and the other one.
 GRACE_SECONDS = 2.0
@@ -38,24 +38,42 @@ GRACE_SECONDS = 2.0
 POLL_SECONDS = 0.02
 # A server's standard input, output and error.
 PIPES = 3
+# More than is there, as a rule, to be read at once.
+CHUNK = 1 << 16
+# Where an environment does not say where programs are.
+PROGRAMS = os.defpath.encode()
 
 
 # Loaded once: the way from fork to exec is short.
 LIBC = ctypes.CDLL(None)
+PRCTL = LIBC.prctl if LINUX else None
+# Whether the kernel was built with lists of children.
+LISTS = os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # noqa: PTH110 - `pathlib` is large
 
 
 def prctl(option: int, value: int) -> None:
     """Ask the kernel, where it is Linux; elsewhere the process group is all we can hold on to."""
-    if LINUX:
-        LIBC.prctl(option, value, 0, 0, 0)
+    if PRCTL is not None:
+        PRCTL(option, value, 0, 0, 0)
+
+
+def content(path: str) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts: list[bytes] = []
+        while part := os.read(fd, CHUNK):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(fd)
 
 
 def listed_children(pid: int) -> list[int]:
     """The children of a process, as the kernel lists them for each of its threads."""
     found: list[int] = []
     try:
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            found += map(int, thread.joinpath("children").read_bytes().split())
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - `pathlib` is large
+            found += map(int, content(f"/proc/{pid}/task/{thread}/children").split())
     except OSError:
         # It ended meanwhile; its children are somewhere above, where the next look finds them.
         return found
@@ -65,19 +83,19 @@ def listed_children(pid: int) -> list[int]:
 def walked_children() -> dict[int, list[int]]:
     """The children of every process, found by walking /proc."""
     children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for pid in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208 - `pathlib` is large
         try:
             # The name in parentheses may hold anything, so fields are counted from its end.
-            parent = int(stat.read_bytes().rpartition(b")")[2].split()[1])
+            parent = int(content(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
         except (OSError, IndexError, ValueError):
             continue
-        children.setdefault(parent, []).append(int(stat.parent.name))
+        children.setdefault(parent, []).append(int(pid))
     return children
 
 
 def kinship() -> Callable[[int], Iterable[int]]:
     """Who is whose child, as of now: from the kernel's lists where it was built with them, which saves looking at strangers."""
-    if Path(f"/proc/self/task/{os.getpid()}/children").exists():
+    if LISTS:
         return listed_children
     children = walked_children()
     return lambda pid: children.get(pid, ())
@@ -135,33 +153,72 @@ class Ending:
         self._deadlines = {pid: deadline for pid, deadline in self._deadlines.items() if pid in pids}
 
 
+class Request:
+    """What to run. It comes as fields, each with a NUL at its end: how many follow, the directory, the number of words, these, then names and values."""
+
+    def __init__(self, fields: list[bytes]) -> None:
+        words = int(fields[1]) + 2
+        self.directory = fields[0]
+        self.command = fields[2:words]
+        self.environment = dict(zip(fields[words::2], fields[words + 1 :: 2], strict=True))
+        self.programs = self._programs()
+
+    def _programs(self) -> list[bytes]:
+        """Where the program may be."""
+        name = self.command[0]
+        if b"/" in name:
+            return [name]
+        places = self.environment.get(b"PATH", PROGRAMS).split(b":")
+        return [os.path.join(place, name) for place in places]  # noqa: PTH118 - `pathlib` is large
+
+
+def read_request(said: bytes) -> Request | None:
+    """The request, once it is complete."""
+    count, *fields = said.split(b"\0")
+    return Request(fields[:-1]) if fields and len(fields) - 1 == int(count) else None
+
+
 class Server:
     """One tool server: asked for, running under its leader, or ending."""
 
-    def __init__(self, line: socket.socket, pipes: list[int]) -> None:
+    def __init__(self, line: int, pipes: list[int]) -> None:
         self.line = line
-        self.request = b""
         self.leader: int | None = None
         self.group: int | None = None
         # By when it has to be gone, once it is being ended.
         self.deadline: float | None = None
         # What we adopted when its leader had ended.
         self.remains: set[int] = set()
+        self._said = b""
         self._pipes = pipes
 
-    def start(self) -> None:
+    def hear(self) -> bool:
+        """Take what comes by the line, and start the server once that is a request; whether it is to run on."""
+        try:
+            said = os.read(self.line, CHUNK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            said = b""
+        if not said:
+            return False
+        self._said += said
+        request = read_request(self._said)
+        return request is None or self._starts(request)
+
+    def _starts(self, request: Request) -> bool:
         """Start the server as the leader of its own session; it dies with us even if we are killed."""
-        request = json.loads(self.request)
         supervisor = os.getpid()
         try:
             pid = os.fork()
         except OSError as error:
-            complain(self._pipes[2], request["command"][0], error)
+            complain(self._pipes[2], request, error)
             pid = None
         if pid == 0:
             become(request, self._pipes, supervisor)
         self.leader = self.group = pid
         self.release_pipes()
+        return pid is not None
 
     def release_pipes(self) -> None:
         """Let go of the server's pipes, so that the owner sees their ends as soon as the server is gone."""
@@ -170,30 +227,45 @@ class Server:
         self._pipes = []
 
 
-def become(request: dict[str, Any], pipes: list[int], supervisor: int) -> None:
-    """Turn the process that was just forked into the server. Does not return."""
-    command = [word.encode("latin-1") for word in request["command"]]
+def become(request: Request, pipes: list[int], supervisor: int) -> None:
+    """Turn the process that was just forked into the server. Does not return.
+
+    All has been worked out before: each page of memory that is touched here is copied first.
+    """
     try:
         os.setsid()
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         if os.getppid() != supervisor:
             os._exit(1)
-        for number in (*IGNORED, PARENT_DIED, signal.SIGCHLD, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_DFL)
         for number, pipe in enumerate(pipes):
             os.dup2(pipe, number)
-        os.chdir(request["directory"].encode("latin-1"))
-        environment = {name.encode("latin-1"): value.encode("latin-1") for name, value in request["environment"].items()}
-        os.execvpe(command[0], command, environment)  # noqa: S606 - the operator's configuration names the command, no shell is involved
+        os.chdir(request.directory)
+        execute(request)
     except OSError as error:
-        complain(2, request["command"][0], error)
+        complain(2, request, error)
     finally:
         os._exit(127)
 
 
-def complain(stderr: int, command: str, error: OSError) -> None:
-    os.write(stderr, f"cannot start {command}: {error.strerror}\n".encode("latin-1", "replace"))
+def execute(request: Request) -> None:
+    """Become the first of the programs that is there and can be run.
+
+    Raises:
+        OSError: what is wrong with the first that is there, or else that none is.
+    """
+    trouble: OSError | None = None
+    for program in request.programs:
+        try:
+            os.execve(program, request.command, request.environment)  # noqa: S606 - the operator's configuration names it, no shell is involved
+        except OSError as error:
+            if trouble is None or isinstance(trouble, (FileNotFoundError, NotADirectoryError)):
+                trouble = error
+    raise trouble or FileNotFoundError
+
+
+def complain(stderr: int, request: Request, error: OSError) -> None:
+    os.write(stderr, b"cannot start %b: %b\n" % (request.command[0], str(error.strerror).encode()))
 
 
 class Supervisor:
@@ -236,22 +308,16 @@ class Supervisor:
         if not said:
             self._end_all()
             return
-        line = socket.socket(fileno=fds[0])
-        line.setblocking(False)
-        server = Server(line, fds[1:])
+        server = Server(fds[0], fds[1:])
+        os.set_blocking(server.line, False)
         self._servers.append(server)
-        self._selector.register(line, selectors.EVENT_READ, partial(self._hear_line, server))
+        self._selector.register(server.line, selectors.EVENT_READ, partial(self._hear_line, server))
+        # The request, as a rule, has come with its line.
+        self._hear_line(server)
 
     def _hear_line(self, server: Server) -> None:
-        said = server.line.recv(1 << 16)
-        if not said:
+        if not server.hear():
             self._end(server)
-            return
-        server.request += said
-        if said.endswith(b"\n"):
-            server.start()
-            if server.leader is None:
-                self._end(server)
 
     def _end_all(self) -> None:
         """The owner or the one who stands by has gone: a new owner's servers are a new supervisor's."""
@@ -287,7 +353,7 @@ class Supervisor:
 
     def _forget(self, server: Server) -> None:
         server.release_pipes()
-        server.line.close()
+        os.close(server.line)
         self._servers.remove(server)
 
 
@@ -299,7 +365,7 @@ def left_groups(ending: list[Server]) -> set[int]:
 
 
 def wake(_number: int, _frame: FrameType | None) -> None:
-    """Nothing to do: the signal has already been written to the wake-up pipe."""
+    """Nothing to do: a signal that we wait for has already been written to the wake-up pipe."""
 
 
 def wake_up_pipe() -> int:
@@ -325,12 +391,14 @@ def stand_by(child: int) -> None:
 
 
 def main(control: int) -> None:
-    for number in IGNORED:
-        signal.signal(number, signal.SIG_IGN)
+    for number in UNHEEDED:
+        signal.signal(number, wake)
     # An owner that ignores it would have us inherit that, and children that are not waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     os.set_inheritable(control, False)
+    # What is here now stays for ever: a collector that looked through it would touch all of it.
+    gc.freeze()
     parent = os.getpid()
     child = os.fork()
     if child:

@@ -24,6 +24,13 @@ async def test_a_server_gets_only_the_environment_its_configuration_names() -> N
         assert seen["MODE"] == "prod"
 
 
+async def test_an_environment_larger_than_a_socket_takes_at_once_arrives_whole() -> None:
+    parts = {f"PART_{number}": "word " * 4000 for number in range(40)}
+    async with opened(fault(env=parts)) as tools:
+        seen = json.loads((await tools.call("fault.environment")).content)
+    assert {name: value for name, value in seen.items() if name in parts} == parts
+
+
 async def test_its_own_credentials_do_not_come_back_from_a_server() -> None:
     async with opened(fault(env={"API_TOKEN": "{{.CHOSEN}}"}), env={"CHOSEN": "plain-words-only"}) as tools:
         assert "plain-words-only" not in (await tools.call("fault.environment")).content
@@ -263,6 +270,19 @@ async def test_a_server_that_does_not_start_is_a_warning_and_the_others_work() -
         result = await tools.call("missing.anything")
         assert result.refused
         assert "no-such-program" in result.content
+
+
+async def test_a_command_that_no_system_could_run_is_a_warning_that_says_why() -> None:
+    async with opened(stdio("cut", "cat", "one\0two")) as tools:
+        (warning,) = (await tools.list()).warnings
+        assert "a NUL character in the command" in warning
+
+
+@pytest.mark.parametrize("signal", ["INT", "TERM", "HUP", "PIPE", "USR1"])
+async def test_a_server_starts_with_no_signal_ignored(signal: str) -> None:
+    async with opened(stdio("shell", "sh", "-c", f"echo begun >&2; kill -{signal} $$; echo survived >&2")) as tools:
+        (warning,) = (await tools.list()).warnings
+        assert warning.endswith("It last said: begun")
 
 
 async def test_a_missing_variable_names_itself_and_its_setting() -> None:
