@@ -29,7 +29,7 @@ from tarsy.tools.failures import (
     explain,
     failures,
 )
-from tarsy.tools.masking import Masker
+from tarsy.tools.masking import Masker, StreamMasker
 from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, Ears, Session, SessionError
 from tarsy.tools.stdio import Observer, child_environment, stdio_link
 from tarsy.tools.stdio_session import StdioSession
@@ -60,16 +60,21 @@ class Aside:
     """What a server says outside the protocol, masked: a secret may have several lines there too."""
 
     def __init__(self, masker: Masker, note: OnOutput) -> None:
-        self._masked = masker.stream(by_words=False)
+        self._masker = masker
+        # Most say nothing.
+        self._masked: StreamMasker | None = None
         self._note = note
 
     def hear(self, line: str) -> None:
+        if self._masked is None:
+            self._masked = self._masker.stream(by_words=False)
         # A line can be as long as a message may be: masking all of it would hold up the other sessions.
         self._note(self._masked.feed(f"{line[:MASKED_EXCERPT]}\n"))
 
     def end(self) -> None:
         """Take the lines that were held back for what might have followed them."""
-        self._note(self._masked.finish())
+        if self._masked is not None:
+            self._note(self._masked.finish())
 
 
 class Connection:

@@ -12,6 +12,7 @@ from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolName, ToolResult
 from tarsy.kit.clock import Clock, milliseconds_since
+from tarsy.kit.groups import for_each
 from tarsy.tools.answers import CallResult
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.server import Lost, ToolServer
@@ -69,10 +70,8 @@ class McpToolExecutor:
 
     async def list_tools(self) -> ToolCatalog:
         """Connect to all servers at once and say what they offer."""
-        async with anyio.create_task_group() as tasks:
-            for server in self._servers.values():
-                tasks.start_soon(server.ensure_listed, name=f"list {server.name}")
-        servers = self._servers.values()
+        servers = list(self._servers.values())
+        await for_each(servers, ToolServer.ensure_listed, name=lambda server: f"list {server.name}")
         return ToolCatalog(
             tools=tuple(tool for server in servers for tool in server.tools),
             warnings=tuple(server.problem for server in servers if server.problem is not None),

@@ -43,6 +43,8 @@ class MaskedTools:
             result = await self._inner.execute(call, lambda output: pass_on(said.feed(output)))
         finally:
             pass_on(said.finish())
-        arguments = await in_thread_if_long(masker.mask, call.arguments)
-        made = replace(call, name=masker.mask(call.name), arguments=arguments)
-        return replace(result, call=made, content=await in_thread_if_long(masker.mask, result.content))
+        shown, arguments = masker.mask(call.name), await in_thread_if_long(masker.mask, call.arguments)
+        made = call if (shown, arguments) == (call.name, call.arguments) else replace(call, name=shown, arguments=arguments)
+        content = await in_thread_if_long(masker.mask, result.content)
+        # As a rule there was nothing to hide.
+        return result if result.call is made and result.content == content else replace(result, call=made, content=content)

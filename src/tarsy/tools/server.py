@@ -63,7 +63,7 @@ class ToolServer:
         self._pool = pool
         # Whether the connection is the pool's, and not ours to end.
         self._shared = False
-        # Free nearly always: then it is taken without a turn of the event loop.
+        # Held while a connection is made or its tools are listed. Free nearly always: then it is taken without a turn of the event loop.
         self._lock = anyio.Lock(fast_acquire=True)
         self._connection: Connection | None = None
         # The connection that last told its tools, and how often it had said before that they changed.
@@ -88,10 +88,10 @@ class ToolServer:
 
     async def ensure_listed(self) -> None:
         """Connect and list the tools, once; again when the server says that they changed. Trouble ends up in `problem`."""
+        if self._is_listed and not self._lock.locked():
+            return
         async with self._lock:
-            connection = self._connection
-            changed = connection is not None and connection.is_alive and (connection, connection.tool_changes) != self._listed_on
-            if self.listing is None or changed:
+            if not self._is_listed:
                 await self._list()
 
     async def call(self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: Callable[[str], None]) -> CallResult | Lost:
@@ -141,6 +141,12 @@ class ToolServer:
         if self._connection is not None and not self._shared:
             self._connection.abort()
 
+    @property
+    def _is_listed(self) -> bool:
+        connection = self._connection
+        changed = connection is not None and connection.is_alive and (connection, connection.tool_changes) != self._listed_on
+        return self.listing is not None and not changed
+
     async def _list(self) -> None:
         started_at, started = self._clock.now(), self._clock.monotonic()
         error: str | None = None
@@ -168,18 +174,18 @@ class ToolServer:
     async def _asked(self) -> tuple[ListedTool, ...]:
         connection = await self._connect()
         self._listed_on = (connection, connection.tool_changes)
-        try:
-            with anyio.fail_after(LIST_SECONDS):
-                return await connection.list_tools()
-        except TimeoutError:
-            text = f"Tool server '{self.name}' is not available: it did not list its tools within {LIST_SECONDS:.0f} s"
-            raise Unreachable(self.name, text) from None
+        with anyio.move_on_after(LIST_SECONDS):
+            return await connection.list_tools()
+        raise Unreachable(self.name, f"Tool server '{self.name}' is not available: it did not list its tools within {LIST_SECONDS:.0f} s")
 
     def _offers(self, tool: str) -> bool:
         configured = self._config.tools
         return (configured is None or tool in configured) and (self._allowed is None or tool in self._allowed)
 
     async def _alive(self) -> "Connection":
+        connection = self._connection
+        if connection is not None and connection.is_alive and not self._lock.locked():
+            return connection
         async with self._lock:
             return await self._connect()
 

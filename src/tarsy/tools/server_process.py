@@ -135,8 +135,8 @@ class ServerProcess:
     _line: socket.socket
 
     async def ended(self, seconds: float) -> bool:
-        """Wait until nothing of the server's process tree is left, but not for ever."""
-        with anyio.move_on_after(seconds):
+        """Wait until nothing of the server's process tree is left, but not for ever; a cancelled owner waits, too."""
+        with anyio.move_on_after(seconds, shield=True):
             # The supervisor says nothing on the line: it only closes it.
             await anyio.wait_readable(self._line)
             return True

@@ -86,8 +86,7 @@ async def close_all(servers: Sequence[ToolServer]) -> None:
     """End all connections at once, orderly while that is quick; not even a cancelled owner leaves one behind."""
     if not servers:
         return
-    with anyio.CancelScope(shield=True):
-        with anyio.move_on_after(CLOSE_SECONDS):
-            await for_each(servers, ToolServer.close, name=lambda server: f"close {server.name}")
-        for server in servers:
-            server.abort()
+    with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+        await for_each(servers, ToolServer.close, name=lambda server: f"close {server.name}")
+    for server in servers:
+        server.abort()

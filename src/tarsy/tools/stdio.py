@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-import anyio
 import orjson
 
 from tarsy.kit.characters import whole_characters
@@ -150,14 +149,13 @@ async def stdio_link(command: str, args: Sequence[str], env: Mapping[str, str], 
             yield link
         finally:
             link.leave()
-            with anyio.CancelScope(shield=True):
-                await _leave(process)
+            await _leave(process)
         if link.trouble is not None:
             raise link.trouble
 
 
 async def _leave(process: ServerProcess) -> None:
-    """End the server: by the end of its input, then through the supervisor."""
+    """End the server, come what may: by the end of its input, then through the supervisor."""
     process.stdin.close()
     if not await process.ended(LEAVE_SECONDS):
         process.end()

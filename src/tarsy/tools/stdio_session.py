@@ -3,11 +3,10 @@
 We speak these ourselves: the SDK takes 25 MB and a good part of the time that a call costs, for what is a few messages here.
 """
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-
-import anyio
 
 from tarsy.kit.trace_context import trace_meta
 from tarsy.tools.answers import CallResult, Greeting, ToolPage
@@ -19,14 +18,12 @@ REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 CLIENT_INFO = {"name": "tarsy", "version": "1"}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Asked:
     """A request on its way."""
 
+    answer: asyncio.Future[dict[str, Any] | SessionError]
     on_progress: OnProgress | None
-    answered: anyio.Event = field(default_factory=anyio.Event)
-    result: dict[str, Any] = field(default_factory=dict[str, Any])
-    error: SessionError | None = None
 
 
 class StdioSession:
@@ -80,19 +77,19 @@ class StdioSession:
             raise _closed()
         self._count += 1
         number = self._count
-        asked = self._asked[number] = _Asked(on_progress)
+        asked = self._asked[number] = _Asked(asyncio.get_running_loop().create_future(), on_progress)
         if on_progress is not None:
             params = {**params, "_meta": {"progressToken": number, **trace_meta()}}
         self._link.post({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         try:
-            await asked.answered.wait()
+            answer = await asked.answer
         finally:
             del self._asked[number]
-            if not asked.answered.is_set() and method != "initialize":
+            if asked.answer.cancelled() and method != "initialize":
                 self._post("notifications/cancelled", requestId=number, reason="no longer waited for")
-        if asked.error is not None:
-            raise asked.error
-        return asked.result
+        if isinstance(answer, SessionError):
+            raise answer
+        return answer
 
     def _post(self, method: str, **params: object) -> None:
         self._link.post({"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})})
@@ -132,20 +129,17 @@ class StdioSession:
     def _settle(self, message: Message) -> None:
         number = _number(message.get("id"))
         asked = self._asked.get(number) if number is not None else None
-        if asked is None:
+        # An answer may come twice, or when it is no longer waited for.
+        if asked is None or asked.answer.done():
             return
-        if "error" in message:
-            asked.error = SessionError(message["error"]["code"], message["error"]["message"])
-        else:
-            asked.result = message["result"]
-        asked.answered.set()
+        error = message.get("error")
+        asked.answer.set_result(message["result"] if error is None else SessionError(error["code"], error["message"]))
 
     def _end(self) -> None:
         self._is_over = True
         for asked in self._asked.values():
-            if not asked.answered.is_set():
-                asked.error = _closed()
-                asked.answered.set()
+            if not asked.answer.done():
+                asked.answer.set_result(_closed())
         self._ears.on_end()
 
 
