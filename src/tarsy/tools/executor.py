@@ -14,6 +14,7 @@ from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolName, ToolResult
 from tarsy.kit.clock import Clock, milliseconds_since
 from tarsy.kit.groups import for_each
 from tarsy.tools.answers import CallResult
+from tarsy.tools.content import clip_content, render
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.server import Lost, ToolServer
 
@@ -129,8 +130,6 @@ def _outcome(tool: ToolDefinition, result: CallResult | Lost | None, timeout: fl
         return Outcome(text, is_error=True, is_timeout=True)
     if isinstance(result, Lost):
         return Outcome(f"{result.error}. {result.sequel} {_fate(tool)}", is_error=True)
-    from tarsy.tools.content import clip_content, render  # noqa: PLC0415 - heavy, imported on first use
-
     return Outcome(clip_content(render(result)), is_error=bool(result.is_error))
 
 

@@ -1,5 +1,6 @@
 """A tool server's process and its pipes. All servers of this process are started by one supervisor, which ends them when we die."""
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -77,10 +78,16 @@ class _Supervisor:
         ours, theirs = socket.socketpair()
         self._control = ours
         with theirs:
-            # Nothing of our environment: a server gets what the request names.
+            # Nothing of our environment: a server gets what the request names. What a fork needs of the C library is found before it.
+            environment = {"LD_BIND_NOW": "1"}
             command = [sys.executable, "-I", "-S", str(SCRIPT), str(theirs.fileno())]
             process = subprocess.Popen(  # noqa: S603 - our own script
-                command, env={}, pass_fds=(theirs.fileno(),), start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+                command,
+                env=environment,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
             )
         self._processes.append(process)
         return ours
@@ -120,9 +127,13 @@ async def kept_supervisor() -> AsyncGenerator[None]:
     try:
         yield
     finally:
-        if _supervisor.release():
-            with anyio.CancelScope(shield=True):
-                await run_sync(_supervisor.end_unused)
+        await _release_supervisor()
+
+
+async def _release_supervisor() -> None:
+    if _supervisor.release():
+        with anyio.CancelScope(shield=True):
+            await run_sync(_supervisor.end_unused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +147,27 @@ class ServerProcess:
 
     async def ended(self, seconds: float) -> bool:
         """Wait until nothing of the server's process tree is left, but not for ever; a cancelled owner waits, too."""
-        with anyio.move_on_after(seconds, shield=True):
-            # The supervisor says nothing on the line: it only closes it.
-            await anyio.wait_readable(self._line)
-            return True
-        return False
+        loop = asyncio.get_running_loop()
+        closed = loop.create_future()
+        # The supervisor says nothing on the line: it only closes it.
+        loop.add_reader(self._line, _settle, closed)
+        try:
+            with anyio.move_on_after(seconds, shield=True):
+                await closed
+        finally:
+            loop.remove_reader(self._line)
+        return closed.done() and not closed.cancelled()
 
     def end(self) -> None:
         """Have the whole process tree ended."""
         with suppress(OSError):
             self._line.shutdown(socket.SHUT_WR)
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    # The event loop says so again in its next turn, if it comes before the one that waits.
+    if not future.done():
+        future.set_result(None)
 
 
 @asynccontextmanager
@@ -155,9 +177,13 @@ async def server_process(command: str, args: Sequence[str], env: Mapping[str, st
     Raises:
         OSError: the process could not be started.
     """
-    async with kept_supervisor():
+    request = _request(command, args, env)
+    _supervisor.hold()
+    try:
         with ExitStack() as ours:
-            yield await _started(ours, _request(command, args, env))
+            yield await _started(ours, request)
+    finally:
+        await _release_supervisor()
 
 
 def _request(command: str, args: Sequence[str], env: Mapping[str, str]) -> bytes:
