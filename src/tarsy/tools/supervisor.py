@@ -81,9 +81,9 @@ def listed_children(pid: int) -> list[int]:
 
 
 def walked_children() -> dict[int, list[int]]:
-    """The children of every process, found by walking /proc."""
+    """The children of every process, found by walking /proc, where there is one."""
     children: dict[int, list[int]] = {}
-    for pid in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208 - `pathlib` is large
+    for pid in filter(str.isdecimal, os.listdir("/proc") if LINUX else ()):  # noqa: PTH208 - `pathlib` is large
         try:
             # The name in parentheses may hold anything, so fields are counted from its end.
             parent = int(content(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])

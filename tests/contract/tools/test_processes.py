@@ -89,6 +89,20 @@ async def test_killing_a_supervisor_ends_its_server_with_all_its_descendants(whi
     assert children() == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+async def test_a_signal_does_not_separate_a_supervisor_from_its_servers(number: signal.Signals) -> None:
+    async with opened(fault(name="one")) as tools:
+        pid = (await tools.call("one.pid")).content
+        (parent,) = children()
+        (child,) = parent.children()
+        for supervisor in (parent, child):
+            supervisor.send_signal(number)
+        async with opened(fault(name="two")) as others:
+            assert (await others.call("two.echo", "a second one")).content == "a second one"
+        assert (await tools.call("one.pid")).content == pid
+        assert alive([parent.pid, child.pid]) == [parent.pid, child.pid]
+
+
 async def test_all_servers_have_one_supervisor_which_stays_while_it_is_kept() -> None:
     async with kept_supervisor():
         async with opened(fault(name="one"), fault(name="two")) as tools, opened(fault(name="three")) as others:
