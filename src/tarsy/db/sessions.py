@@ -38,11 +38,12 @@ _LIVE = alert_sessions.c.deleted_at.is_(None)
 _GET = Statement(
     f"SELECT {columns_of(alert_sessions, 's', without=UNREAD)} FROM alert_sessions s WHERE s.id = :id AND s.deleted_at IS NULL"  # noqa: S608 - our own words
 )
-# The session's columns come last: of two that have one name, the last is read.
+# The session's columns come last: of two that have one name, the last is read. A session has one piece of work at the most, which PostgreSQL
+# has to be told: by its guess of ten, the plan that it could keep looks so dear that it makes a new one for each request.
 _DETAIL = Statement(
     f"""
     SELECT standing.*, {columns_of(alert_sessions, "s", without=UNREAD)}, {CANCELLED_BY} AS cancelled_by, {RUN_COLUMNS}
-    FROM alert_sessions s LEFT JOIN ({STANDINGS}) standing ON true
+    FROM alert_sessions s LEFT JOIN ({STANDINGS} LIMIT 1) standing ON true
     WHERE s.id = :id AND s.deleted_at IS NULL
     """  # noqa: S608 - our own words
 )

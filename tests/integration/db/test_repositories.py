@@ -234,3 +234,18 @@ async def test_erasing_leaves_nothing_but_the_audit_log(sessions: SessionReposit
             assert (await connection.scalar(sa.text(f"SELECT count(*) FROM {table}"))) == 0  # noqa: S608 - names from above
         assert (await connection.scalar(sa.text("SELECT count(*) FROM event_channels WHERE name LIKE 'session:%'"))) == 0
         assert (await connection.scalar(sa.text("SELECT count(*) FROM audit_log"))) == 2
+
+
+async def test_the_plan_of_a_sessions_detail_is_made_once_and_kept(engine: AsyncEngine, sessions: SessionRepository) -> None:
+    stored = [new() for _ in range(20)]
+    for session in stored:
+        await sessions.insert(session)
+    async with borrowed(engine) as connection:
+        # As in a large database: what a plan reads weighs more than the making of it.
+        await connection.execute("ANALYZE; SET seq_page_cost = 100; SET random_page_cost = 100")
+    # PostgreSQL makes five plans for the values that are given, and keeps one for all values if that is no dearer.
+    for _ in range(7):
+        await sessions.detail(stored[0].id)
+    async with borrowed(engine) as connection:
+        kept = await connection.fetchval("SELECT max(generic_plans) FROM pg_prepared_statements WHERE statement LIKE '%standing.*%'")
+    assert kept == 2
