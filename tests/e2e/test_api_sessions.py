@@ -1,5 +1,6 @@
 """Sessions over HTTP: found, read whole, stopped, asked about, judged, deleted."""
 
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from support.api_world import World, world
 from tarsy.api.schemas.timeline import Timeline, TimelineEventView
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
+from tarsy.db.tables import timeline_events
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, Verdict, VerdictOutcome, judged_fields
 
@@ -126,6 +128,29 @@ async def test_the_timeline_comes_in_order_page_by_page(database_url: str) -> No
     # It is written by the database, not by the schema that describes it.
     assert [set(event) for event in whole["events"]] == [set(TimelineEventView.model_fields)] * 2
     assert [Timeline.model_validate(page).next_after for page in (whole, first, second)] == [None, first["next_after"], None]
+
+
+async def test_an_event_of_the_timeline_says_what_was_stored_whatever_its_characters(database_url: str) -> None:
+    awkward = 'a "quoted" C:\\path\n\t\x01\x7f\u2028</script> \U0001f525 é'
+    stored = {
+        "id": str(uuid4()),
+        "sequence_number": 1,
+        "position": 7,
+        "event_type": "tool_result",
+        "status": "streaming",
+        "content": awkward,
+        "metadata": {"evidence_id": awkward, "deep": [{"number": 1.5, awkward: None}]},
+        "created_at": datetime(2026, 3, 1, 12, 0, 0, 120000, tzinfo=UTC),
+    }
+    engine = create_engine(database_url)
+    async with world(database_url) as api:
+        session_id = await api.submit()
+        async with engine.begin() as connection:
+            await connection.execute(sa.insert(timeline_events).values(session_id=session_id, **stored))
+        [event] = (await api.client.get(f"/api/v1/sessions/{session_id}/timeline")).json()["events"]
+    absent = {"stage_id": None, "execution_id": None, "completed_at": None}
+    assert event == {**stored, **absent, "evidence_id": awkward, "created_at": "2026-03-01T12:00:00.120000Z"}
+    await engine.dispose()
 
 
 async def test_a_trace_shows_the_conversation_as_it_was_sent(database_url: str) -> None:

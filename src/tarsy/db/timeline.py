@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import asyncpg
+import orjson
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.driver import Statement, borrowed
@@ -12,22 +14,34 @@ from tarsy.domain.live import session_channel
 
 # As all our times are written; connections speak UTC.
 _TIME = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
-_EVENT = f"""
-    t.id, t.stage_id, t.execution_id, t.position, t.sequence_number, t.event_type, t.metadata ->> 'evidence_id' AS evidence_id, t.status, t.content,
-    t.metadata, to_char(t.created_at, '{_TIME}') AS created_at, to_char(t.completed_at, '{_TIME}') AS completed_at"""
-# All of it is answered in one statement, which sees one moment: an event between two reads would be lost to the listener. The events come as
-# one text, because nothing here looks at them.
+
+
+def _quoted(text: str) -> str:
+    """What has no character that JSON would escape, as JSON."""
+    return f"""coalesce('"' || {text} || '"', 'null')"""
+
+
+# PostgreSQL writes an event as JSON but for its content: a function that takes the columns by name costs it twice as much, because it looks
+# up the type and escapes the name of each of them for each row; and it escapes a large text ten times more slowly than we do.
+_BEFORE_CONTENT = f"""
+    '"' || t.id || '","stage_id":' || {_quoted("t.stage_id")} || ',"execution_id":' || {_quoted("t.execution_id")}
+    || ',"position":' || t.position || ',"sequence_number":' || t.sequence_number || ',"event_type":"' || t.event_type
+    || '","evidence_id":' || coalesce(to_json(t.metadata ->> 'evidence_id')::text, 'null') || ',"status":"' || t.status || '"'"""
+_AFTER_CONTENT = f"""
+    t.metadata::text || ',"created_at":"' || to_char(t.created_at, '{_TIME}')
+    || '","completed_at":' || {_quoted(f"to_char(t.completed_at, '{_TIME}')")}"""
+# All of it is answered in one statement, which sees one moment: an event between two reads would be lost to the listener. First what is said
+# once, then a row for each event: gathered into one, they would be copied once more, and could be sent only when the last is done.
 _PAGE = Statement(
     f"""
-    SELECT coalesce((SELECT last_id FROM event_channels WHERE name = :channel), 0) AS last_event_id, page.events,
-        CASE WHEN EXISTS (SELECT FROM timeline_events t WHERE t.session_id = s.id AND t.position > page.last) THEN page.last END AS next_after,
-        (SELECT json_agg(x) FROM ({EXECUTION_TREE}) x) AS executions
-    FROM alert_sessions s
-    CROSS JOIN LATERAL (
-        SELECT string_agg(row_to_json(e)::text, ',') AS events, max(e.position) AS last
-        FROM (SELECT {_EVENT} FROM timeline_events t WHERE t.session_id = s.id AND t.position > :after ORDER BY t.position LIMIT :limit) e
-    ) page
-    WHERE s.id = :id AND s.deleted_at IS NULL
+    SELECT coalesce((SELECT last_id FROM event_channels WHERE name = :channel), 0) AS last_event_id,
+        (SELECT json_agg(x) FROM ({EXECUTION_TREE}) x) AS executions,
+        NULL::bigint AS position, NULL AS before_content, NULL AS content, NULL AS after_content
+    FROM alert_sessions WHERE id = :id AND deleted_at IS NULL
+    UNION ALL (
+        SELECT NULL, NULL, t.position, {_BEFORE_CONTENT}, t.content, {_AFTER_CONTENT}
+        FROM timeline_events t WHERE t.session_id = :id AND t.position > :after ORDER BY t.position LIMIT :limit
+    )
     """  # noqa: S608 - our own words
 )
 
@@ -37,7 +51,7 @@ class TimelinePage:
     """Events, and the live event up to which they are current: a client that goes on listening from there misses nothing."""
 
     # A JSON array, as the API shows it.
-    events: str
+    events: bytes
     executions: Sequence[ExecutionInTree]
     last_event_id: int
     # The position after which the next page begins, if there is one.
@@ -54,10 +68,20 @@ class TimelineRepository:
         Raises:
             NotFoundError: there is no such session, or it was deleted.
         """
-        values = {"id": session_id, "channel": session_channel(session_id), "after": after, "limit": limit}
+        # One more than is shown tells whether others follow.
+        values = {"id": session_id, "channel": session_channel(session_id), "after": after, "limit": limit + 1}
         async with borrowed(self._engine) as connection:
-            row = await _PAGE.row(connection, values)
-        if row is None:
+            rows = await _PAGE.rows(connection, values)
+        if not rows or rows[0]["last_event_id"] is None:
             raise NotFoundError("session", session_id)
-        executions = tuple(ExecutionInTree(**execution) for execution in row["executions"] or ())
-        return TimelinePage(f"[{row['events'] or ''}]", executions, row["last_event_id"], next_after=row["next_after"])
+        said_once, *events = rows
+        executions = tuple(ExecutionInTree(**execution) for execution in said_once["executions"] or ())
+        next_after = events[limit - 1]["position"] if len(events) > limit else None
+        return TimelinePage(_events_json(events[:limit]), executions, said_once["last_event_id"], next_after=next_after)
+
+
+def _events_json(events: Sequence[asyncpg.Record]) -> bytes:
+    """A JSON array. What PostgreSQL wrote around a content continues the value of a key, so that all of it stands in one object."""
+    part = orjson.Fragment
+    # By number, which is half the work of this.
+    return orjson.dumps([{"id": part(row[3]), "content": row[4], "metadata": part(row[5])} for row in events])

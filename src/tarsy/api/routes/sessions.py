@@ -10,7 +10,7 @@ from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
 from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList, list_json
 from tarsy.api.schemas.timeline import Timeline, timeline_json
-from tarsy.api.schemas.view import Name, Request, SessionId, StorableText, UtcTime, answer, json_response
+from tarsy.api.schemas.view import JsonInPieces, Name, Request, SessionId, StorableText, UtcTime, answer, json_response
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.session_list import SessionFilter
 from tarsy.db.session_order import NEWEST_FIRST, SessionOrder, SessionSort, SortOrder
@@ -103,7 +103,7 @@ async def get_timeline(
     limit: Annotated[int, Query(ge=1, le=MAX_TIMELINE_PAGE)] = MAX_TIMELINE_PAGE,
 ) -> Response:
     """What happened, in the order in which it happened."""
-    return json_response(timeline_json(await services.timeline.read(str(session_id), after=after, limit=limit)))
+    return JsonInPieces(timeline_json(await services.timeline.read(str(session_id), after=after, limit=limit)))
 
 
 @router.post("/{session_id}/cancel", status_code=202, operation_id="cancelSession")

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from fastapi import Path, Response
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from starlette.types import Receive, Scope, Send
 
 from tarsy.domain.price import Spending
 from tarsy.domain.usage import TokenUsage
@@ -60,6 +61,20 @@ def answer(view: View, status: int = 200) -> Response:
 
 def json_response(body: str | bytes, status: int = 200) -> Response:
     return Response(body, status, media_type="application/json")
+
+
+class JsonInPieces(Response):
+    """JSON that is sent piece by piece: to put megabytes together first would be to copy them."""
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        super().__init__(headers={"Content-Length": str(sum(map(len, pieces)))}, media_type="application/json")
+        self._pieces = pieces
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        for piece in self._pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body"})
 
 
 class Usage(View):
