@@ -1,7 +1,6 @@
 """Token counts of model calls."""
 
-from dataclasses import astuple, dataclass
-from operator import add
+from dataclasses import dataclass
 from typing import ClassVar
 
 
@@ -19,4 +18,10 @@ class TokenUsage:
     cached_tokens: int = 0
 
     def __add__(self, other: "TokenUsage") -> "TokenUsage":
-        return TokenUsage(*map(add, astuple(self), astuple(other)))
+        return TokenUsage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.total_tokens + other.total_tokens,
+            self.thinking_tokens + other.thinking_tokens,
+            self.cached_tokens + other.cached_tokens,
+        )

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
-from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList, list_json
+from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList, detail_json, list_json
 from tarsy.api.schemas.timeline import Timeline, timeline_json
-from tarsy.api.schemas.view import JsonInPieces, Name, Request, SessionId, StorableText, UtcTime, answer, json_response
+from tarsy.api.schemas.view import JsonInPieces, Name, Request, SessionId, StorableText, UtcTime, json_response
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.session_list import SessionFilter
 from tarsy.db.session_order import NEWEST_FIRST, SessionOrder, SessionSort, SortOrder
@@ -92,7 +92,7 @@ async def list_sessions(services: ServicesOf, query: Annotated[SessionQuery, Que
 @router.get("/{session_id}", operation_id="getSession", response_model=SessionDetail)
 async def get_session(session_id: SessionId, services: ServicesOf) -> Response:
     """A session with its stages, their executions and what they used."""
-    return answer(SessionDetail.of(await services.sessions.detail(str(session_id))))
+    return json_response(detail_json(await services.sessions.detail(str(session_id))))
 
 
 @router.get("/{session_id}/timeline", operation_id="getTimeline", response_model=Timeline)

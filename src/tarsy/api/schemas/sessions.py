@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from decimal import Decimal
+from typing import Any, cast
 from uuid import UUID
 
 import orjson
+from pydantic import BaseModel
 
 from tarsy.api.schemas.budget import CeilingView
 from tarsy.api.schemas.verdict import CitationSums, VerdictView
@@ -18,8 +20,10 @@ from tarsy.db.work.parking import CancelAnswer
 from tarsy.domain.alert import Severity
 from tarsy.domain.alert_title import alert_title
 from tarsy.domain.execution import AgentExecution
+from tarsy.domain.price import Spending
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.domain.usage import TokenUsage
 
 
 class AlertAccepted(View):
@@ -124,10 +128,10 @@ class ExecutionView(View):
     cost: Cost
 
     @classmethod
-    def of(cls, execution: AgentExecution, run: SessionRun) -> "ExecutionView":
+    def listed(cls, execution: AgentExecution, run: SessionRun) -> dict[str, Any]:
         took = milliseconds_between(execution.started_at, execution.completed_at)
-        usage, cost = Usage.of(run.usage.get(execution.id)), Cost.of(run.spending.get(execution.id))
-        return cls.shown(execution, duration_ms=took, usage=usage, cost=cost)
+        usage, cost = run.usage.get(execution.id) or TokenUsage(), run.spending.get(execution.id) or Spending()
+        return cls.fields_of(execution, duration_ms=took, usage=usage, cost=cost)
 
 
 class StageView(View):
@@ -148,9 +152,9 @@ class StageView(View):
     executions: list[ExecutionView]
 
     @classmethod
-    def of(cls, stage: Stage, run: SessionRun) -> "StageView":
-        executions = [ExecutionView.of(one, run) for one in run.executions if one.stage_id == stage.id]
-        return cls.shown(stage, duration_ms=milliseconds_between(stage.started_at, stage.completed_at), executions=executions)
+    def listed(cls, stage: Stage, run: SessionRun) -> dict[str, Any]:
+        executions = [ExecutionView.listed(one, run) for one in run.executions if one.stage_id == stage.id]
+        return cls.fields_of(stage, duration_ms=milliseconds_between(stage.started_at, stage.completed_at), executions=executions)
 
 
 class PlannedStage(View):
@@ -227,36 +231,47 @@ class SessionDetail(View):
     budget: CeilingView | None
 
     @classmethod
-    def of(cls, stored: StoredDetail) -> "SessionDetail":
+    def fields_from(cls, stored: StoredDetail) -> dict[str, Any]:
         session, run, snapshot = stored.session, stored.run, stored.session.chain_snapshot
-        return cls.shown(
+        return cls.fields_of(
             session,
             stored.standing,
             cancelled_by=stored.cancelled_by,
             title=alert_title(session.alert_data, session.alert_type),
             fork=ForkOrigin.model_validate(session.fork) if session.fork else None,
-            verdict=VerdictView.of(session.verdict),
-            citations=CitationSums.of(session.citations),
+            mcp_selection=None if session.mcp_selection is None else McpSelection.model_validate(session.mcp_selection),
+            verdict=VerdictView.listed(session.verdict),
             duration_ms=milliseconds_between(session.started_at, session.completed_at),
             chat_enabled=snapshot.get("chat") is not None,
             scoring_enabled=snapshot.get("scoring") is not None,
             recorded=session.is_recorded,
             planned_stages=[_planned(stage) for stage in snapshot.get("stages", ())],
             summary_planned=snapshot.get("executive_summary") is not None,
-            stages=[StageView.of(stage, run) for stage in run.stages],
-            usage=Usage.of(run.total_usage),
-            cost=Cost.of(run.total_spending),
+            stages=[StageView.listed(stage, run) for stage in run.stages],
+            usage=run.total_usage,
+            cost=run.total_spending,
             budget=CeilingView.of(snapshot),
         )
 
 
-def _planned(stage: dict[str, Any]) -> PlannedStage:
-    return PlannedStage(
-        name=stage["name"],
-        agents=[agent["agent_name"] for agent in stage["agents"]],
+def detail_json(stored: StoredDetail) -> bytes:
+    """A `SessionDetail`, written from what was read: it was checked then, and a model of it would be checked again."""
+    return orjson.dumps(SessionDetail.fields_from(stored), default=_plain, option=orjson.OPT_UTC_Z)
+
+
+def _plain(value: object) -> Any:
+    """What was given to a session has a model of its own; amounts are exact decimals, and shown as plain numbers."""
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else float(cast("Decimal", value))
+
+
+def _planned(stage: dict[str, Any]) -> dict[str, Any]:
+    """A `PlannedStage`."""
+    return {
+        "name": stage["name"],
+        "agents": [agent["agent_name"] for agent in stage["agents"]],
         # Of a single agent there is nothing to bring together.
-        synthesis=stage.get("synthesis") is not None and len(stage["agents"]) > 1,
-    )
+        "synthesis": stage.get("synthesis") is not None and len(stage["agents"]) > 1,
+    }
 
 
 class CancelResult(View):

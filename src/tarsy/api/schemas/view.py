@@ -54,11 +54,6 @@ def _sources(names: Sequence[str], values: Sequence[object]) -> tuple[tuple[str,
     return tuple(tuple(name for name in names if places[name] == place) for place in range(len(values)))
 
 
-def answer(view: View, status: int = 200) -> Response:
-    """An answer as it is sent: FastAPI would check again, field by field, what we have just made."""
-    return json_response(view.model_dump_json(), status)
-
-
 def json_response(body: str | bytes, status: int = 200) -> Response:
     return Response(body, status, media_type="application/json")
 

@@ -1,0 +1,121 @@
+"""A session's detail is written without the model that describes it: both must say the same."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from tarsy.api.schemas.sessions import SessionDetail, detail_json
+from tarsy.db.interactions import SessionRun
+from tarsy.db.sessions import StoredDetail
+from tarsy.db.work.standing import Standing
+from tarsy.domain.citation import CitationCounts
+from tarsy.domain.execution import AgentExecution
+from tarsy.domain.price import Spending
+from tarsy.domain.session import AlertSession
+from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
+from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.domain.usage import TokenUsage
+from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
+
+AT = datetime(2026, 3, 1, 12, 0, 0, 120_000, UTC)
+SESSION, STAGE, AGENT, OTHER = (f"{digit * 8}-89ab-cdef-0123-456789abcdef" for digit in "0123")
+# Quotes, what ends a line somewhere, controls, signs beyond the basic plane.
+ODD = 'say "no" \\ </b>\n\u2028\x1b\x7f é 😀'
+
+PLAIN = StoredDetail(
+    AlertSession(
+        id=SESSION,
+        alert_data=ODD,
+        alert_type="kubernetes",
+        chain_id="chain",
+        chain_snapshot={},
+        author="ada",
+        nonce="n" * 32,
+        # A whole second, which is written without a fraction.
+        created_at=AT.replace(microsecond=0),
+        status=SessionStatus.PENDING,
+    ),
+    SessionRun((), (), {}, {}),
+    Standing(2, 0, "Paused by ada.", AT),
+    None,
+)
+VERDICT = Verdict(
+    outcome=VerdictOutcome.FAULT,
+    object=AffectedObject(kind="Deployment", namespace="shop", name="cart"),
+    mechanism=ODD,
+    confidence_object=Confidence.HIGH,
+    confidence_mechanism=Confidence.MEDIUM,
+    evidence=("A1", "A2"),
+    ruled_out=(RuledOut("the network", ("A3",)),),
+)
+STAGES = (
+    Stage(
+        id=STAGE,
+        session_id=SESSION,
+        stage_name="analysis",
+        stage_index=0,
+        stage_type=StageType.INVESTIGATION,
+        expected_agent_count=2,
+        status=RunStatus.FAILED,
+        parallel_type=ParallelType.MULTI_AGENT,
+        success_policy=SuccessPolicy.ANY,
+        error_message=ODD,
+        started_at=AT,
+        completed_at=AT + timedelta(seconds=2),
+    ),
+)
+EXECUTION = AgentExecution(
+    id=AGENT,
+    session_id=SESSION,
+    stage_id=STAGE,
+    agent_name="Investigator",
+    agent_index=1,
+    llm_backend="openai",
+    llm_provider="openai-default",
+    model_name="model",
+    tool_calling="native",
+    status=RunStatus.COMPLETED,
+    started_at=AT,
+)
+# It has called no model.
+SENT = replace(EXECUTION, id=OTHER, parent_execution_id=AGENT, dispatched_by="A1", task=ODD)
+WHOLE = StoredDetail(
+    replace(
+        PLAIN.session,
+        chain_snapshot={
+            "chat": {},
+            "scoring": {},
+            "executive_summary": {},
+            "budget": {"usd": "0.5", "seconds": 90},
+            "stages": [
+                {"name": "analysis", "agents": [{"agent_name": "Investigator"}, {"agent_name": "Other"}], "synthesis": {}},
+                {"name": "report", "agents": [{"agent_name": "Investigator", "provider": {"type": "replay"}}], "synthesis": {}},
+            ],
+        },
+        mcp_selection={"servers": [{"name": "kubernetes", "tools": ["pods_list"]}], "native_tools": {"google_search": True}},
+        fork={"session_id": OTHER, "stage": "analysis", "agent": "Investigator", "turn": 3, "model": None, "received_at": AT.isoformat()},
+        incident_id=OTHER,
+        runbook_url="https://example.com/runbook",
+        status=SessionStatus.COMPLETED,
+        final_analysis=ODD,
+        analysis_is_partial=True,
+        analysis_partial_reason="It was cancelled.",
+        executive_summary=ODD,
+        verdict=JudgedVerdict(VERDICT, Confidence.LOW, "A citation failed."),
+        citations=CitationCounts(5, 4, 0, 1, 2),
+        started_at=AT,
+        completed_at=AT + timedelta(milliseconds=1500),
+    ),
+    # An amount that is written with an exponent.
+    SessionRun(STAGES, (EXECUTION, SENT), {AGENT: TokenUsage(1, 2, 3, 4, 5)}, {AGENT: Spending(Decimal("0.0000012"), 1)}),
+    Standing(),
+    "ada",
+)
+
+
+@pytest.mark.parametrize("stored", [PLAIN, WHOLE], ids=["plain", "whole"])
+def test_a_detail_is_written_as_its_model_would_write_it(stored: StoredDetail) -> None:
+    written = detail_json(stored)
+    assert SessionDetail.model_validate_json(written).model_dump_json().encode() == written
