@@ -187,6 +187,8 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
         "server_settings": {
             "application_name": APPLICATION_NAME,
             "timezone": "UTC",
+            # Statements that write a date as text mean it so, whatever the server's habit.
+            "datestyle": "ISO",
             "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_SECONDS}s",
         },
     }

@@ -12,8 +12,10 @@ from tarsy.db.errors import NotFoundError
 from tarsy.db.execution_tree import EXECUTION_TREE, ExecutionInTree
 from tarsy.domain.live import session_channel
 
-# As all our times are written; connections speak UTC.
-_TIME = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
+
+def _time(column: str) -> str:
+    """A time as all of ours are written: connections speak UTC, and write dates as ISO does. A template would cost half as much again."""
+    return f"{column}::date || 'T' || {column}::time || 'Z'"
 
 
 def _quoted(text: str) -> str:
@@ -27,8 +29,8 @@ _WRITTEN = f"""
     '"' || t.id || '","stage_id":' || {_quoted("t.stage_id")} || ',"execution_id":' || {_quoted("t.execution_id")}
     || ',"position":' || t.position || ',"sequence_number":' || t.sequence_number || ',"event_type":"' || t.event_type
     || '","evidence_id":' || coalesce(to_json(t.metadata ->> 'evidence_id')::text, 'null') || ',"status":"' || t.status
-    || '","metadata":' || t.metadata::text || ',"created_at":"' || to_char(t.created_at, '{_TIME}')
-    || '","completed_at":' || {_quoted(f"to_char(t.completed_at, '{_TIME}')")}"""
+    || '","metadata":' || t.metadata::text || ',"created_at":"' || {_time("t.created_at")}
+    || '","completed_at":' || {_quoted(_time("t.completed_at"))}"""
 # All of it is answered in one statement, which sees one moment: an event between two reads would be lost to the listener. First a row without
 # content, of the session, then one for each event: gathered into one, they would be copied once more, and sent only when the last is done.
 _PAGE = Statement(

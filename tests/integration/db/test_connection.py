@@ -162,3 +162,15 @@ async def test_a_full_disk_is_waited_for(empty_database_url: str) -> None:
     await engine.dispose()
     assert {line["event"] for line in logs} == {"database.full"}
     assert "could not extend file" in logs[0]["error"]
+
+
+async def test_dates_are_written_as_iso_does_whatever_the_habit_of_the_database(empty_database_url: str) -> None:
+    engine = create_engine(empty_database_url)
+    async with engine.begin() as connection:
+        name = (await connection.execute(text("SELECT current_database()"))).scalar_one()
+        await connection.execute(text(f"ALTER DATABASE \"{name}\" SET datestyle = 'German, DMY'"))
+    await engine.dispose()
+    async with engine.connect() as connection:
+        written = (await connection.execute(text("SELECT CAST(CAST('2026-03-01' AS date) AS text)"))).scalar_one()
+    assert written == "2026-03-01"
+    await engine.dispose()
