@@ -35,13 +35,16 @@ _WRITTEN = f"""
 # content, of the session, then one for each event: gathered into one, they would be copied once more, and sent only when the last is done.
 _PAGE = Statement(
     f"""
-    SELECT coalesce((SELECT last_id FROM event_channels WHERE name = :channel), 0) AS number,
-        (SELECT json_agg(x)::text FROM ({EXECUTION_TREE}) x) AS written, NULL AS content
+    SELECT CAST(0 AS bigint) AS number, CAST(json_build_object(
+            'last_event_id', coalesce((SELECT last_id FROM event_channels WHERE name = :channel), 0),
+            'executions', (SELECT json_agg(x) FROM ({EXECUTION_TREE}) x)
+        ) AS text) AS written, NULL AS content
     FROM alert_sessions WHERE id = :id AND deleted_at IS NULL
     UNION ALL (
         SELECT t.position, {_WRITTEN}, t.content
         FROM timeline_events t WHERE t.session_id = :id AND t.position > :after ORDER BY t.position LIMIT :limit
     )
+    ORDER BY number
     """  # noqa: S608 - our own words
 )
 
@@ -74,10 +77,10 @@ class TimelineRepository:
             rows = await _PAGE.rows(connection, values)
         if not rows or rows[0]["content"] is not None:
             raise NotFoundError("session", session_id)
-        session, *events = rows
-        executions = tuple(ExecutionInTree(**execution) for execution in orjson.loads(session["written"] or "[]"))
+        session, events = orjson.loads(rows[0]["written"]), rows[1:]
+        executions = tuple(ExecutionInTree(**execution) for execution in session["executions"] or ())
         next_after = events[limit - 1]["number"] if len(events) > limit else None
-        return TimelinePage(_events_json(events[:limit]), executions, session["number"], next_after=next_after)
+        return TimelinePage(_events_json(events[:limit]), executions, session["last_event_id"], next_after=next_after)
 
 
 def _events_json(events: Sequence[asyncpg.Record]) -> bytes:
