@@ -37,12 +37,6 @@ _END_RAW_CONNECTIONS = sa.text(
 
 
 @pytest.fixture
-async def here(database_url: str) -> AsyncGenerator[LiveNode]:
-    async with live_node(database_url) as node:
-        yield node
-
-
-@pytest.fixture
 async def there(database_url: str) -> AsyncGenerator[LiveNode]:
     async with live_node(database_url, limits=HubLimits(connections=1)) as node:
         yield node

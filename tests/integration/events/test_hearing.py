@@ -1,26 +1,11 @@
 """A process hears of stored events while its clients follow some, misses none of those, and is left alone otherwise."""
 
-from collections.abc import AsyncGenerator
-
 import orjson
-import pytest
 
-from support.live_node import LiveNode, ids, live_node, new_id, read_until
+from support.live_node import LiveNode, ids, new_id, read_until
 from tarsy.db.outbox import EVENTS_NOTIFICATION
 from tarsy.domain.live import session_channel
 from tarsy.events.hearing import Hearing
-
-
-@pytest.fixture
-async def here(database_url: str) -> AsyncGenerator[LiveNode]:
-    async with live_node(database_url) as node:
-        yield node
-
-
-@pytest.fixture
-async def there(database_url: str) -> AsyncGenerator[LiveNode]:
-    async with live_node(database_url) as node:
-        yield node
 
 
 def heard_by(node: LiveNode) -> list[str]:
@@ -66,7 +51,7 @@ async def test_a_process_stops_listening_with_its_last_follower_and_begins_again
 async def test_a_process_that_begins_to_listen_while_its_connection_is_lost_misses_nothing(here: LiveNode, there: LiveNode) -> None:
     session = new_id()
     # Both their listening connections.
-    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE 'LISTEN%'"
+    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
     async with here.engine.connect() as connection:
         assert len((await connection.exec_driver_sql(ended)).all()) == 2
     await follow_one(there, here, session)

@@ -1,9 +1,6 @@
 """Delivery between two processes' hubs on one real database."""
 
-from collections.abc import AsyncGenerator
-
 import anyio
-import pytest
 
 from support.live_node import (
     LiveNode,
@@ -11,7 +8,6 @@ from support.live_node import (
     created_event,
     delta,
     ids,
-    live_node,
     new_id,
     read_until,
     text_of,
@@ -19,18 +15,6 @@ from support.live_node import (
 from tarsy.db.listen import NotificationListener
 from tarsy.domain.live import session_channel
 from tarsy.events.relay_wire import TEXT_NOTIFICATION, Bulletin, read_bulletin
-
-
-@pytest.fixture
-async def here(database_url: str) -> AsyncGenerator[LiveNode]:
-    async with live_node(database_url) as node:
-        yield node
-
-
-@pytest.fixture
-async def there(database_url: str) -> AsyncGenerator[LiveNode]:
-    async with live_node(database_url) as node:
-        yield node
 
 
 async def test_readers_of_both_processes_see_each_event_once_and_in_order(here: LiveNode, there: LiveNode) -> None:

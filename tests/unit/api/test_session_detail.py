@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from support.verdicts import ODD, VERDICT
 from tarsy.api.schemas.sessions import SessionDetail, detail_json
 from tarsy.db.interactions import SessionRun
 from tarsy.db.sessions import StoredDetail
@@ -17,12 +18,10 @@ from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.usage import TokenUsage
-from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
+from tarsy.domain.verdict import Confidence, JudgedVerdict
 
 AT = datetime(2026, 3, 1, 12, 0, 0, 120_000, UTC)
 SESSION, STAGE, AGENT, OTHER = (f"{digit * 8}-89ab-cdef-0123-456789abcdef" for digit in "0123")
-# Quotes, what ends a line somewhere, controls, signs beyond the basic plane.
-ODD = 'say "no" \\ </b>\n\u2028\x1b\x7f é 😀'
 
 PLAIN = StoredDetail(
     AlertSession(
@@ -40,15 +39,6 @@ PLAIN = StoredDetail(
     SessionRun((), (), {}, {}),
     Standing(2, 0, "Paused by ada.", AT),
     None,
-)
-VERDICT = Verdict(
-    outcome=VerdictOutcome.FAULT,
-    object=AffectedObject(kind="Deployment", namespace="shop", name="cart"),
-    mechanism=ODD,
-    confidence_object=Confidence.HIGH,
-    confidence_mechanism=Confidence.MEDIUM,
-    evidence=("A1", "A2"),
-    ruled_out=(RuledOut("the network", ("A3",)),),
 )
 STAGES = (
     Stage(

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import orjson
 
+from support.verdicts import ODD, VERDICT
 from tarsy.api.schemas.sessions import SessionList, SessionListItem, list_json
 from tarsy.db.session_list import SessionPage, SessionSummary
 from tarsy.db.work.standing import Standing
@@ -12,11 +13,9 @@ from tarsy.domain.alert import Severity
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.price import Spending
 from tarsy.domain.status import SessionStatus
-from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
+from tarsy.domain.verdict import Confidence, JudgedVerdict
 
 AT = datetime(2026, 3, 1, 12, 0, 0, 120_000, UTC)
-# Quotes, what ends a line somewhere, controls, signs beyond the basic plane.
-ODD = 'say "no" \\ </b>\n\u2028\x1b\x7f é 😀'
 
 PLAIN = SessionSummary(
     id="01234567-89ab-cdef-0123-456789abcdef",
@@ -41,15 +40,6 @@ PLAIN = SessionSummary(
     stage_count=3,
     cost=Spending(),
     standing=Standing(2, 0, "Paused by ada.", AT),
-)
-VERDICT = Verdict(
-    outcome=VerdictOutcome.FAULT,
-    object=AffectedObject(kind="Deployment", namespace="shop", name="cart"),
-    mechanism=ODD,
-    confidence_object=Confidence.HIGH,
-    confidence_mechanism=Confidence.MEDIUM,
-    evidence=("A1", "A2"),
-    ruled_out=(RuledOut("the network", ("A3",)),),
 )
 WHOLE = SessionSummary(
     id="fedcba98-7654-3210-fedc-ba9876543210",
