@@ -14,6 +14,7 @@ from uvicorn.server import Server
 from support.live_node import LiveNode
 from tarsy.api import problems, sse, websocket
 from tarsy.api.auth import AuthSettings
+from tarsy.api.live_socket import LiveSocket
 from tarsy.api.streams import Streams
 
 
@@ -25,7 +26,7 @@ async def live_server(node: LiveNode, *, auth: AuthSettings | None = None, **opt
     app.include_router(websocket.router)
     app.include_router(sse.router)
     app.state.services = SimpleNamespace(hub=node.live.hub, auth=auth or AuthSettings(), streams=Streams())
-    server = Server(Config(app, log_level="error", lifespan="off", **options))
+    server = Server(Config(app, ws=LiveSocket, log_level="error", lifespan="off", **options))
     # Listening before the server runs: a client that is early waits in the queue.
     with socket.create_server(("127.0.0.1", 0)) as listening:
         host, port = listening.getsockname()

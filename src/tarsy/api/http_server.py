@@ -10,6 +10,7 @@ from uvicorn.config import Config
 from uvicorn.server import Server
 
 from tarsy.api.connection_limits import KEEP_ALIVE_SECONDS, LimitedHttp
+from tarsy.api.live_socket import LiveSocket
 from tarsy.api.streams import Streams
 
 # Open live connections are cut after this long when the server stops; their clients reconnect elsewhere.
@@ -47,6 +48,7 @@ def http_server(app: ASGIApp) -> HttpServer:
         Config(
             app,
             http=LimitedHttp,
+            ws=LiveSocket,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             log_config=None,
             access_log=False,

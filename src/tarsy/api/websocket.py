@@ -9,6 +9,7 @@ from fastapi import WebSocket, WebSocketDisconnect
 from fastapi.responses import PlainTextResponse
 
 from tarsy.api.auth import authenticate_websocket
+from tarsy.api.live_socket import write_now_of
 from tarsy.api.router import plain_router
 from tarsy.domain.live import UnknownChannelError
 from tarsy.events.connection import Connection
@@ -69,6 +70,7 @@ class _Sends:
 async def _converse(websocket: WebSocket, hub: ConnectionManager, connection: Connection) -> None:
     await websocket.accept()
     connection.answer(ConnectionEstablished(connection_id=connection.id))
+    connection.write_now = write_now_of(websocket.scope)
     sends = _Sends()
     async with anyio.create_task_group() as tasks:
 

@@ -5,7 +5,7 @@ text from the live state. A client that does not read therefore delays no other 
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -23,6 +23,9 @@ TOPICS_PER_TURN = 32
 # Positions in texts that have ended are thrown away now and then, since a connection may last for days.
 MAX_REMEMBERED_TOPICS = 1_000
 
+# Hands a message to the client's socket at once, or says that this cannot be done now.
+WriteNow = Callable[[str], bool]
+
 
 @dataclass(slots=True)
 class Subscription:
@@ -38,12 +41,16 @@ class Connection:
         # Channels it has asked for, and those of them it is told of already.
         self.joined: set[str] = set()
         self.subscriptions: dict[str, Subscription] = {}
+        # Text takes this short way when nothing else is to be told before it; None: there is none.
+        self.write_now: WriteNow | None = None
         self._store = store
         self._live_state = live_state
         self._answers: deque[str] = deque()
         self._unsaid: dict[str, None] = {}
         self._seen: dict[str, int] = {}
         self._news = anyio.Event()
+        # Its task waits for news: the client has been told of all there was.
+        self._waits = False
         self._room = anyio.Event()
 
     def answer(self, message: ControlMessage) -> None:
@@ -72,7 +79,10 @@ class Connection:
         if self._seen.get(topic.key, 0) > agreed:
             self._seen[topic.key] = agreed
         self._unsaid[topic.key] = None
-        self.wake()
+        if self.write_now is None or not self._waits or self._news.is_set():
+            self.wake()
+        else:
+            self._tell_now(self.write_now)
 
     def wake(self) -> None:
         self._news.set()
@@ -85,7 +95,17 @@ class Connection:
             messages = self._take_answers() or await self._read_feeds() or self._read_board()
             if messages:
                 return messages
-            await self._news.wait()
+            self._waits = True
+            try:
+                await self._news.wait()
+            finally:
+                self._waits = False
+
+    def _tell_now(self, write_now: WriteNow) -> None:
+        for message in self._read_board():
+            if not write_now(message):
+                self._answers.append(message)
+                self.wake()
 
     def _take_answers(self) -> list[str]:
         taken = list(self._answers)
