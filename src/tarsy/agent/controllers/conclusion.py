@@ -30,9 +30,6 @@ from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.kit.text import in_thread_if_long
 
-# Characters of an answer and of what it cites that are compared in a few milliseconds, whatever they say.
-_QUICK = 8_000
-
 
 class Concludes(Protocol):
     """How the model's last words are heard and kept."""
@@ -134,9 +131,8 @@ class Conclusion:
         given = [Evidence(id=name, text=text) for name, text in context.documents.items()]
         evidence = [*given, *await context.results.cited(context.execution_id, answer.cited_ids - context.documents.keys())]
         review = partial(answer.review, evidence)
-        # Comparing what is cited takes half a second at the worst, in which the other agents go on.
-        is_quick = len(answer.text) + sum(len(one.text) for one in evidence) < _QUICK
-        return review() if is_quick else await to_thread.run_sync(review)
+        # Comparing what is quoted takes half a second at the worst, in which the other agents go on.
+        return review() if answer.is_quick_to_review(evidence) else await to_thread.run_sync(review)
 
     async def _store(
         self,

@@ -17,6 +17,9 @@ _NOT_CITED = "neither cites a result nor is marked (inference)"
 _STATEMENT = 200
 # A correction that is this much shorter than its draft is a remark about it, not an answer.
 _SHORTEST_SHARE = 3
+# What is checked in a few milliseconds: a quotation that is not found takes one, to look for the line that is most like it.
+_FEW_QUOTATIONS = 4
+_FEW_CHARACTERS = 32_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +84,11 @@ class ReadAnswer:
         verdict = self.verdict
         named = (*verdict.evidence, *(name for one in verdict.ruled_out for name in one.evidence)) if verdict else ()
         return frozenset((*named, *(one.evidence_id for one in citations(self.text))))
+
+    def is_quick_to_review(self, evidence: Sequence[Evidence]) -> bool:
+        quoted = [one.evidence_id for one in citations(self.text) if one.quotation is not None]
+        characters = len(self.text) + sum(len(one.text) for one in evidence if one.id in quoted)
+        return len(quoted) <= _FEW_QUOTATIONS and characters < _FEW_CHARACTERS
 
     def review(self, evidence: Sequence[Evidence]) -> Review:
         """Check it against what was seen."""
