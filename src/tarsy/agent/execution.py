@@ -15,6 +15,7 @@ from tarsy.domain.execution import Waits
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock
+from tarsy.kit.turnstile import Turnstile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,8 @@ class ExecutionContext:
     ceilings: Ceilings
     mask: Mask
     clock: Clock
+    # Where the model calls of a process take turns when they end.
+    turnstile: Turnstile = field(default_factory=Turnstile)
     # What the ids of its tool calls begin with: its letter in the plan, or what a question gives.
     evidence_prefix: str
     # The id under which the result of each of its tool calls may be cited, by call id; the run fills it.

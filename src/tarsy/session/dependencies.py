@@ -14,6 +14,7 @@ from tarsy.domain.run_input import AnyInput
 from tarsy.domain.work import Parking
 from tarsy.kit.clock import Clock
 from tarsy.kit.groups import single_errors
+from tarsy.kit.turnstile import Turnstile
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.elsewhere import Elsewhere
 from tarsy.session.ports import History, Progress
@@ -45,6 +46,8 @@ class Dependencies:
     # Sessions that do not take place here and now, by id.
     elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict[str, Elsewhere])
     cancellations: Cancellations
+    # Where model calls of this process take turns when they end.
+    turnstile: Turnstile = field(default_factory=Turnstile)
 
     def place_of(self, session_id: str) -> Elsewhere:
         """When a session takes place: now, unless it is known to be elsewhere."""
