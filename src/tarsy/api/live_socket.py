@@ -1,14 +1,12 @@
 """The WebSocket under live updates: the one that uvicorn has, which can also be written to at once."""
 
 from asyncio import BaseTransport
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.exceptions import InvalidState
 from websockets.http11 import Request
-
-from tarsy.events.connection import WriteNow
 
 # Where the application finds it among the extensions that the server offers it, as ASGI calls them.
 _WRITE_NOW = "tarsy.write_now"
@@ -41,6 +39,6 @@ class LiveSocket(WebSocketsSansIOProtocol):
         return True
 
 
-def write_now_of(scope: Mapping[str, Any]) -> WriteNow | None:
+def write_now_of(scope: Mapping[str, Any]) -> Callable[[str], bool] | None:
     """None where another server than ours runs the application."""
     return scope.get("extensions", {}).get(_WRITE_NOW)
