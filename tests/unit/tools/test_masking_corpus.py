@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from itertools import pairwise
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from support.secret_kinds import DRESSES, KEPT, KINDS, Dress
 from tarsy.tools.masking import Masker
 from tarsy.tools.masking.first_look import FirstLook
+from tarsy.tools.masking.token_formats import known_formats
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx0f\nabcDEF012345678=\n-----END RSA PRIVATE KEY-----"
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
@@ -408,6 +410,10 @@ def test_the_corpus_is_as_large_as_it_claims() -> None:
     assert len({kind.value for kind in KINDS}) >= 71
     assert len(DRESSES) >= 11
     assert len(NEGATIVE) >= 60
+
+
+def test_every_format_can_be_compiled_when_it_is_first_needed() -> None:
+    assert all(re.compile(format_.pattern).flags for format_ in known_formats())
 
 
 def test_only_the_secret_of_an_environment_is_masked(masker: Masker) -> None:

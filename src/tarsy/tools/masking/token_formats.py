@@ -20,13 +20,22 @@ class TokenFormat:
     """A token format, and the literal that every token of it holds: where it is missing, the format is not tried."""
 
     literal: str
-    pattern: re.Pattern[str]
+    pattern: str
     mark: str
     letters: frozenset[str]
 
     @classmethod
     def of(cls, literal: str, pattern: str, mark: str) -> "TokenFormat":
-        return cls(literal, re.compile(pattern), mark, frozenset(literal))
+        return cls(literal, pattern, mark, frozenset(literal))
+
+    def masked(self, run: str) -> str:
+        return _compiled(self.pattern).sub(self.mark, run) if self.literal in run else run
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled when the first text holds its literal: all of them together would hold up the event loop for a tenth of a second."""
+    return re.compile(pattern)
 
 
 _TOKEN, _API_KEY = label("token"), label("api_key")
@@ -166,8 +175,7 @@ def mask_known_formats(reading: Reading) -> str:
 
 def _masked(run: str, formats: Iterable[TokenFormat]) -> str:
     for format_ in formats:
-        if format_.literal in run:
-            run = format_.pattern.sub(format_.mark, run)
+        run = format_.masked(run)
     return run
 
 
