@@ -1,7 +1,7 @@
 """How cost grows: each row does the same with little and with much of something, and prints the CPU that it took (ours and PostgreSQL's) and
 the exponent between the two. 0: it costs the same however much there is; 1: twice as much costs twice as much. What is above 1.1 is marked.
 
-BENCH_GROWTH_SESSIONS, _KEPT, _LIVE_EVENTS, _EVENTS, _WAITING, _TURNS and _ALERT set the two sizes of a row, as in `BENCH_GROWTH_TURNS=10,100`.
+BENCH_GROWTH_SESSIONS, _KEPT, _LIVE_EVENTS, _EVENTS, _WAITING, _TURNS, _LIVE, _SUBSCRIBERS and _ALERT set the two sizes of a row, as in `BENCH_GROWTH_TURNS=10,100`.
 """
 
 import math
@@ -13,11 +13,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 import anyio
 import asyncpg
 import psutil
 import structlog
+from bench_live import server_process, subscriber
 from bench_stored import STORED_EVENTS, STORED_EXECUTIONS, STORED_SESSIONS, STORED_STAGES
 from sqlalchemy.ext.asyncio import AsyncEngine
 from workload import chain, load
@@ -37,6 +39,10 @@ from tarsy.session.executor import SessionExecutor
 # Enough to tell a millisecond, which is all that the kernel counts of other processes' time.
 ROUNDS = 40
 STEEP = 1.1
+# A process begins with a session in less.
+BEGIN_SECONDS = 0.03
+# Slow enough that a thousand subscribers are told of each piece by itself.
+PIECES_PER_SECOND, PIECES_SECONDS = 10, 6
 
 _ONE_EVENT_EACH = """
     INSERT INTO timeline_events
@@ -199,6 +205,38 @@ async def turns(machine: Machine) -> None:
     tell("session", "turns", *found)
 
 
+async def live(machine: Machine) -> None:
+    """Sessions that are live at the same time: their model thinks until all of them have begun."""
+    found: list[tuple[int, float]] = []
+    for count in sizes("LIVE", 50, 2_000):
+        before = machine.cpu()
+        async with load(machine.engine, concurrency=count, pause=1.0, first=2.0 + count * BEGIN_SECONDS, turns=1) as running:
+            await running.submit(count)
+            await running.work_off(look_every=0.5)
+        found.append((count, machine.cpu() - before))
+    tell("sessions", "live at once", *found)
+
+
+async def subscribers(machine: Machine) -> None:
+    """A piece of text for all that follow its session over WebSocket; what counts is the CPU of the server."""
+    found: list[tuple[int, float]] = []
+    for count in sizes("SUBSCRIBERS", 10, 1_000):
+        session, heard = str(uuid4()), list[float]()
+        async with (
+            server_process(machine.url, pieces_per_second=PIECES_PER_SECOND) as server,
+            anyio.create_task_group() as tasks,
+        ):
+            for _ in range(count):
+                subscribed = anyio.Event()
+                tasks.start_soon(subscriber, server.port, session, heard, subscribed)
+                await subscribed.wait()
+            before = server.cpu_seconds()
+            await server.generate(PIECES_SECONDS, 1, [session])
+            found.append((count, (server.cpu_seconds() - before) * 1000 / (PIECES_PER_SECOND * PIECES_SECONDS)))
+            tasks.cancel_scope.cancel()
+    tell("piece of live text", "subscribers", *found)
+
+
 async def alerts(machine: Machine) -> None:
     words = "checkout answers 5xx since 09:41; "
     found: list[tuple[int, float]] = []
@@ -213,7 +251,7 @@ async def run(url: str, pid: int) -> None:
     engine = create_engine(url)
     await upgrade(engine)
     machine = Machine(url, engine, psutil.Process(pid))
-    for row in (stored, erasing, forgetting, events, waiting, turns, alerts):
+    for row in (stored, erasing, forgetting, events, waiting, turns, live, subscribers, alerts):
         await row(machine)
     await engine.dispose()
 

@@ -49,6 +49,12 @@ class ServerProcess:
     async def line(self) -> str:
         return (await self.lines.receive_until(b"\n", 1_000)).decode()
 
+    async def generate(self, seconds: float, each: int, sessions: list[str]) -> None:
+        """Have it write for so long to `each` streams in every session."""
+        assert self.process.stdin is not None
+        await self.process.stdin.send(f"{seconds} {each} {' '.join(sessions)}\n".encode())
+        await self.line()
+
     def cpu_seconds(self) -> float:
         times = psutil.Process(self.process.pid).cpu_times()
         return times.user + times.system
@@ -69,8 +75,8 @@ class Round:
 
 
 @asynccontextmanager
-async def server_process(url: str) -> AsyncGenerator[ServerProcess]:
-    async with await anyio.open_process([sys.executable, str(SERVER), url], stderr=None) as process:
+async def server_process(url: str, *, pieces_per_second: float = 40) -> AsyncGenerator[ServerProcess]:
+    async with await anyio.open_process([sys.executable, str(SERVER), url, str(pieces_per_second)], stderr=None) as process:
         assert process.stdout is not None
         lines = BufferedByteReceiveStream(process.stdout)
         server = ServerProcess(process, lines, 0)
@@ -126,9 +132,7 @@ async def run_round(
             tasks.start_soon(subscriber, server.port, session, delays, subscribed)
             await subscribed.wait()
         before = (writer.cpu_seconds(), other.cpu_seconds())
-        assert writer.process.stdin is not None
-        await writer.process.stdin.send(f"{SECONDS} {each} {' '.join(sessions)}\n".encode())
-        await writer.line()
+        await writer.generate(SECONDS, each, sessions)
         result.cpu = (writer.cpu_seconds() - before[0], other.cpu_seconds() - before[1])
         # What was said last is still on its way.
         await anyio.sleep(0.5)

@@ -53,7 +53,7 @@ class Metronome:
         try:
             for tick in range(CHUNKS):
                 await asyncio.sleep(max(0.0, start + tick / CHUNKS_PER_SECOND - time.monotonic()))
-                yield TextChunk(str(time.monotonic_ns()))
+                yield TextChunk(f"{time.monotonic_ns()} ")
             yield Finished("stop")
         finally:
             self.let_go.set()
@@ -65,8 +65,11 @@ def local_client(metronome: Metronome) -> InProcessLLMClient:
 
 async def delays(client: LLMClient) -> list[float]:
     """Milliseconds from the moment a chunk is said to the moment it is heard."""
-    chunks = client.generate(REQUEST)
-    heard = [(time.monotonic_ns() - int(chunk.content)) / 1e6 async for chunk in chunks if isinstance(chunk, TextChunk)]
+    heard: list[float] = []
+    async for chunk in client.generate(REQUEST):
+        if isinstance(chunk, TextChunk):
+            # What comes in one packet is heard as one.
+            heard += [(time.monotonic_ns() - int(said)) / 1e6 for said in chunk.content.split()]
     assert len(heard) == CHUNKS
     return heard
 

@@ -15,6 +15,7 @@ from uvicorn.server import Server
 from tarsy.api import websocket
 from tarsy.api.auth import AuthSettings
 from tarsy.api.connection_limits import prepare_listener
+from tarsy.api.live_socket import LiveSocket
 from tarsy.db.connection import create_engine
 from tarsy.db.listen import NotificationListener, NotificationSender
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish
@@ -22,14 +23,12 @@ from tarsy.domain.live import LiveEvent, LiveEventType, StreamDelta, session_cha
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.kit.logs import configure_logs
 
-DELTAS_PER_SECOND = 40
-
 
 async def any_session(_session_id: str) -> bool:
     return True
 
 
-async def main(url: str) -> None:
+async def main(url: str, pieces_per_second: float) -> None:
     # Standard output belongs to the benchmark.
     configure_logs(level=logging.WARNING)
     engine = create_engine(url)
@@ -40,7 +39,7 @@ async def main(url: str) -> None:
     app = FastAPI()
     app.include_router(websocket.router)
     app.state.services = SimpleNamespace(hub=live.hub, auth=AuthSettings())
-    server = Server(Config(app, log_level="error", lifespan="off", ws_per_message_deflate=False))
+    server = Server(Config(app, ws=LiveSocket, log_level="error", lifespan="off", ws_per_message_deflate=False))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         prepare_listener(listening)
         async with anyio.create_task_group() as tasks:
@@ -58,14 +57,14 @@ async def main(url: str) -> None:
                         created = LiveEvent(session_channel(session), LiveEventType.TIMELINE_CREATED, payload)
                         stored = await publish(connection, [created], session_id=None)
                         live.publisher.announce(stored)
-                await generate(live, streams, float(seconds))
+                await generate(live, streams, float(seconds), pieces_per_second)
                 print("done", flush=True)
             tasks.cancel_scope.cancel()
 
 
-async def generate(live: LiveUpdates, streams: list[tuple[str, str]], seconds: float) -> None:
+async def generate(live: LiveUpdates, streams: list[tuple[str, str]], seconds: float, pieces_per_second: float) -> None:
     """Every stream says the time at its rate, the streams evenly spread: models do not speak in unison."""
-    begin, said, interval = time.monotonic(), 0, 1 / (DELTAS_PER_SECOND * len(streams))
+    begin, said, interval = time.monotonic(), 0, 1 / (pieces_per_second * len(streams))
     lengths = dict.fromkeys(streams, 0)
     while (elapsed := time.monotonic() - begin) < seconds:
         while said * interval < elapsed:
@@ -74,8 +73,8 @@ async def generate(live: LiveUpdates, streams: list[tuple[str, str]], seconds: f
             live.publisher.publish(StreamDelta(session, event, lengths[session, event], word))
             lengths[session, event] += len(word)
             said += 1
-        await anyio.sleep(0.001)
+        await anyio.sleep(max(0.001, said * interval - elapsed))
 
 
 if __name__ == "__main__":
-    anyio.run(main, sys.argv[1])
+    anyio.run(main, sys.argv[1], float(sys.argv[2]))
