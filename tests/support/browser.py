@@ -35,13 +35,9 @@ _FLAGS = [
 _EXPECTED = re.compile(r"WebSocket connection|Failed to load resource")
 
 
-# The first is the same browser without windows: a page costs a quarter less CPU.
-_PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-
-
 def launch(playwright: Playwright) -> Browser:
-    program = next((path for name in _PROGRAMS if (path := shutil.which(name))), None)
-    assert program, "Chromium is missing; on Debian: apt-get install chromium-headless-shell"
+    program = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+    assert program, "Chromium is missing; on Debian: apt-get install chromium"
     return playwright.chromium.launch(executable_path=program, args=_FLAGS)
 
 
