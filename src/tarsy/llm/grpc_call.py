@@ -12,6 +12,10 @@ from tarsy.llm.http2.stream import Stream
 
 Metadata = Iterable[tuple[str, str | bytes]]
 
+# Before what the service has not looked at is asked again, in seconds. A service that takes few calls at once may count one that has
+# ended a moment longer than its client does.
+AGAIN_AFTER = (0.0, 0.01, 0.05, 0.25, 1.0)
+
 
 class Service:
     """Asks the service at the end of a `channel`, called `authority`."""
@@ -70,7 +74,7 @@ class Answer:
         self._body = body
         self._messages = messages
         self._begun: tuple[Link, Stream] | None = None
-        self._is_repeated = False
+        self._pauses = iter(AGAIN_AFTER)
         self._is_grpc = False
 
     async def more(self) -> Sequence[bytes]:
@@ -85,7 +89,7 @@ class Answer:
                 await link.arrival(stream)
             if messages := self._messages.feed(self._taken(link, stream)):
                 return messages
-            if stream.is_over and not self._begins_again(stream):
+            if stream.is_over and not await self._begins_again(stream):
                 self._messages.end()
                 raise_unless_well(stream)
                 return ()
@@ -111,9 +115,13 @@ class Answer:
             self._is_grpc = True
         return pieces
 
-    def _begins_again(self, stream: Stream) -> bool:
-        """What the service says it has not looked at is asked once more, on another connection if that one is closing."""
-        if stream.broken is None or not stream.broken.is_untouched or self._is_repeated:
+    async def _begins_again(self, stream: Stream) -> bool:
+        """What the service says it has not looked at is asked again, on another connection if that one is closing."""
+        if stream.broken is None or not stream.broken.is_untouched:
             return False
-        self._begun, self._is_repeated = None, True
+        pause = next(self._pauses, None)
+        if pause is None:
+            return False
+        self._begun = None
+        await asyncio.sleep(pause)
         return True

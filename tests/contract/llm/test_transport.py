@@ -19,6 +19,7 @@ from support.vendors import ChatCompletions
 from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk
+from tarsy.llm.grpc_call import AGAIN_AFTER
 from tarsy.llm.grpc_client import ClientTLS, GrpcLLMClient
 from tarsy.llm.http2 import channel, frames, keepalive, link
 from tarsy.llm.in_process import in_process_client
@@ -390,14 +391,15 @@ async def test_a_stream_that_is_broken_off_says_why(code: ErrorCodes, meant: Err
 # ---- connections that end
 
 
+@pytest.mark.parametrize("refusals", [1, len(AGAIN_AFTER)])
 @pytest.mark.parametrize("leaves", [True, False])
-async def test_what_the_service_has_not_looked_at_is_asked_again_by_itself(*, leaves: bool) -> None:
+async def test_what_the_service_has_not_looked_at_is_asked_again_by_itself(*, leaves: bool, refusals: int) -> None:
     asked = 0
 
     def refuse_first(peer: Peer, number: int) -> None:
         nonlocal asked
         asked += 1
-        if asked > 1:
+        if asked > refusals:
             because(peer, number)
         elif leaves:
             peer.leave(number - 2 if number > 1 else 0)
@@ -406,7 +408,7 @@ async def test_what_the_service_has_not_looked_at_is_asked_again_by_itself(*, le
 
     async with http2_server(refuse_first) as (address, peers):
         assert await heard_at(address) == BECAUSE
-    assert len(peers) == (2 if leaves else 1)
+    assert len(peers) == (refusals + 1 if leaves else 1)
 
 
 async def test_a_connection_that_is_leaving_is_replaced_without_a_failure() -> None:
@@ -434,7 +436,7 @@ async def test_a_service_that_refuses_again_is_not_asked_for_ever() -> None:
     async with http2_server(lambda peer, number: peer.h2.reset_stream(number, ErrorCodes.REFUSED_STREAM)) as (address, peers):
         error = await failure_at(address)
         assert (error.code, error.retryable) == (ErrorCode.PROVIDER_UNAVAILABLE, True)
-        assert len(peers[0].headers) == 2
+        assert len(peers[0].headers) == 1 + len(AGAIN_AFTER)
 
 
 async def test_a_connection_that_is_cut_breaks_the_answer_off_and_is_made_anew() -> None:
