@@ -66,7 +66,7 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
               onClick={folding.onToggle}
               aria-expanded={folding.open}
               aria-controls={body}
-              sx={{ flex: 1, minWidth: 0, justifyContent: "flex-start", font: "inherit", alignItems: "baseline", borderRadius: 0.5 }}
+              sx={{ flex: 1, minWidth: 0, minHeight: 24, justifyContent: "flex-start", font: "inherit", alignItems: "baseline", borderRadius: 0.5 }}
             >
               {head}
               <Box component="span" sx={{ alignSelf: "center", display: "inline-flex", ml: 0.5, color: "text.secondary", transform: folding.open ? "rotate(90deg)" : "none" }}>
