@@ -40,7 +40,8 @@ setup: ## only the installation, without starting anything
 # Much of the time the tests wait, for processes to start and for things to happen: the parts run beside each other, each told in one piece.
 test: ## everything CI runs: format, lint, types, import contracts, all tests
 	@$(MAKE) --no-print-directory --jobs=3 installed system-packages $(SERVERS_MODULES)
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target pytest browser format lint imports types dashboard-test
+	@started=$$(date +%s) && $(MAKE) --no-print-directory --jobs=2 --output-sync=target pytest browser format lint imports types dashboard-test \
+		&& echo $$(($$(date +%s) - started)) > .venv/.test-seconds
 
 check: $(INSTALLED) format lint types imports unit ## the fast part of `make test`, for use while working
 

@@ -71,7 +71,7 @@ def keep(page: Page, name: str, picture: bytes | None = None, width: int | None 
     )
     blank.close()
     (PLACE / f"{name}.webp").write_bytes(base64.b64decode(data.partition(",")[2]))
-    print(f"{name}.webp {(PLACE / f'{name}.webp').stat().st_size // 1000} kB")  # noqa: T201 - what the command tells
+    print(f"{name}.webp {(PLACE / f'{name}.webp').stat().st_size // 1000} kB")
 
 
 def setup_page(browser: Browser, directory: Path) -> None:
