@@ -49,10 +49,9 @@ from tarsy.session.dependencies import Dependencies
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.runbook import RunbookSource
-from tarsy.telemetry.measured_work import MeasuredJournal
+from tarsy.telemetry.measured_work import MeasuredJournal, SessionTimes
 from tarsy.telemetry.metrics import Metrics
 from tarsy.telemetry.ports import Journal, Observer
-from tarsy.telemetry.session_times import SessionTimes
 from tarsy.telemetry.untraced import Untraced
 from tarsy.tools.masking import Unmasked
 

@@ -22,8 +22,7 @@ from typing import NoReturn, Self
 
 import structlog
 
-from tarsy.kit.process_name import name_process
-from tarsy.kit.terminal import has_terminal
+from tarsy.kit.process import has_terminal, name_process
 from tarsy.settings import LIFELINE, PROCESS_NAME, SHARING, Role
 
 # What one process works on at once, at most: more sessions need more processes.

@@ -27,7 +27,7 @@ from tarsy.db.schema_revision import is_current
 from tarsy.kit.groups import single_errors
 from tarsy.kit.imports import load
 from tarsy.kit.logs import log_mask
-from tarsy.kit.terminal import has_terminal
+from tarsy.kit.process import has_terminal
 from tarsy.settings import CannotServeError, Role, Settings
 from tarsy.startup import FrontDoor, settle_collector
 

@@ -90,12 +90,10 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.llm.service_client import ServiceLLMClient
-from tarsy.queue.budget_watch import BudgetWatch
 from tarsy.queue.handler import Handler, Runner
 from tarsy.queue.late_handler import LateHandler
+from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
-from tarsy.queue.presence import Presence
-from tarsy.queue.retention import Retention
 from tarsy.reload import Reload
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import Dependencies
@@ -107,15 +105,11 @@ from tarsy.settings import Role, Settings
 from tarsy.setup.desk import SetupDesk
 from tarsy.setup.door import Door
 from tarsy.skills.sync import bring_accepted
-from tarsy.telemetry.counted_intake import CountedIntake
-from tarsy.telemetry.event_lag import EventLag
-from tarsy.telemetry.exposition import Exposition
-from tarsy.telemetry.gauges import InstallationGauges, PoolUse, ProcessGauges
-from tarsy.telemetry.measured_http import MeasuredHttp
-from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredRecovery, MeasuredStore, measured_delivery
+from tarsy.telemetry.exposition import Exposition, InstallationGauges, PoolUse, ProcessGauges
+from tarsy.telemetry.measured_requests import CountedIntake, EventLag, MeasuredHttp
+from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredRecovery, MeasuredStore, SessionTimes, measured_delivery
 from tarsy.telemetry.metrics import Metrics
 from tarsy.telemetry.ports import Observer
-from tarsy.telemetry.session_times import SessionTimes
 from tarsy.telemetry.switch import is_traced
 from tarsy.telemetry.untraced import Untraced
 from tarsy.tools.health import HealthMonitor

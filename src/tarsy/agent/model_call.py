@@ -31,8 +31,8 @@ from tarsy.domain.recorded_chunks import chunks_to_recorded
 from tarsy.domain.request_hash import request_hash
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.usage import TokenUsage
-from tarsy.kit.characters import storable
 from tarsy.kit.clock import milliseconds_since
+from tarsy.kit.text import storable
 
 
 class TextRouter(Protocol):

@@ -27,7 +27,7 @@ def check(config: Directory = None) -> None:
     """Report all problems of the configuration; exit status 1 if there are any."""
     import anyio
 
-    from tarsy.cli.price_checkup import price_remarks
+    from tarsy.cli.checkup import price_remarks
     from tarsy.config.load.display import check_report
 
     usable, verdict, remarks = check_report(config, os.environ, lambda loaded: anyio.run(price_remarks, loaded))

@@ -47,7 +47,7 @@ async def _examine(config: Path | None, host: str, port: int, call: bool) -> boo
 
 
 async def _findings(config: Path | None, host: str, port: int, *, call: bool) -> "AsyncGenerator[Finding]":
-    from tarsy.cli import machine_checkup as machine
+    from tarsy.cli import checkup as machine
     from tarsy.config.problems import ConfigError
     from tarsy.settings import CannotServeError
     from tarsy.setup.finding import fail
@@ -69,9 +69,8 @@ async def _findings(config: Path | None, host: str, port: int, *, call: bool) ->
 
 
 async def _configured(settings: "Settings", host: str, *, call: bool) -> "AsyncGenerator[Finding]":
-    from tarsy.cli import config_checkup as checkup
-    from tarsy.cli.machine_checkup import check_dotenv
-    from tarsy.cli.price_checkup import price_remarks
+    from tarsy.cli import checkup
+    from tarsy.cli.checkup import check_dotenv, price_remarks
     from tarsy.config.load.loader import load_config
     from tarsy.config.problems import ConfigError
     from tarsy.setup.finding import warn

@@ -84,7 +84,7 @@ def root(
     import logging
 
     from tarsy.kit.logs import configure_logs
-    from tarsy.kit.private_memory import keep_memory_private
+    from tarsy.kit.process import keep_memory_private
 
     keep_memory_private()
     # A command's output is its answer: logs only where something is wrong. Servers turn theirs up.

@@ -91,7 +91,7 @@ def _show_uncounted(loaded: "LoadedConfig") -> None:
     """Budgets that do not count calls of some model."""
     import anyio
 
-    from tarsy.cli.price_checkup import price_remarks
+    from tarsy.cli.checkup import price_remarks
 
     for remark in anyio.run(price_remarks, loaded):
         if remark.path.startswith("system.budgets"):

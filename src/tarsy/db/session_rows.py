@@ -14,7 +14,7 @@ from tarsy.domain.citation import CitationCounts
 from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession
 from tarsy.domain.verdict import Confidence, JudgedVerdict, judged_fields, verdict_of
-from tarsy.kit.characters import storable
+from tarsy.kit.text import storable
 
 
 def session_of(row: Row) -> AlertSession:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import orjson
 
-from tarsy.kit.characters import storable
+from tarsy.kit.text import storable
 
 _INTEGERS = range(-(2**63), 2**64)
 

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import chain
 
-from tarsy.kit.characters import whole_characters
+from tarsy.kit.text import whole_characters
 
 # Alerts may be a megabyte; what names them stands near the top, or else a list of many would cost too much to show.
 LOOKED_AT_CHARACTERS = 4_000

@@ -10,8 +10,7 @@ from itertools import islice
 from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
-from tarsy.kit.characters import whole_characters
-from tarsy.kit.text import clip
+from tarsy.kit.text import clip, whole_characters
 
 # A line of a list; what is longer is read on the alert's own page.
 MAX_TITLE = 200

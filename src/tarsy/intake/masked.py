@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tarsy.domain.alert import Alert, Change, Links
-from tarsy.kit.characters import storable
+from tarsy.kit.text import storable
 
 Mask = Callable[[str], str]
 

@@ -1,4 +1,4 @@
-"""Clipping and measuring text, and working on it without holding up the event loop."""
+"""Clipping, measuring and repairing text, and working on it without holding up the event loop."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,3 +61,13 @@ def cut_middle(text: str, limit: int) -> CutText:
 async def in_thread_if_long(change: Callable[[str], T], text: str) -> T:
     """`change(text)`: on the spot where that is quick, in a thread where it would hold up the event loop."""
     return change(text) if len(text) < _QUICK else await to_thread.run_sync(change, text)
+
+
+def whole_characters(text: str) -> str:
+    """Join the halves of surrogate pairs, and replace those that stand alone: JSON can spell them, and no encoder takes them."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def storable(text: str) -> str:
+    """The text as PostgreSQL can hold it: every character but NUL and half a surrogate pair."""
+    return whole_characters(text).replace("\x00", "\ufffd")

@@ -14,7 +14,7 @@ import structlog
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, FinishChunk, FinishReason, TextChunk, ThinkingChunk, ToolCallChunk
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.usage import TokenUsage
-from tarsy.kit.characters import whole_characters
+from tarsy.kit.text import whole_characters
 from tarsy.llm.failures import Failure, RefusedAnswerError, UnfinishedStreamError, describe
 
 log = structlog.get_logger(__name__)

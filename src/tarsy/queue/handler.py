@@ -1,4 +1,4 @@
-"""A kind of work: its rules, and what does it. And what is the same for every kind: the way from a claim to its end."""
+"""A kind of work: its rules, its handler, and the way from a claim to its end."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +10,28 @@ from tarsy.agent.stopping import StopReason
 from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
 from tarsy.domain.live import StoredLiveEvent
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, Continues, Ends, Parking, Release, Retries, RunEnd, WorkRules
-from tarsy.queue.ports import Queue
+from tarsy.domain.work import Claimed, Continues, Ends, Parking, Pulse, Recovered, Release, Retries, RunEnd, WorkRules
 from tarsy.session.cancellation import Cancellations
 from tarsy.session.dependencies import RunScope
+
+
+class Queue(Protocol):
+    async def claim(
+        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
+    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None: ...
+
+    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse | Parking]: ...
+
+    async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]: ...
+
+    async def let_go(self, claim: Claim, wish: Release) -> list[StoredLiveEvent]: ...
+
+    async def finish(self, claim: Claim) -> None: ...
+
+
+class OrphanRecovery(Protocol):
+    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]: ...
+
 
 Noun = TypeVar("Noun")
 

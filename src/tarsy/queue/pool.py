@@ -1,10 +1,10 @@
-"""WorkerPool: claims work, keeps its claims alive, takes over what others dropped, and stops without losing anything."""
+"""WorkerPool: claims work, sends heartbeats, recovers orphans, and stops without losing anything."""
 
 import itertools
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, assert_never
 
 import anyio
@@ -16,11 +16,30 @@ from tarsy.config.schema.queue import QueueConfig
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.work import Claimed, Lane, Parking, Pulse
 from tarsy.kit.clock import Clock
-from tarsy.queue.handler import Handler, Handlers, Runner
-from tarsy.queue.orphan_grace import OrphanGrace
-from tarsy.queue.ports import OrphanRecovery
+from tarsy.queue.handler import Handler, Handlers, OrphanRecovery, Runner
 from tarsy.queue.wakeup import Wakeup
 from tarsy.session.dependencies import RunScope
+
+
+class OrphanGrace:
+    """Notes when the database answered. By the wall: a machine that slept heard nothing, though its other clock stood still."""
+
+    def __init__(self, now: datetime, *, heartbeat_interval: float, orphan_threshold: float) -> None:
+        # Far longer than a healthy process goes without an answer, and shorter than what makes an orphan.
+        self._lapse = timedelta(seconds=orphan_threshold / 2)
+        # Every worker that lives has sent a heartbeat by then.
+        self._round = timedelta(seconds=2 * heartbeat_interval)
+        self._answered_at = self._fair_from = now
+
+    def answered(self, now: datetime) -> None:
+        if now - self._answered_at > self._lapse:
+            self._fair_from = now + self._round
+        self._answered_at = now
+
+    def is_good(self, now: datetime) -> bool:
+        """Whether a worker that is silent now has had the chance to send a heartbeat."""
+        return now >= self._fair_from and now - self._answered_at <= self._lapse
+
 
 # Chats and scorings have their own workers: an answer should not wait behind five investigations.
 FOLLOWUP_WORKERS = 2

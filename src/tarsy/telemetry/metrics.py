@@ -4,6 +4,27 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from tarsy.telemetry.backlog import Backlog
 
+OTHER = "other"
+# Far more alert types, models or tools than an installation has, far fewer series than Prometheus minds.
+MOST_VALUES = 200
+
+
+class BoundedLabel:
+    """Lets the first so many different values through; later ones are `other`."""
+
+    def __init__(self, most: int = MOST_VALUES) -> None:
+        self._most = most
+        self._seen: set[str] = set()
+
+    def __call__(self, value: str) -> str:
+        if value in self._seen:
+            return value
+        if len(self._seen) >= self._most:
+            return OTHER
+        self._seen.add(value)
+        return value
+
+
 # From a cached call to a model that thinks for minutes.
 _CALL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300)
 # From a sample to the longest session that the queue lets run.

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import orjson
 
-from tarsy.kit.characters import whole_characters
+from tarsy.kit.text import whole_characters
 from tarsy.tools.pipes import Reader
 from tarsy.tools.server_process import END_SECONDS, ServerProcess, server_process
 

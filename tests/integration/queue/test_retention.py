@@ -26,7 +26,7 @@ from tarsy.domain.alert_title import alert_title
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, ClaimLostError, WorkKind
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
-from tarsy.queue.retention import Retention
+from tarsy.queue.maintenance import Retention
 
 
 async def ended(ground: Ground, made: Scenario, *, days_ago: int, hidden_days_ago: int | None = None) -> str:

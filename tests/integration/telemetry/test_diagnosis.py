@@ -9,7 +9,7 @@ from anyio import to_thread
 
 from support.agent_scenario import SUMMARY, Scenario, agent, chain, fails, says, stage
 from support.api_world import World, serving, world
-from tarsy.cli.machine_checkup import check_database
+from tarsy.cli.checkup import check_database
 from tarsy.cli.main import app
 from tarsy.db.processes import ProcessRepository
 from tarsy.domain.claim import INVESTIGATION

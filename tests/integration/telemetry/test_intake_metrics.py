@@ -11,7 +11,7 @@ from tarsy.intake.authentication import Token
 from tarsy.intake.door import Door, Incoming
 from tarsy.intake.policy import Policy
 from tarsy.intake.reception import Reception, SenderRefusedError, Visit
-from tarsy.telemetry.counted_intake import CountedIntake
+from tarsy.telemetry.measured_requests import CountedIntake
 from tarsy.telemetry.metrics import Metrics
 
 

@@ -17,9 +17,8 @@ from tarsy.db.processes import ProcessRepository, read_overview
 from tarsy.db.sessions import SessionRepository
 from tarsy.domain.overview import LiveProcess, Overview
 from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
-from tarsy.queue.presence import Presence
-from tarsy.telemetry.exposition import Exposition
-from tarsy.telemetry.gauges import InstallationGauges
+from tarsy.queue.maintenance import Presence
+from tarsy.telemetry.exposition import Exposition, InstallationGauges
 from tarsy.telemetry.metrics import Metrics
 
 ELDER = LiveProcess(id="elder", role="api", workers=0, version="1", started_at=datetime(2026, 1, 1, tzinfo=UTC))

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from tarsy.kit.log_limit import LINES_PER_WINDOW, WINDOW_SECONDS, LogLimit
-from tarsy.kit.logs import configure_logs, log_mask
+from tarsy.kit.logs import LINES_PER_WINDOW, WINDOW_SECONDS, LogLimit, configure_logs, log_mask
 
 
 class Wrist:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from tarsy.queue.orphan_grace import OrphanGrace
+from tarsy.queue.pool import OrphanGrace
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

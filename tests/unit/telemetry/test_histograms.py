@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.sdk.metrics.export import Metric
 
-from tarsy.telemetry.labels import MOST_VALUES
+from tarsy.telemetry.metrics import MOST_VALUES
 from tarsy.telemetry.traces.histograms import MOST_TAKEN, Histogram, Key
 
 CHAT: Key = (("operation", "chat"),)

@@ -15,10 +15,9 @@ from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
 from tarsy.domain.server_health import ServerHealth, ServerState
 from tarsy.domain.step import Step
 from tarsy.domain.usage import TokenUsage
-from tarsy.telemetry.committed_steps import StepReader
-from tarsy.telemetry.gauges import PoolUse, ProcessGauges
-from tarsy.telemetry.labels import OTHER, BoundedLabel
-from tarsy.telemetry.metrics import Metrics
+from tarsy.telemetry.exposition import PoolUse, ProcessGauges
+from tarsy.telemetry.measured_work import StepReader
+from tarsy.telemetry.metrics import OTHER, BoundedLabel, Metrics
 
 WRITE = """
 import sys

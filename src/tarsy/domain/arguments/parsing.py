@@ -13,7 +13,7 @@ import yaml
 
 from tarsy.domain.arguments.coercion import Schema, coerce, expected, loose_json, only_property, properties
 from tarsy.domain.arguments.violations import violations
-from tarsy.kit.characters import whole_characters
+from tarsy.kit.text import whole_characters
 
 _FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _PAIR = re.compile(r"([A-Za-z_][\w.-]{0,80})[ \t]{0,8}[=:][ \t]{0,8}")

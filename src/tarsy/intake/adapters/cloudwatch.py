@@ -17,7 +17,7 @@ from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, 
 from tarsy.intake.received import Delivery, Received, receive
 from tarsy.intake.severity import severity_of
 from tarsy.intake.sns import is_envelope
-from tarsy.kit.characters import whole_characters
+from tarsy.kit.text import whole_characters
 
 SOURCE = "cloudwatch"
 # Alarms have no severity, but their names often do. "high" and "low" speak of the metric there, not of the trouble.

@@ -4,7 +4,7 @@ from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.domain.alert_title import alert_title
 from tarsy.intake.fields import fingerprint, title
 from tarsy.intake.received import Delivery, Received
-from tarsy.kit.characters import whole_characters
+from tarsy.kit.text import whole_characters
 
 # Where an alert comes from when neither its address nor its shape tells.
 UNTOLD = "webhook"

@@ -25,7 +25,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from tarsy import __version__
-from tarsy.telemetry.labels import MOST_VALUES
+from tarsy.telemetry.metrics import MOST_VALUES
 from tarsy.telemetry.traces import conventions as names
 
 log = structlog.get_logger(__name__)

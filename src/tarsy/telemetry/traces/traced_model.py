@@ -11,7 +11,7 @@ from tarsy.domain.agent import ProviderType
 from tarsy.domain.llm import Chunk, ErrorChunk, FinishChunk, GenerateInput, LLMHealth
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.trace_context import traceparent
-from tarsy.telemetry.labels import MOST_VALUES
+from tarsy.telemetry.metrics import MOST_VALUES
 from tarsy.telemetry.ports import Model
 from tarsy.telemetry.traces import conventions as names
 from tarsy.telemetry.traces.histograms import Instruments, Key

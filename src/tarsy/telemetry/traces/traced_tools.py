@@ -9,7 +9,7 @@ from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolResult
 from tarsy.kit.trace_context import traceparent
-from tarsy.telemetry.labels import MOST_VALUES
+from tarsy.telemetry.metrics import MOST_VALUES
 from tarsy.telemetry.ports import Tools, ToolServers
 from tarsy.telemetry.traces import conventions as names
 from tarsy.telemetry.traces.histograms import Key

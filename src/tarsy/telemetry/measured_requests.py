@@ -1,13 +1,16 @@
-"""HTTP requests by route: plain ASGI around the whole application."""
+"""Metrics of HTTP requests, webhooks and live notifications."""
 
+from datetime import datetime
 from time import perf_counter
 from typing import Any
 
+import orjson
 from prometheus_client import Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tarsy.telemetry.labels import OTHER
-from tarsy.telemetry.metrics import ProcessMetrics
+from tarsy.domain.live import SESSIONS_CHANNEL
+from tarsy.kit.clock import Clock
+from tarsy.telemetry.metrics import OTHER, BoundedLabel, Metrics, ProcessMetrics
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -54,3 +57,42 @@ def _route(scope: Scope) -> str:
     included: Any = scope.get("fastapi", {}).get("effective_route_context")
     route: Any = included or scope.get("route")
     return getattr(route, "path", OTHER) or OTHER
+
+
+class CountedIntake:
+    def __init__(self, metrics: Metrics) -> None:
+        self._intake = metrics.intake
+        self._submitted = metrics.sessions.submitted
+        # A sender's name comes out of an address, which strangers can make up.
+        self._source = BoundedLabel()
+        self._alert_type = BoundedLabel()
+
+    def taken(self, source: str, action: str, alerts: int) -> None:
+        self._intake.alerts.labels(self._source(source), action).inc(alerts)
+
+    def changed(self, source: str, changes: int) -> None:
+        self._intake.changes.labels(self._source(source)).inc(changes)
+
+    def investigated(self, alert_type: str) -> None:
+        self._submitted.labels(self._alert_type(alert_type)).inc()
+
+    def refused(self, source: str, reason: str) -> None:
+        self._intake.refused.labels(self._source(source), reason).inc()
+
+
+class EventLag:
+    """Listens beside the hub. The moves of sessions say when they were made."""
+
+    def __init__(self, metrics: ProcessMetrics, clock: Clock) -> None:
+        self._seconds = metrics.event_lag
+        self._clock = clock
+
+    def on_notification(self, text: str) -> None:
+        if SESSIONS_CHANNEL not in text[:200]:
+            return
+        message: dict[str, Any] = orjson.loads(text)
+        payload: dict[str, Any] = message.get("payload") or {}
+        at: str | None = payload.get("at")
+        if message["channel"] == SESSIONS_CHANNEL and at:
+            # Clocks of two machines may disagree by more than the way takes.
+            self._seconds.observe(max((self._clock.now() - datetime.fromisoformat(at)).total_seconds(), 0.0))
