@@ -10,13 +10,12 @@ from pathlib import Path
 import anyio
 
 from tarsy.config.load.loader import load_config
-from tarsy.evals.case_files import SUITE, load_cases
-from tarsy.evals.model import find_models
+from tarsy.evals.cases import SUITE, load_cases
+from tarsy.evals.models import find_models
 from tarsy.evals.plan import Plan
 from tarsy.evals.run import run_evals
-from tarsy.evals.summary import by_model, summarise
-from tarsy.evals.trial import Trial
-from tarsy.evals.trial_file import TrialFile
+from tarsy.evals.statistics import by_model, summarise
+from tarsy.evals.trials import Trial, TrialFile
 from tarsy.kit.logs import configure_logs
 from tarsy.settings import Settings
 

@@ -81,9 +81,9 @@ from tarsy.installation import (
     sample_incidents,
     watched_servers,
 )
-from tarsy.intake.desk import Desk
+from tarsy.intake.maintenance import look_after_incidents
 from tarsy.intake.policy import policy_of
-from tarsy.intake.upkeep import look_after_incidents
+from tarsy.intake.service import Desk
 from tarsy.kit.clock import SystemClock
 from tarsy.kit.imports import load
 from tarsy.llm.in_process import in_process_client

@@ -20,7 +20,7 @@ from tarsy.cli.main import app
 from tarsy.config.load.loader import load_config
 from tarsy.demo.samples import load_sample
 from tarsy.domain.recording import Recording
-from tarsy.evals.case_files import load_cases
+from tarsy.evals.cases import load_cases
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

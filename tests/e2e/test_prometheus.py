@@ -15,8 +15,7 @@ from support.prometheus import monitoring
 from tarsy.db.connection import create_engine
 from tarsy.domain.session import AlertSession
 from tarsy.domain.work import Claimed
-from tarsy.intake.policy import Policy
-from tarsy.intake.routes import Route
+from tarsy.intake.policy import Policy, Route
 
 # Prometheus looks every second, Alertmanager tells every second or two; the machine may be busy.
 WITHIN_SECONDS = 60

@@ -23,9 +23,9 @@ from tarsy.config.schema.senders import Scheme
 from tarsy.intake.adapters.generic import GenericMapping
 from tarsy.intake.adapters.registry import ADAPTERS, deliver
 from tarsy.intake.authentication import Basic, Signature, Token
+from tarsy.intake.delivery import Delivery, receive
 from tarsy.intake.policy import Policy
-from tarsy.intake.received import Delivery, receive
-from tarsy.intake.sns_client import SnsClient
+from tarsy.intake.sns import SnsClient
 
 EXAMPLES = {(example.sender, example.name): example for example in load_examples()}
 TOPIC = "arn:aws:sns:eu-central-1:123456789012:tarsy"

@@ -56,9 +56,9 @@ from tarsy.domain.server_health import ServerHealth, ServerState
 from tarsy.domain.tool import ToolDefinition
 from tarsy.events.hub import ConnectionManager
 from tarsy.events.live_state import LiveState
-from tarsy.intake.desk import Desk
 from tarsy.intake.policy import Policy
-from tarsy.intake.sns_client import SnsClient
+from tarsy.intake.service import Desk
+from tarsy.intake.sns import SnsClient
 from tarsy.session.intake import AlertType, Intake, UnknownAlertTypeError
 from tarsy.tools.masking import Masker
 

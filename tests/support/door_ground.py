@@ -23,15 +23,13 @@ from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Step
 from tarsy.domain.verdict import JudgedVerdict
 from tarsy.domain.work import Claimed
+from tarsy.intake.acceptance import Door, Incoming
+from tarsy.intake.answer import Taken
 from tarsy.intake.commands import IncidentCommands
-from tarsy.intake.door import Door, Incoming
-from tarsy.intake.investigations import Investigations
-from tarsy.intake.policy import Policy
-from tarsy.intake.received import Delivery
-from tarsy.intake.routes import Route
-from tarsy.intake.taken import Taken
-from tarsy.intake.upkeep import IncidentUpkeep
-from tarsy.intake.variants import LabelledServers
+from tarsy.intake.delivery import Delivery
+from tarsy.intake.investigations import Investigations, LabelledServers
+from tarsy.intake.maintenance import IncidentUpkeep
+from tarsy.intake.policy import Policy, Route
 from tarsy.kit.clock import FixedClock
 from tarsy.session.intake import ChainSource, Intake
 

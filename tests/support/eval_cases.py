@@ -8,10 +8,9 @@ import yaml
 from tarsy.agent.evidence.checker import Seen, check
 from tarsy.agent.evidence.verdict_block import read_verdict
 from tarsy.domain.evidence import Evidence
-from tarsy.evals.attempt import Attempt, CitedEvidence
-from tarsy.evals.case import CaseFile
-from tarsy.evals.expectation import Expectation
-from tarsy.evals.trial import Identity, Trial
+from tarsy.evals.attempts import Attempt, CitedEvidence
+from tarsy.evals.cases import CaseFile, Expectation
+from tarsy.evals.trials import Identity, Trial
 
 CASE: dict[str, Any] = {
     "title": "The cart cannot reach its database",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tarsy.intake.adapters.registry import deliver
-from tarsy.intake.received import Delivery, Received, receive
+from tarsy.intake.delivery import Delivery, Received, receive
 
 EXAMPLES = Path(__file__).parents[1] / "unit" / "intake" / "examples"
 

@@ -23,7 +23,7 @@ from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueFullError
 from tarsy.db.retry import is_disk_full, is_transient
 from tarsy.domain.fork import ForkRefusedError
-from tarsy.intake.reception import SenderRefusedError
+from tarsy.intake.service import SenderRefusedError
 from tarsy.kit.model import Model
 from tarsy.kit.text import clip
 from tarsy.session.intake import AlertRefusedError, AlertTooLargeError, KeyReusedError, UnknownAlertTypeError

@@ -35,7 +35,7 @@ from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.server_health import ServerHealth
 from tarsy.events.hub import ConnectionManager
-from tarsy.intake.desk import Desk
+from tarsy.intake.service import Desk
 from tarsy.kit.prometheus import generate_latest
 from tarsy.session.intake import Intake
 from tarsy.setup.desk import SetupDesk

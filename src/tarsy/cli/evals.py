@@ -11,11 +11,11 @@ from tarsy.cli.environment import process_settings
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
-    from tarsy.evals.case import Case
-    from tarsy.evals.model import Model
+    from tarsy.evals.cases import Case
+    from tarsy.evals.models import Model
     from tarsy.evals.plan import Plan
     from tarsy.evals.report.report import Report
-    from tarsy.evals.trial import Trial
+    from tarsy.evals.trials import Trial
     from tarsy.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
@@ -77,9 +77,8 @@ def run(  # noqa: PLR0913 - the options of a command
     ] = None,
 ) -> None:
     """Run cases through the same pipeline as real alerts, and report. Trials that are already in the output directory do not run again."""
-    from tarsy.evals.budget import read_budget
-    from tarsy.evals.plan import Plan
-    from tarsy.evals.trial_file import read_trials
+    from tarsy.evals.plan import Plan, read_budget
+    from tarsy.evals.trials import read_trials
 
     settings = process_settings()
     cases = _cases(directory, tag, case)
@@ -102,7 +101,7 @@ def run(  # noqa: PLR0913 - the options of a command
 
 def _models(settings: "Settings", names: Sequence[str], judge: str | None) -> "tuple[tuple[Model, ...], Model | None]":
     from tarsy.config.load.loader import load_config
-    from tarsy.evals.model import find_models
+    from tarsy.evals.models import find_models
 
     loaded = load_config(settings.config_dir, settings.env)
     return find_models(loaded, names), find_models(loaded, [judge])[0] if judge else None
@@ -116,7 +115,7 @@ def _report(settings: "Settings", plan: "Plan", output: Path, baseline: "Sequenc
     from tarsy.evals.report.report import report_of
     from tarsy.evals.report.terminal import as_lines, progress_line
     from tarsy.evals.run import run_evals
-    from tarsy.evals.trial_file import TrialFile
+    from tarsy.evals.trials import TrialFile
     from tarsy.kit.clock import SystemClock
 
     def progress(trial: "Trial", number: int, count: int) -> None:
@@ -140,7 +139,7 @@ def compare(
     """Compare two measurements case by case: prompts, models or configurations. Exit status 1 if the second is worse by more than chance."""
     from tarsy.evals.report.report import comparisons
     from tarsy.evals.report.terminal import comparison_lines
-    from tarsy.evals.trial_file import read_trials
+    from tarsy.evals.trials import read_trials
 
     found = comparisons(read_trials(before), read_trials(after))
     if not found:
@@ -193,8 +192,8 @@ def import_snapshot(
 ) -> None:
     """Make a case from recorded tool results and an alert."""
     from tarsy.evals.new_case import Description, case_of_snapshot
+    from tarsy.evals.worlds.loading import read_snapshot
     from tarsy.evals.worlds.snapshot import merged, written
-    from tarsy.evals.worlds.world_files import read_snapshot
 
     files = [path for path in sorted(directory.glob("*.json")) if path.resolve() != alert.resolve()]
     if not files:
@@ -207,7 +206,7 @@ def import_snapshot(
 
 
 def _write(folder: Path, case: str, world_name: str, world: str) -> None:
-    from tarsy.evals.case_files import CASE_FILE, load_cases
+    from tarsy.evals.cases import CASE_FILE, load_cases
 
     if (folder / CASE_FILE).exists():
         typer.echo(f"{folder / CASE_FILE} is there already; give the case another --name.", err=True)
@@ -220,7 +219,7 @@ def _write(folder: Path, case: str, world_name: str, world: str) -> None:
 
 
 def _cases(directory: Path | None, tags: Sequence[str], names: Sequence[str]) -> "tuple[Case, ...]":
-    from tarsy.evals.case_files import SUITE, chosen, load_cases
+    from tarsy.evals.cases import SUITE, chosen, load_cases
 
     found = chosen(load_cases(directory or SUITE), tags=tags, names=names)
     if not found:

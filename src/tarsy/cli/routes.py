@@ -24,9 +24,9 @@ def try_out(
 
     from tarsy.config.load.loader import load_config
     from tarsy.intake.adapters.registry import deliver
+    from tarsy.intake.delivery import receive
     from tarsy.intake.explanation import explain
     from tarsy.intake.policy import policy_of
-    from tarsy.intake.received import receive
 
     text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     loaded = load_config(config, os.environ)

@@ -12,7 +12,7 @@ from tarsy.demo.chain import SERVER, cluster_server
 from tarsy.domain.agent import LLMBackend, ToolCalling
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.tool import ToolName
-from tarsy.evals.case import Case
+from tarsy.evals.cases import Case
 from tarsy.evals.worlds.tool_servers import world_server
 from tarsy.evals.worlds.world import World
 

@@ -12,7 +12,7 @@ from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.recording import RecordedCall, RecordedInput, Recording, reaches, track_of
 from tarsy.domain.run_input import AnyInput, InputKind
 from tarsy.domain.usage import TokenUsage
-from tarsy.evals.case import Case, WorldKind
+from tarsy.evals.cases import Case, WorldKind
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles

@@ -10,7 +10,7 @@ import yaml
 from tarsy.domain.alert_title import alert_title
 from tarsy.domain.recording import RecordedTool, Recording
 from tarsy.domain.verdict import Verdict, verdict_of
-from tarsy.evals.case import CaseFile, WorldKind
+from tarsy.evals.cases import CaseFile, WorldKind
 from tarsy.evals.worlds.snapshot import Snapshot
 from tarsy.session.playback import NotReplayableError
 

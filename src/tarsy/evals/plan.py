@@ -1,6 +1,7 @@
-"""What is to be measured, written out: a trial for every case, model and run."""
+"""What a measurement may spend. Pure module."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,16 +13,54 @@ from tarsy.demo.samples import load_sample
 from tarsy.domain.agent import ToolCalling
 from tarsy.domain.provider import ResolvedProvider
 from tarsy.domain.session import NewSession
-from tarsy.evals.budget import Budget
-from tarsy.evals.case import Case, WorldKind
+from tarsy.evals.cases import Case, WorldKind
 from tarsy.evals.chain import chain_for, configuration_digest, configured_chain, model_digest, prompt_digest, spoken_natively
 from tarsy.evals.fork import Fork, NoForkError, forked, source_of
-from tarsy.evals.model import Model
-from tarsy.evals.trial import Identity
+from tarsy.evals.models import Model
+from tarsy.evals.trials import Identity, Trial
 from tarsy.evals.worlds.world import World
 from tarsy.kit.clock import FixedClock, SystemClock
 from tarsy.session.elsewhere import Elsewhere
-from tarsy.session.playback import chain_of, session_from
+from tarsy.session.playback import NotReplayableError, chain_of, session_from
+
+_AMOUNT = re.compile(r"\s*\$?\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<scale>[kM]?)\s*(?P<unit>usd|\$|tokens?|)\s*", re.IGNORECASE)
+_SCALES = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+class NoBudgetError(NotReplayableError):
+    """A budget cannot be kept to; the person who gave it can act."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """An amount of dollars, or of tokens. Models whose price is not known can only be held to tokens."""
+
+    amount: float
+    in_tokens: bool
+
+    def spent_by(self, trial: Trial) -> float:
+        """What a trial took of it.
+
+        Raises:
+            NoBudgetError: it is in dollars, and what the trial cost is not known.
+        """
+        if self.in_tokens:
+            return trial.total_tokens
+        if trial.cost_usd is None:
+            raise NoBudgetError(f"The price of {trial.identity.model} is not known: give the budget in tokens, such as --budget 2Mtokens.")
+        return trial.cost_usd
+
+
+def read_budget(text: str) -> Budget:
+    """Read `5usd`, `$5`, `5` or `2Mtokens`.
+
+    Raises:
+        NoBudgetError: it is none of these.
+    """
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
+        raise NoBudgetError(f'"{text}" is no budget: write 5usd or 2Mtokens.')
+    return Budget(float(found["number"]) * _SCALES[found["scale"].lower()], found["unit"].lower().startswith("token"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

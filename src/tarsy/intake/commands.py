@@ -22,9 +22,8 @@ from tarsy.domain.live import LiveEvent
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.decision import Look
 from tarsy.intake.investigations import Investigations, Request
-from tarsy.intake.policy import Policy
-from tarsy.intake.routes import Route, route_for
-from tarsy.intake.told_news import tell_news
+from tarsy.intake.policy import Policy, Route, route_for
+from tarsy.intake.updates import tell_news
 from tarsy.kit.clock import Clock, SystemClock
 
 Told = Sequence[tuple[str | None, LiveEvent]]

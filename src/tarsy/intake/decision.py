@@ -8,7 +8,7 @@ from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.domain.incident import IncidentView, Investigation, KnownAlert
 from tarsy.domain.mute import Mute
 from tarsy.domain.route import AUTO_RESOLVE_AFTER, LOOKS_AGAIN_AT_MOST, OnResolved, RouteAction
-from tarsy.intake.routes import Route
+from tarsy.intake.policy import Route
 
 
 @dataclass(frozen=True, slots=True)

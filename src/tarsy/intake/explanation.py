@@ -7,9 +7,8 @@ from tarsy.domain.alert import Alert, AlertStatus
 from tarsy.domain.matchers import label_values
 from tarsy.domain.mute import muted_by
 from tarsy.domain.route import EACH, RouteAction
-from tarsy.intake.policy import Policy
-from tarsy.intake.received import Delivery
-from tarsy.intake.routes import BUILT_IN_ROUTES, Route, route_for
+from tarsy.intake.delivery import Delivery
+from tarsy.intake.policy import BUILT_IN_ROUTES, Policy, Route, route_for
 
 
 def explain(delivery: Delivery, policy: Policy, now: datetime) -> Iterator[str]:

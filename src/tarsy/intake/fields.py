@@ -1,4 +1,4 @@
-"""Pure module: fields of a body from outside, read without trusting their types, their sizes or their characters."""
+"""Reading fields of a JSON body without trusting their types, sizes or characters."""
 
 import hashlib
 import json
@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
+from tarsy.domain.alert import Severity
 from tarsy.kit.text import clip, whole_characters
 
 # A line of a list; what is longer is read on the alert's own page.
@@ -192,3 +193,18 @@ def as_body(value: Any, otherwise: str) -> str:
         return whole_characters(json.dumps(value, ensure_ascii=False))
     except (ValueError, RecursionError):
         return otherwise
+
+
+_WORDS: Mapping[Severity, str] = {
+    Severity.CRITICAL: "critical crit fatal emergency emerg disaster page paging p0 p1 sev0 blocker",
+    Severity.HIGH: "high error err major p2 sev1 severe urgent alert availability",
+    Severity.WARNING: "warning warn medium moderate minor average p3 sev2 degraded performance no_data",
+    Severity.INFO: "info information informational low notice debug ok none p4 p5 sev3 sev4 verbose success not_classified",
+}
+_SEVERITIES = {word: severity for severity, words in _WORDS.items() for word in words.split()}
+
+
+def severity_of(*words: str) -> Severity:
+    """The severity that the first known word stands for."""
+    known = (_SEVERITIES.get("_".join(word.lower().split())) for word in words)
+    return next((severity for severity in known if severity), Severity.UNKNOWN)

@@ -1,17 +1,105 @@
-"""Pure module: what the configuration says of routes, mutes and senders, in the words of this room."""
+"""The operator's routes, mutes and senders, as read from the configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import MappingProxyType
 
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.routes import MuteConfig, RouteConfig
 from tarsy.config.schema.senders import SenderConfig
-from tarsy.domain.matchers import Matcher, parse_matchers
+from tarsy.domain.alert import Alert
+from tarsy.domain.matchers import Matcher, all_accept, label_values, parse_matchers
 from tarsy.domain.mute import Mute
+from tarsy.domain.route import EACH, GROUP_WAIT, REOPEN_AFTER, REPEAT_INTERVAL, OnResolved, RouteAction
 from tarsy.intake.adapters.generic import GenericMapping
 from tarsy.intake.authentication import Basic, Proof, Signature, Token
-from tarsy.intake.routes import Route, ServerVariants
+from tarsy.intake.fields import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class ServerVariants:
+    """Which variant of a tool server an alert's label chooses, out of those that the operator allows."""
+
+    server: str
+    label: str
+    by_value: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownVariant:
+    """The label has a value, or none, that no variant stands for: told to the agents, never guessed."""
+
+    variants: ServerVariants
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    name: str
+    match: tuple[Matcher, ...] = ()
+    action: RouteAction = RouteAction.INVESTIGATE
+    # None: the configured default.
+    alert_type: str | None = None
+    # None: as the sender grouped them, and each for itself if it did not.
+    group_by: tuple[str, ...] | None = None
+    # None: 15 s for senders that group, nothing for single alerts.
+    group_wait: timedelta | None = None
+    repeat_interval: timedelta = REPEAT_INTERVAL
+    reopen_after: timedelta = REOPEN_AFTER
+    # None: 24 h of silence for senders that never say resolved; the others are waited for.
+    auto_resolve_after: timedelta | None = None
+    # None: from the severity.
+    priority: int | None = None
+    on_resolved: OnResolved = OnResolved.CANCEL_PENDING
+    tool_servers: tuple[ServerVariants, ...] = ()
+
+    def accepts(self, alert: Alert) -> bool:
+        return all_accept(self.match, alert)
+
+    def priority_of(self, alert: Alert) -> int:
+        return alert.severity.priority if self.priority is None else self.priority
+
+    def wait_for(self, alert: Alert) -> timedelta:
+        """How long an investigation waits for alerts that belong to the same incident."""
+        if self.group_wait is not None:
+            return self.group_wait
+        return GROUP_WAIT if self.group_by or alert.group_key else timedelta()
+
+    def incident_key(self, alert: Alert) -> str:
+        """The same for alerts that belong to one incident."""
+        if self.group_by is None:
+            group = alert.group_key or alert.fingerprint
+            return fingerprint(self.name, alert.source, group)
+        if EACH in self.group_by:
+            return fingerprint(self.name, alert.source, alert.fingerprint)
+        # A label that is missing groups with others where it is missing. The first value is ours where there are two.
+        return fingerprint(self.name, {name: next(iter(label_values(alert, name)), "") for name in self.group_by})
+
+    def servers_for(self, alert: Alert) -> tuple[Mapping[str, str], tuple[UnknownVariant, ...]]:
+        """The variants that replace tool servers, by the server's name, and what no variant is known for."""
+        chosen: dict[str, str] = {}
+        unknown: list[UnknownVariant] = []
+        for variants in self.tool_servers:
+            value = alert.labels.get(variants.label, "")
+            if value in variants.by_value:
+                chosen[variants.server] = variants.by_value[value]
+            else:
+                unknown.append(UnknownVariant(variants, value))
+        return MappingProxyType(chosen), tuple(unknown)
+
+
+# Behind the operator's routes: signs of life are not investigated, and everything else is.
+BUILT_IN_ROUTES = (
+    Route(name="built-in: watchdog", match=parse_matchers('alertname = "Watchdog"'), action=RouteAction.RECORD),
+    Route(name="built-in: severity none", match=parse_matchers('severity = "none"'), action=RouteAction.RECORD),
+    Route(name="built-in: everything else"),
+)
+
+
+def route_for(alert: Alert, routes: Sequence[Route]) -> Route:
+    """The first route that fits; of the built-in ones, the last fits always."""
+    return next(route for route in (*routes, *BUILT_IN_ROUTES) if route.accepts(alert))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

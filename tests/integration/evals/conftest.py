@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.evals import pipeline
+from tarsy.evals import run
 
 
 @pytest.fixture(scope="module")
@@ -30,5 +30,5 @@ def _instead_of_a_server(url: str) -> Iterator[None]:
         yield url
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(pipeline, "embedded_postgres", opened)
+        patched.setattr(run, "embedded_postgres", opened)
         yield

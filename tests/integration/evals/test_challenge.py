@@ -11,12 +11,11 @@ from tarsy.db.connection import create_engine
 from tarsy.db.recordings import RecordingSource
 from tarsy.db.sessions import SessionRepository
 from tarsy.domain.recording import Recording
-from tarsy.evals.case_files import SUITE, chosen, load_cases
-from tarsy.evals.model import find_models
+from tarsy.evals.cases import SUITE, chosen, load_cases
+from tarsy.evals.models import find_models
 from tarsy.evals.plan import Plan
 from tarsy.evals.run import run_evals
-from tarsy.evals.trial import Trial
-from tarsy.evals.trial_file import TrialFile
+from tarsy.evals.trials import Trial, TrialFile
 from tarsy.settings import Settings
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("own_database")]

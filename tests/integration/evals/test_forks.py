@@ -25,16 +25,13 @@ from tarsy.domain.recording import (
     Recording,
 )
 from tarsy.domain.usage import TokenUsage
-from tarsy.evals.case import Case
-from tarsy.evals.case_files import SUITE, chosen, load_cases
+from tarsy.evals.cases import SUITE, Case, chosen, load_cases
 from tarsy.evals.fork import NoForkError
 from tarsy.evals.investigators.script import Calls, Conversation, Says, verdict_block
-from tarsy.evals.investigators.scripted_models import SCRIPTS
-from tarsy.evals.model import find_models
+from tarsy.evals.models import SCRIPTS, find_models
 from tarsy.evals.plan import Plan
 from tarsy.evals.run import run_evals
-from tarsy.evals.trial import Trial
-from tarsy.evals.trial_file import TrialFile
+from tarsy.evals.trials import Trial, TrialFile
 from tarsy.settings import Settings
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.usefixtures("own_database")]

@@ -12,16 +12,14 @@ from support.vendor_server import vendor_server
 from support.vendors import Call, ChatCompletions, Said
 from tarsy.agent.prompt import instructions
 from tarsy.config.load.loader import load_config
-from tarsy.evals.budget import read_budget
-from tarsy.evals.case_files import SUITE, chosen, load_cases
-from tarsy.evals.model import NoSuchModelError, find_models
+from tarsy.evals.cases import SUITE, chosen, load_cases
+from tarsy.evals.models import NoSuchModelError, find_models
 from tarsy.evals.new_case import Description, case_of_snapshot
-from tarsy.evals.plan import Plan
+from tarsy.evals.plan import Plan, read_budget
 from tarsy.evals.report.report import comparisons
 from tarsy.evals.run import Outcome, run_evals
-from tarsy.evals.summary import by_model, summarise
-from tarsy.evals.trial import Trial
-from tarsy.evals.trial_file import TrialFile
+from tarsy.evals.statistics import by_model, summarise
+from tarsy.evals.trials import Trial, TrialFile
 from tarsy.evals.worlds.snapshot import read_results, written
 from tarsy.settings import Settings
 

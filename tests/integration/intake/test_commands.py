@@ -8,7 +8,7 @@ from tarsy.db.incidents.incident_list import IncidentFilter
 from tarsy.db.incidents.repository import IncidentRepository
 from tarsy.domain.alert import Severity
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, Verdict, VerdictOutcome
-from tarsy.intake.ledger import Outcome
+from tarsy.intake.batch import Outcome
 
 
 async def test_a_person_has_an_incident_investigated_again_but_not_twice_at_once(database_url: str) -> None:

@@ -19,11 +19,11 @@ from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Severity
 from tarsy.domain.mute import Mute
 from tarsy.domain.route import OnResolved, RouteAction
-from tarsy.intake.door import Incoming
-from tarsy.intake.ledger import Outcome
-from tarsy.intake.received import Delivery
-from tarsy.intake.routes import Route, ServerVariants
-from tarsy.intake.taken import Taken
+from tarsy.intake.acceptance import Incoming
+from tarsy.intake.answer import Taken
+from tarsy.intake.batch import Outcome
+from tarsy.intake.delivery import Delivery
+from tarsy.intake.policy import Route, ServerVariants
 
 # More than one transaction takes, from as many connections as three replicas have.
 CROWD = 60

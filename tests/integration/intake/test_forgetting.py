@@ -9,7 +9,7 @@ from support.door_ground import RESOLVED, ROUTE, DoorGround, alert, door_ground
 from tarsy.db.retention import OldIncidents
 from tarsy.domain.alert import Change, ChangeOutcome
 from tarsy.domain.route import RouteAction
-from tarsy.intake.routes import Route
+from tarsy.intake.policy import Route
 
 
 async def _left(ground: DoorGround) -> list[int]:

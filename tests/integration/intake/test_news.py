@@ -8,7 +8,7 @@ from tarsy.db.notes import NoteRepository
 from tarsy.domain.alert import Severity
 from tarsy.domain.note import NoteKind
 from tarsy.domain.route import OnResolved
-from tarsy.intake import writing
+from tarsy.intake import acceptance
 
 
 async def _notes(ground: DoorGround) -> list[tuple[NoteKind, str]]:
@@ -69,13 +69,13 @@ async def test_an_investigation_that_has_not_begun_gets_no_notes_for_it_is_brief
 async def test_an_investigation_that_begins_while_an_alert_joins_is_told_of_it(database_url: str) -> None:
     async with door_ground(database_url) as ground:
         await ground.take(alert("f1"))
-        lock = writing.lock_waiting
+        lock = acceptance.lock_waiting
 
         async def begun_first(*arguments: object) -> set[str]:
             await ground.begin()
             return await lock(*arguments)  # pyright: ignore[reportArgumentType] - whatever it is called with
 
-        with patch.object(writing, "lock_waiting", begun_first):
+        with patch.object(acceptance, "lock_waiting", begun_first):
             await ground.take(alert("f2"))
         [(_, text)] = await _notes(ground)
     assert "Disk f2 is full" in text

@@ -7,10 +7,10 @@ from support.api_world import MASK, services_on
 from support.door_ground import RESOLVED, ROUTE, alert, delivery, door_ground
 from support.scraped import value
 from tarsy.domain.alert import Change, ChangeOutcome
+from tarsy.intake.acceptance import Door, Incoming
 from tarsy.intake.authentication import Token
-from tarsy.intake.door import Door, Incoming
 from tarsy.intake.policy import Policy
-from tarsy.intake.reception import Reception, SenderRefusedError, Visit
+from tarsy.intake.service import Reception, SenderRefusedError, Visit
 from tarsy.telemetry.measured_requests import CountedIntake
 from tarsy.telemetry.metrics import Metrics
 

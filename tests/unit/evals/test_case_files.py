@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.eval_cases import CASE, case_file, write_case
-from tarsy.evals.case_files import CaseError, chosen, load_cases
+from tarsy.evals.cases import CaseError, chosen, load_cases
 
 
 def test_cases_are_found_by_name_and_chosen_by_what_they_are_about(tmp_path: Path) -> None:

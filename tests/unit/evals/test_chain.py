@@ -6,11 +6,11 @@ from support.config_directory import ConfigDirectory
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.demo.chain import SERVER
 from tarsy.domain.agent import ToolCalling
-from tarsy.evals.case_files import SUITE, chosen, load_cases
+from tarsy.evals.cases import SUITE, chosen, load_cases
 from tarsy.evals.chain import chain_for, configuration_digest, spoken_natively
-from tarsy.evals.investigators.scripted_models import scripted_provider
-from tarsy.evals.pipeline import apart
-from tarsy.evals.worlds.world_files import open_world
+from tarsy.evals.models import scripted_provider
+from tarsy.evals.run import apart
+from tarsy.evals.worlds.loading import open_world
 
 (CASE,) = chosen(load_cases(SUITE), names=["image-tag-missing"])
 LEAD = """

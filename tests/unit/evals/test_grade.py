@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from support.eval_cases import attempt_on, expectation
-from tarsy.evals.grade import commands, grade, passed
+from tarsy.evals.grading import commands, grade, passed
 
 SEEN = {"A1": "cart-7 CrashLoopBackOff", "A2": "start\nlookup db-old: no such host\nexit", "A3": "image pulled slowly, 80s"}
 ANSWER = """\

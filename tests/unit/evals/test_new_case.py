@@ -10,14 +10,14 @@ import yaml
 from support.eval_cases import trial
 from tarsy.domain.recording import RecordedAlert, RecordedOutcome, RecordedTool, Recording
 from tarsy.domain.verdict import AffectedObject, Verdict, VerdictOutcome, verdict_fields
-from tarsy.evals.budget import NoBudgetError, read_budget
-from tarsy.evals.case_files import load_cases
+from tarsy.evals.cases import load_cases
+from tarsy.evals.grading import opinion
 from tarsy.evals.investigators.oracle import oracle
 from tarsy.evals.investigators.script import Calls, Conversation
-from tarsy.evals.judge import opinion
 from tarsy.evals.new_case import Description, NoCaseError, case_of_session, case_of_snapshot
+from tarsy.evals.plan import NoBudgetError, read_budget
+from tarsy.evals.worlds.loading import open_world
 from tarsy.evals.worlds.snapshot import read_results, written
-from tarsy.evals.worlds.world_files import open_world
 
 RECORDED_AT = datetime(2026, 3, 10, 9, 26, tzinfo=UTC)
 VERDICT = Verdict(

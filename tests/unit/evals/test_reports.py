@@ -9,15 +9,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from support.eval_cases import trial
-from tarsy.evals.grade import Check
-from tarsy.evals.report.document import as_json
-from tarsy.evals.report.files import write_reports
-from tarsy.evals.report.junit import as_junit
-from tarsy.evals.report.page import as_html
+from tarsy.evals.grading import Check
+from tarsy.evals.report.files import as_json, as_junit, write_reports
+from tarsy.evals.report.html import as_html
 from tarsy.evals.report.report import Report, comparisons, report_of
 from tarsy.evals.report.terminal import as_lines, progress_line
-from tarsy.evals.trial import Trial
-from tarsy.evals.trial_file import read_trials
+from tarsy.evals.trials import Trial, read_trials
 
 NASTY = '<script>alert("x")</script>\x1b[2J\x00'
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.recording import RecordedCatalog, RecordedTool, RecordedToolDefinition, Recording
-from tarsy.evals.worlds.recorded_session import RecordedSession
-from tarsy.evals.worlds.snapshot import SnapshotUnreadableError, canonical, merged, read_results, written
-from tarsy.evals.worlds.world_files import read_snapshot
+from tarsy.evals.worlds.loading import read_snapshot
+from tarsy.evals.worlds.snapshot import RecordedSession, SnapshotUnreadableError, canonical, merged, read_results, written
 
 RESULTS = {
     'kubectl_get:{"kind": "pods", "namespace": "shop", "all": false}': "cart-1 Running",

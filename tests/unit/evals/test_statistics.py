@@ -6,10 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.eval_cases import trial
-from tarsy.evals.comparison import compare
-from tarsy.evals.statistics import bootstrap, pass_at_1, pass_hat_k
-from tarsy.evals.summary import Share, summarise
-from tarsy.evals.trial import Trial
+from tarsy.evals.statistics import Share, bootstrap, compare, pass_at_1, pass_hat_k, summarise
+from tarsy.evals.trials import Trial
 
 runs = st.lists(st.booleans(), min_size=1, max_size=8)
 

@@ -8,12 +8,11 @@ from support.eval_cases import attempt_on
 from tarsy.demo.chain import SERVER
 from tarsy.demo.world import World as ClusterData
 from tarsy.demo.world import read_world
-from tarsy.evals.case import Case, WorldKind
-from tarsy.evals.case_files import SUITE, load_cases
-from tarsy.evals.grade import grade
+from tarsy.evals.cases import SUITE, Case, WorldKind, load_cases
+from tarsy.evals.grading import grade
 from tarsy.evals.investigators.oracle import oracle
 from tarsy.evals.investigators.script import Calls, Conversation, Says
-from tarsy.evals.worlds.world_files import open_world
+from tarsy.evals.worlds.loading import open_world
 from tarsy.tools.masking import Masker
 
 CASES = load_cases(SUITE)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.eval_cases import trial
-from tarsy.evals.trial_file import TrialFile, TrialsUnreadableError, read_trials
+from tarsy.evals.trials import TrialFile, TrialsUnreadableError, read_trials
 
 
 def test_a_line_that_was_cut_off_is_left_out_and_the_next_one_is_whole(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from support.mutated_bodies import VALUES, mutated
 from support.sender_examples import Example, as_read, load_examples
 from tarsy.domain.alert import AlertStatus, Severity
 from tarsy.intake.adapters.registry import ADAPTERS, deliver, recognise
+from tarsy.intake.delivery import Delivery, receive
 from tarsy.intake.fields import MAX_ALERTS, MAX_LABEL, MAX_LABELS, MAX_TITLE
-from tarsy.intake.received import Delivery, receive
 
 EXAMPLES = load_examples()
 EVERY = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: cast("Example", example).label)

@@ -30,7 +30,7 @@ from tarsy.intake.decision import (
     decide,
     ended_by_silence,
 )
-from tarsy.intake.routes import Route
+from tarsy.intake.policy import Route
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 ROUTE = Route(name="r", group_by=("problem",))

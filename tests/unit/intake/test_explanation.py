@@ -7,10 +7,9 @@ from tarsy.domain.matchers import parse_matchers
 from tarsy.domain.mute import Mute
 from tarsy.domain.route import RouteAction
 from tarsy.intake.adapters.registry import deliver
+from tarsy.intake.delivery import receive
 from tarsy.intake.explanation import explain
-from tarsy.intake.policy import Policy
-from tarsy.intake.received import receive
-from tarsy.intake.routes import Route
+from tarsy.intake.policy import Policy, Route
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 SHOP = Route(

@@ -11,7 +11,7 @@ from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.domain.expression import ExpressionError, check_expression
 from tarsy.intake.adapters.generic import GenericMapping
 from tarsy.intake.adapters.registry import deliver
-from tarsy.intake.received import receive
+from tarsy.intake.delivery import receive
 
 MAPPING = GenericMapping(
     each="checks",

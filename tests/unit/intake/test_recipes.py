@@ -8,7 +8,7 @@ import pytest
 
 from support.document_blocks import blocks_of
 from tarsy.intake.adapters.registry import ADAPTERS, deliver, recognise
-from tarsy.intake.received import receive
+from tarsy.intake.delivery import receive
 
 PAGE = Path(__file__).parents[3] / "docs" / "sender-recipes.md"
 HEADINGS = {line: text.removeprefix("### ") for line, text in enumerate(PAGE.read_text().splitlines(), 1) if text.startswith("### ")}

@@ -14,7 +14,7 @@ from tarsy.domain.matchers import Matcher, MatcherError, Operator, all_accept, p
 from tarsy.domain.mute import Mute, muted_by
 from tarsy.domain.route import RouteAction
 from tarsy.intake.adapters.registry import deliver
-from tarsy.intake.routes import Route, ServerVariants, route_for
+from tarsy.intake.policy import Route, ServerVariants, route_for
 
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)
 

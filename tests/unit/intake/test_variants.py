@@ -13,8 +13,8 @@ from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.resolve.variants import with_variants
 from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.installation import watched_servers
+from tarsy.intake.investigations import LabelledServers
 from tarsy.intake.policy import policy_of
-from tarsy.intake.variants import LabelledServers
 
 CONFIG = """
 mcp_servers:

@@ -25,7 +25,7 @@ from tarsy.api.services import AuthorOf, Services, ServicesOf
 from tarsy.config.problems import dotted
 from tarsy.db.audit import AuditAction
 from tarsy.domain.diagnosis import diagnose
-from tarsy.intake.reception import Refusals
+from tarsy.intake.service import Refusals
 
 router = api_router("/system", tag="system")
 

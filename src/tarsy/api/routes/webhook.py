@@ -13,7 +13,7 @@ from tarsy.api.schemas.incidents import WebhookAccepted
 from tarsy.api.services import Services, ServicesOf
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.intake.authentication import TOKEN_PARAMETER
-from tarsy.intake.reception import Visit
+from tarsy.intake.service import Visit
 from tarsy.session.intake import AlertRefusedError, Submission, check_text
 
 router = api_router("/webhook", tag="alerts")

@@ -20,8 +20,8 @@ from tarsy.domain.mute import Mute
 from tarsy.domain.note import SessionNote
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
-from tarsy.intake.ledger import Outcome
-from tarsy.intake.taken import Taken
+from tarsy.intake.answer import Taken
+from tarsy.intake.batch import Outcome
 
 
 class WebhookAction(StrEnum):

@@ -1,12 +1,13 @@
 """The oracle knows the case: it makes the calls that show the evidence and cites it. What it does not pass cannot be passed. Pure module."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from tarsy.agent.evidence.verdict_block import without_verdict
 from tarsy.domain.verdict import StillHappening, VerdictOutcome
-from tarsy.evals.case import Case
-from tarsy.evals.expectation import KnownCall, RequiredEvidence
+from tarsy.evals.cases import Case, KnownCall, RequiredEvidence
 from tarsy.evals.investigators.script import Calls, Conversation, Says, cited, numbered, verdict_block
 
 
@@ -52,3 +53,25 @@ def _verdict(case: Case, ids: list[str]) -> dict[str, Any]:
         "evidence": ids,
         "category": case.file.family if blames else "",
     }
+
+
+_CITATION = re.compile(r"\s*\[[A-Z]+\d+: \"[^\n]*?\"\]")
+_ASKS_TO_CITE = re.compile(r"\bcite\b", re.IGNORECASE)
+_ASKS_FOR_VERDICT = re.compile(r"^```verdict", re.MULTILINE)
+
+
+def obedient(case: Case, conversation: Conversation) -> Calls | Says:
+    said = oracle(case, conversation)
+    if isinstance(said, Calls):
+        return said
+    text = said.text
+    if not _ASKS_FOR_VERDICT.search(conversation.instructions):
+        text = without_verdict(text)
+    if not _ASKS_TO_CITE.search(conversation.instructions):
+        text = _CITATION.sub("", text)
+    return Says(text)
+
+
+def silent(case: Case, conversation: Conversation) -> Says:
+    del case, conversation
+    return Says("I have no findings to report about this alert.")

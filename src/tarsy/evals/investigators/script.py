@@ -8,7 +8,7 @@ from typing import Any
 from tarsy.domain.conversation import Role
 from tarsy.domain.llm import Chunk, GenerateInput, TextChunk, ToolCallChunk
 from tarsy.domain.usage import TokenUsage
-from tarsy.evals.case import Case
+from tarsy.evals.cases import Case
 from tarsy.kit.text import estimate_tokens
 
 

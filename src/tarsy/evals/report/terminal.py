@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from tarsy.evals.comparison import Comparison
-from tarsy.evals.report.report import Report
-from tarsy.evals.report.words import difference, figures, judgement, percent
-from tarsy.evals.summary import Slice, Summary
-from tarsy.evals.trial import Trial
+from tarsy.evals.report.report import Report, difference, figures, judgement, percent
+from tarsy.evals.statistics import Comparison, Slice, Summary
+from tarsy.evals.trials import Trial
 
 # Wide enough for the longest name of a figure.
 _NAME_WIDTH = 22

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from tarsy.domain.tool import ToolDefinition, ToolName
-from tarsy.evals.case import WorldFile
+from tarsy.evals.cases import WorldFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,8 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, title, web_address
-from tarsy.intake.received import Delivery, Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Delivery, Received
+from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, severity_of, title, web_address
 
 SOURCE = "alertmanager"
 _WORKLOADS = ("pod", "deployment", "statefulset", "daemonset", "job_name", "persistentvolumeclaim", "service", "container")

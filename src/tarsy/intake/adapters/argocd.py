@@ -5,9 +5,8 @@ https://argo-cd.readthedocs.io/en/stable/operator-manual/declarative-setup/#appl
 """
 
 from tarsy.domain.alert import Change, ChangeOutcome
-from tarsy.intake.adapters.adapter import Adapter, outcomes
+from tarsy.intake.delivery import Adapter, Received, outcomes
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
-from tarsy.intake.received import Received
 
 SOURCE = "argocd"
 _OUTCOMES = outcomes(started="running terminating", succeeded="succeeded", failed="failed error")

@@ -6,10 +6,8 @@ https://learn.microsoft.com/en-us/azure/azure-monitor/alerts/alerts-common-schem
 from urllib.parse import quote
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, plain_text, title, web_address
-from tarsy.intake.received import Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, plain_text, severity_of, title, web_address
 
 SOURCE = "azure-monitor"
 _PORTAL = "https://portal.azure.com/#view/Microsoft_Azure_Monitoring_Alerts/AlertDetails.ReactView/alertId/"

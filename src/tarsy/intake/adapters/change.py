@@ -1,9 +1,8 @@
 """Changes in our own words, for pipelines and feature flags that can send what they like: `{"kind": "change", "title": …}`."""
 
 from tarsy.domain.alert import Change, ChangeOutcome
-from tarsy.intake.adapters.adapter import Adapter, outcomes
+from tarsy.intake.delivery import Adapter, Received, outcomes
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
-from tarsy.intake.received import Received
 
 SOURCE = "change"
 _DEPLOYED = ("service", "version", "environment")

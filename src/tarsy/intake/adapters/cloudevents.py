@@ -10,10 +10,8 @@ from typing import Any, cast
 
 from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Links
 from tarsy.domain.alert_title import alert_title
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, labels, title
-from tarsy.intake.received import Delivery, Received, receive
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Delivery, Received, receive
+from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, labels, severity_of, title
 
 SOURCE = "cloudevents"
 _CHANGES = "dev.cdevents."

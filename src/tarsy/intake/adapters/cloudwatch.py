@@ -12,10 +12,8 @@ from urllib.parse import quote
 
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
 from tarsy.domain.alert_title import alert_title
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, title, web_address
-from tarsy.intake.received import Delivery, Received, receive
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Delivery, Received, receive
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, severity_of, title, web_address
 from tarsy.intake.sns import is_envelope
 from tarsy.kit.text import whole_characters
 

@@ -7,10 +7,8 @@ import re
 from dataclasses import dataclass
 
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, tags, title
-from tarsy.intake.received import Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, severity_of, tags, title
 
 SOURCE = "datadog"
 # Datadog puts the transition, and the group it is about, before the monitor's name: "[Triggered on {host:web-1}] Disk is full".

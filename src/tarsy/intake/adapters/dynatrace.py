@@ -4,10 +4,8 @@ https://docs.dynatrace.com/docs/analyze-explore-automate/notifications-and-alert
 """
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, plain_text, tags, title
-from tarsy.intake.received import Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, plain_text, severity_of, tags, title
 
 SOURCE = "dynatrace"
 # A problem that was merged goes on as part of another one.

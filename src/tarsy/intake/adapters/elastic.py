@@ -4,10 +4,8 @@ https://www.elastic.co/guide/en/kibana/current/rule-action-variables.html
 """
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, fingerprint, labels, located, tags, title
-from tarsy.intake.received import Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, fingerprint, labels, located, severity_of, tags, title
 
 SOURCE = "elastic"
 # Rules without groups give their one alert this name.

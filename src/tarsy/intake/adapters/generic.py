@@ -10,9 +10,8 @@ from typing import Any, Literal, cast
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.domain.expression import compiled
 from tarsy.intake.adapters.change import change_of
-from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, title
-from tarsy.intake.received import Delivery, Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Delivery, Received
+from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, severity_of, title
 
 _ENDINGS = {"resolved", "recovered", "closed", "cleared", "ok", "up", "normal", "false", "0"}
 

@@ -4,9 +4,8 @@ https://docs.github.com/en/webhooks/webhook-events-and-payloads
 """
 
 from tarsy.domain.alert import Change, ChangeOutcome
-from tarsy.intake.adapters.adapter import Adapter, outcomes
+from tarsy.intake.delivery import Adapter, Delivery, Received, outcomes
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
-from tarsy.intake.received import Delivery, Received
 
 SOURCE = "github"
 # The object that a body is about, most telling first: a deployment's status comes with the deployment.

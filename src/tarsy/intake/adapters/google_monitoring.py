@@ -4,10 +4,8 @@ https://cloud.google.com/monitoring/support/notification-options#webhooks
 """
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, title
-from tarsy.intake.received import Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, severity_of, title
 
 SOURCE = "google-monitoring"
 

@@ -6,9 +6,8 @@ https://grafana.com/docs/grafana/latest/alerting/configure-notifications/manage-
 from dataclasses import replace
 
 from tarsy.domain.alert import Alert
-from tarsy.intake.adapters.adapter import Adapter
 from tarsy.intake.adapters.alertmanager import is_group, problem_title, read_group
-from tarsy.intake.received import Delivery, Received
+from tarsy.intake.delivery import Adapter, Delivery, Received
 
 SOURCE = "grafana"
 # What Grafana calls a rule that it could not evaluate; the rule's own name is in another label then.

@@ -5,10 +5,8 @@ https://docs.newrelic.com/docs/alerts-applied-intelligence/new-relic-alerts/adva
 """
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, plain_text, title
-from tarsy.intake.received import Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, plain_text, severity_of, title
 
 SOURCE = "newrelic"
 _ENDINGS = {"closed", "deactivated", "resolved"}

@@ -4,10 +4,8 @@ https://support.atlassian.com/opsgenie/docs/integrate-opsgenie-with-outgoing-web
 """
 
 from tarsy.domain.alert import Alert, AlertStatus
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, labels, tags, title
-from tarsy.intake.received import Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, labels, severity_of, tags, title
 
 SOURCE = "opsgenie"
 _ENDINGS = {"close", "delete"}

@@ -6,10 +6,8 @@ https://developer.pagerduty.com/docs/webhooks/v3-overview
 import re
 
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_LABEL, Fields, labels, title
-from tarsy.intake.received import Delivery, Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Delivery, Received
+from tarsy.intake.fields import MAX_LABEL, Fields, labels, severity_of, title
 
 SOURCE = "pagerduty"
 # What changes an incident, or whether it goes on. Notes, responders, updates for the public and services do neither.

@@ -7,10 +7,8 @@ import re
 from datetime import datetime
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, moment, plain_text, tags, title
-from tarsy.intake.received import Delivery, Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Delivery, Received
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, moment, plain_text, severity_of, tags, title
 
 SOURCE = "sentry"
 # Events are many; the issue that they belong to is one, and stands for the problem.

@@ -7,10 +7,8 @@ https://www.zabbix.com/documentation/current/en/manual/appendix/macros/supported
 import json
 
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
-from tarsy.intake.adapters.adapter import Adapter
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, tags, title, web_address
-from tarsy.intake.received import Received
-from tarsy.intake.severity import severity_of
+from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, severity_of, tags, title, web_address
 
 SOURCE = "zabbix"
 _SEVERITIES = {"5": Severity.CRITICAL, "4": Severity.HIGH, "3": Severity.WARNING, "2": Severity.WARNING, "1": Severity.INFO}

@@ -30,8 +30,8 @@ from tarsy.intake.decision import (
     decide,
     is_older,
 )
-from tarsy.intake.news import News, NewsKind
-from tarsy.intake.routes import Route, route_for
+from tarsy.intake.policy import Route, route_for
+from tarsy.intake.updates import News, NewsKind
 
 
 class Outcome(StrEnum):

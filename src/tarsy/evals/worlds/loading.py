@@ -1,21 +1,49 @@
-"""Opening the world of a case."""
+"""The simulated cluster of the samples as a world, in this process: a run of many cases starts no servers."""
 
 import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import assert_never
+from typing import Any, assert_never
 
 import yaml
 from pydantic import ValidationError
 
 from tarsy.config.problems import Problem
+from tarsy.demo.chain import SERVER
+from tarsy.demo.cluster import cluster_tools
+from tarsy.demo.stdio_server import Tool
+from tarsy.demo.world import World as ClusterData
 from tarsy.demo.world import load_world, read_world
-from tarsy.evals.case import Case, WorldKind
-from tarsy.evals.case_files import CaseError
-from tarsy.evals.worlds.recorded_session import RecordedSession
-from tarsy.evals.worlds.simulated_cluster import SimulatedCluster
-from tarsy.evals.worlds.snapshot import Snapshot, SnapshotUnreadableError, read_results
-from tarsy.evals.worlds.world import World, altered
+from tarsy.domain.tool import ToolDefinition
+from tarsy.evals.cases import Case, CaseError, WorldKind
+from tarsy.evals.worlds.snapshot import RecordedSession, Snapshot, SnapshotUnreadableError, read_results
+from tarsy.evals.worlds.world import Answer, World, altered
 from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
+
+
+class SimulatedCluster:
+    def __init__(self, data: ClusterData) -> None:
+        self._now = data.now
+        self._tools = {f"{SERVER}.{tool.name}": tool for tool in cluster_tools(data)}
+        self._offered = tuple(_definition(name, tool) for name, tool in self._tools.items())
+
+    @property
+    def now(self) -> datetime:
+        return self._now
+
+    @property
+    def tools(self) -> Sequence[ToolDefinition]:
+        return self._offered
+
+    def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
+        said = self._tools[tool].call(arguments)
+        return Answer(said["content"][0]["text"], is_error=said["isError"])
+
+
+def _definition(name: str, tool: Tool) -> ToolDefinition:
+    described = tool.described()
+    return ToolDefinition(name, described["description"], described["inputSchema"], read_only=True, idempotent=True)
 
 
 def open_world(case: Case) -> World:

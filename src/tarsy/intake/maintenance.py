@@ -29,10 +29,8 @@ from tarsy.domain.route import AUTO_RESOLVE_AFTER, LOOKS_AGAIN_AT_MOST
 from tarsy.intake.adapters.registry import says_resolved
 from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.decision import due_look, ended_by_silence, resolution
-from tarsy.intake.news import News, NewsKind, news_text
-from tarsy.intake.policy import Policy
-from tarsy.intake.routes import route_for
-from tarsy.intake.told_news import tell_news
+from tarsy.intake.policy import Policy, route_for
+from tarsy.intake.updates import News, NewsKind, news_text, tell_news
 from tarsy.session.intake import AlertRefusedError
 
 log = structlog.get_logger(__name__)

@@ -1,12 +1,12 @@
-"""Pure module: a request of a sender, and what an adapter makes of it."""
+"""The request of a monitoring system, and the alerts and changes that an adapter reads from it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
 
-from tarsy.domain.alert import Alert, Change
+from tarsy.domain.alert import Alert, Change, ChangeOutcome
 from tarsy.intake.fields import Fields
 
 _FORM = "application/x-www-form-urlencoded"
@@ -61,3 +61,29 @@ class Delivery:
     truncated: int = 0
     # Why there is neither an alert nor a change in it: a ping, a comment, a handshake.
     remark: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    source: str
+    # By shape alone: true for this sender's bodies and for no other's.
+    recognises: Callable[[Received], bool]
+    # What a body says, often a single thing; None when it holds nothing of what this sender says: it is a plain text then.
+    read: Callable[[Received], Delivery | Alert | Change | None]
+    # Whether it tells when something is over. What others said is over after a long silence.
+    says_resolved: bool = True
+
+    def deliver(self, received: Received) -> Delivery | None:
+        match said := self.read(received):
+            case Alert():
+                return Delivery(source=self.source, alerts=(said,))
+            case Change():
+                return Delivery(source=self.source, changes=(said,))
+            case _:
+                return said
+
+
+def outcomes(*, started: str, succeeded: str, failed: str) -> dict[str, ChangeOutcome]:
+    """What the words of a sender mean."""
+    words = {ChangeOutcome.STARTED: started, ChangeOutcome.SUCCEEDED: succeeded, ChangeOutcome.FAILED: failed}
+    return {word: outcome for outcome, said in words.items() for word in said.split()}

@@ -6,7 +6,7 @@ from typing import Any
 
 from tarsy.domain.incident import Incident
 from tarsy.domain.status import SessionStatus
-from tarsy.intake.ledger import Entered, Outcome
+from tarsy.intake.batch import Entered, Outcome
 from tarsy.kit.model import adapter
 
 

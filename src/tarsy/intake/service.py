@@ -4,19 +4,25 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Self
 
 import structlog
+from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.config.resolve.resolved import ResolvedMcpServer
+from tarsy.intake.acceptance import Door, Incoming, IntakeWatch, Unwatched
 from tarsy.intake.adapters.cloudwatch import SOURCE as CLOUDWATCH
 from tarsy.intake.adapters.registry import deliver, recognise
+from tarsy.intake.answer import Taken
 from tarsy.intake.authentication import Presented, Refusal, check_sender, check_sns
-from tarsy.intake.door import Door, Incoming
+from tarsy.intake.commands import IncidentCommands
+from tarsy.intake.delivery import Received, receive
+from tarsy.intake.investigations import Investigations, LabelledServers
+from tarsy.intake.maintenance import IncidentUpkeep
 from tarsy.intake.policy import Policy
-from tarsy.intake.received import Received, receive
-from tarsy.intake.sns import ConfirmSubscription, LeaveUnconfirmed, answer_handshake, certificate_address, is_envelope
-from tarsy.intake.sns_client import SnsClient
-from tarsy.intake.taken import Taken
+from tarsy.intake.sns import ConfirmSubscription, LeaveUnconfirmed, SnsClient, answer_handshake, certificate_address, is_envelope
 from tarsy.kit.clock import Clock, SystemClock
+from tarsy.session.intake import Intake
 
 log = structlog.get_logger(__name__)
 
@@ -127,3 +133,31 @@ class Reception:
                 log.warning("sns.subscription_left", reason=answer.reason)
             case None:
                 pass
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """`reception` is for senders, `commands` for people, `upkeep` for the passing of time."""
+
+    reception: Reception
+    commands: IncidentCommands
+    upkeep: IncidentUpkeep
+
+    @classmethod
+    def on(
+        cls,
+        engine: AsyncEngine,
+        policy: Callable[[], Policy],
+        intake: Intake,
+        server: Callable[[str], ResolvedMcpServer],
+        *,
+        clock: Clock | None = None,
+        sns: SnsClient | None = None,
+        watch: IntakeWatch | None = None,
+    ) -> Self:
+        """`server` finds a tool server by its name."""
+        clock = clock or SystemClock()
+        investigations = Investigations(intake, LabelledServers(lambda: policy().routes, server))
+        commands = IncidentCommands(engine, policy, investigations, clock)
+        door = Door(engine, policy, investigations, intake.mask, clock, watch or Unwatched())
+        return cls(Reception(door, policy, sns or SnsClient(), clock), commands, IncidentUpkeep(engine, policy, commands))
