@@ -12,6 +12,7 @@ import anyio
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.agent.late_journal import LateJournal
+from tarsy.agent.ports import Journal
 from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,
@@ -51,8 +52,7 @@ from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.runbook import RunbookSource
 from tarsy.telemetry.measured_work import MeasuredJournal, SessionTimes
 from tarsy.telemetry.metrics import Metrics
-from tarsy.telemetry.ports import Journal, Observer
-from tarsy.telemetry.untraced import Untraced
+from tarsy.telemetry.observer import Observer
 from tarsy.tools.masking import Unmasked
 
 # Turns of the investigation in which the model asks for a tool; one more gives the answer, another the executive summary.
@@ -212,7 +212,7 @@ async def load(
     limit: int | None = None,
 ) -> AsyncGenerator[Load]:
     """A worker pool for `concurrency` sessions at once, of `limit` in all processes; traced by `observer` and measured in `metrics`."""
-    observer = observer or Untraced()
+    observer = observer or Observer()
     unwatched, clock, spoken = Unwatched(), SystemClock(), recording(pause, turns, first)
     llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0 if pause else 0.0)
     dependencies = Dependencies(

@@ -85,7 +85,6 @@ from tarsy.intake.maintenance import look_after_incidents
 from tarsy.intake.policy import policy_of
 from tarsy.intake.service import Desk
 from tarsy.kit.clock import SystemClock
-from tarsy.kit.imports import load
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
@@ -105,13 +104,11 @@ from tarsy.settings import Role, Settings
 from tarsy.setup.desk import SetupDesk
 from tarsy.setup.door import Door
 from tarsy.skills.sync import bring_accepted
-from tarsy.telemetry.exposition import Exposition, InstallationGauges, PoolUse, ProcessGauges
+from tarsy.telemetry.exposition import Exposition, PoolUse, ProcessGauges, show_installation
 from tarsy.telemetry.measured_requests import CountedIntake, EventLag, MeasuredHttp
 from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredRecovery, MeasuredStore, SessionTimes, measured_delivery
 from tarsy.telemetry.metrics import Metrics
-from tarsy.telemetry.ports import Observer
-from tarsy.telemetry.switch import is_traced
-from tarsy.telemetry.untraced import Untraced
+from tarsy.telemetry.observer import Observer, observer
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.masking import Masker, Unmasked
 from tarsy.tools.pool import ConnectionPool, connection_pool
@@ -194,8 +191,8 @@ async def _parts(stack: AsyncExitStack, settings: Settings, loaded: LoadedConfig
     llm = given.llm or llm_client(settings, env)
     stack.push_async_callback(llm.aclose)
     await stack.enter_async_context(kept_supervisor())
-    observer = await _observer(loaded.env)
-    stack.push_async_callback(to_thread.run_sync, observer.close)
+    observing = observer(loaded.env)
+    stack.push_async_callback(to_thread.run_sync, observing.close)
     connections = await stack.enter_async_context(connection_pool())
     listener, sender, metrics = NotificationListener(url), NotificationSender(url), Metrics()
     return _Parts(
@@ -214,7 +211,7 @@ async def _parts(stack: AsyncExitStack, settings: Settings, loaded: LoadedConfig
         retention=_retention(engine, loaded.config),
         reload=Reload(settings, loaded, clock=SystemClock()),
         metrics=metrics,
-        observer=observer,
+        observer=observing,
         times=SessionTimes(metrics.sessions),
         budget_watch=_budget_watch(engine, loaded.config),
         pod_id=f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}",
@@ -248,17 +245,6 @@ def _look_after(parts: "_Parts", built: Application, tasks: TaskGroup) -> None:
     tasks.start_soon(parts.budget_watch.run, parts.deliver, name="budgets")
     tasks.start_soon(look_after_incidents, lambda: built.api.state.services.desk.upkeep, name="incidents")
     tasks.start_soon(_presence(parts, built.pool).run, name="presence")
-
-
-async def _observer(env: Mapping[str, str]) -> Observer:
-    """Tracing, where the environment names a collector."""
-    if not is_traced(env):
-        return Untraced()
-    await load("tarsy.telemetry.traces.traced")
-    from tarsy.telemetry.traces.traced import Traced  # noqa: PLC0415 - just loaded, and off for most
-    from tarsy.telemetry.traces.tracing import tracing_to  # noqa: PLC0415 - just loaded, and off for most
-
-    return Traced(tracing_to(env))
 
 
 def configured_mask(config: Config) -> Mask:
@@ -509,7 +495,7 @@ def _presence(parts: _Parts, pool: WorkerPool | None) -> Presence:
         return LiveProcess(id=parts.pod_id, role=parts.settings.role.value, workers=workers, version=__version__, started_at=started)
 
     return Presence(
-        ProcessRepository(parts.engine, lambda: parts.budget_watch.budgets), process, InstallationGauges(parts.metrics.installation).show
+        ProcessRepository(parts.engine, lambda: parts.budget_watch.budgets), process, partial(show_installation, parts.metrics.installation)
     )
 
 

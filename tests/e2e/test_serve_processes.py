@@ -1,14 +1,17 @@
 """`tarsy serve --processes`: what an operator starts as one, kills in parts, and stops as one."""
 
 import json
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from uuid import UUID
 
 import psutil
 import pytest
 
-from support.tarsy_process import Served, served, tarsy
+from support.otlp_receiver import otlp_receiver
+from support.tarsy_process import TARSY, Served, plain_environment, served, tarsy
 
 pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
 
@@ -60,6 +63,31 @@ def test_a_worker_that_dies_is_replaced_and_all_end_in_order_when_the_parent_is_
     assert stopped[-1] == "api"
     assert set(stopped[:-1]) <= {"worker-1", "worker-2"}
     assert any(line.get("event") == "processes.ended" and line["status"] == -9 for line in _log(home))
+
+
+def test_forked_workers_reach_the_llm_service_and_the_collector(home: Path, database_url: str) -> None:
+    """Channels and exporters have threads, which do not survive a fork: each process creates its own."""
+    service = subprocess.Popen(
+        [*TARSY, "llm-service", "--port", "0"],
+        env=plain_environment(TARSY_REPLAY_SPEED="0"),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert service.stdout
+        address = service.stdout.readline().split()[-1]
+        with otlp_receiver() as collector:
+            env = {"DATABASE_URL": database_url, "TARSY_LLM_SERVICE_ADDR": address, **collector.env}
+            with served(home, "--processes", "2", env=env) as server, server.client() as http:
+                sample = http.get("/api/v1/samples").json()["samples"][0]
+                alert = {"data": sample["alert_data"], "alert_type": sample["alert_type"]}
+                sessions = [http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"] for _ in range(4)]
+                _until(lambda: all(http.get(f"/api/v1/sessions/{one}").json()["status"] == "completed" for one in sessions))
+            roots = {UUID(bytes=span.trace_id) for span in collector.spans if not span.parent_span_id}
+            assert roots == {UUID(one) for one in sessions}
+    finally:
+        service.terminate()
+        service.communicate(timeout=GIVE_UP_SECONDS)
 
 
 def test_a_parent_that_is_killed_leaves_no_process_behind(home: Path, database_url: str) -> None:

@@ -61,12 +61,8 @@ async def _serve(host: str, port: int, cert: Path | None, key: Path | None, clie
 
 
 def _traced(models: "Models", env: Mapping[str, str]) -> "Models":
-    """The calls as spans below those of the orchestrator, where the environment names a collector."""
-    from tarsy.telemetry.switch import is_traced
+    """Return the models with spans below those of the caller, if the environment names a collector."""
+    from tarsy.telemetry.traced_calls import TracedService
+    from tarsy.telemetry.tracing import Tracing, is_traced
 
-    if not is_traced(env):
-        return models
-    from tarsy.telemetry.traces.traced_service import TracedService
-    from tarsy.telemetry.traces.tracing import tracing_to
-
-    return TracedService(models, tracing_to(env))
+    return TracedService(models, Tracing(env)) if is_traced(env) else models

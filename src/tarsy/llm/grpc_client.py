@@ -7,13 +7,13 @@ from functools import partial
 from anyio.to_thread import run_sync
 from google.protobuf.message import DecodeError
 from grpc_health.v1 import health_pb2
+from opentelemetry.propagate import inject
 
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.schema.providers import USUAL_PROJECT
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
 from tarsy.domain.recorded_chunks import merge_text
-from tarsy.kit.trace_context import traceparent
 from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.code_execution import CodeExecutions
 from tarsy.llm.failures import code_in_words
@@ -30,7 +30,6 @@ from tarsy.llm.wire import (
     GENERATE,
     MESSAGE_SIZE,
     SERVICE,
-    TRACE_METADATA,
     Endpoint,
     call_metadata,
     chunks_from_proto,
@@ -172,8 +171,9 @@ def _response(message: bytes) -> pb.GenerateResponse:
 
 def _trace_metadata() -> tuple[tuple[str, str], ...]:
     """The trace that the call belongs to, where it is traced."""
-    header = traceparent.get()
-    return ((TRACE_METADATA, header),) if header else ()
+    headers: dict[str, str] = {}
+    inject(headers)
+    return tuple(headers.items())
 
 
 def _endpoint(provider: ResolvedProvider, env: Mapping[str, str]) -> Endpoint:

@@ -10,15 +10,15 @@ import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
+from opentelemetry.context import attach
+from opentelemetry.propagate import extract
 
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, FinishChunk, GenerateInput
-from tarsy.kit.trace_context import traceparent
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.wire import (
     CALL_METADATA,
     MESSAGE_OPTIONS,
     SERVICE,
-    TRACE_METADATA,
     UnreadableRequestError,
     chunk_to_proto,
     request_from_proto,
@@ -127,9 +127,8 @@ class _Calls:
     ) -> AsyncGenerator[pb.GenerateResponse]:
         metadata = dict(context.invocation_metadata() or ())
         beside = metadata.get(CALL_METADATA)
-        traced = metadata.get(TRACE_METADATA)
         # Each call has a task, and with it a context, of its own.
-        traceparent.set(traced if isinstance(traced, str) else None)
+        attach(extract({name: value for name, value in metadata.items() if isinstance(value, str)}))
         try:
             request, where = request_from_proto(message, beside if isinstance(beside, bytes) else None)
         except UnreadableRequestError as error:

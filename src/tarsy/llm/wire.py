@@ -36,8 +36,6 @@ from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 SERVICE = "llm.v1.LLMService"
 GENERATE = f"/{SERVICE}/Generate"
 CALL_METADATA = "tarsy-call-bin"
-# W3C Trace Context: any service may continue the trace, and any may ignore it.
-TRACE_METADATA = "traceparent"
 # A long conversation with large tool results; gRPC's own limit is 4 MiB.
 MESSAGE_SIZE = 64 * 1024 * 1024
 MESSAGE_OPTIONS = (("grpc.max_send_message_length", MESSAGE_SIZE), ("grpc.max_receive_message_length", MESSAGE_SIZE))

@@ -1,3 +1,4 @@
-"""Metrics and traces: decorators around ports and readers of what was committed. No business code knows them."""
+"""Metrics and traces: decorators around the ports of agents, sessions and the queue, which know nothing of them.
 
-from tarsy.kit import prometheus as prometheus  # before anything here uses that library
+The conversation with a model is never part of a span or a metric.
+"""

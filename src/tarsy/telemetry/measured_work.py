@@ -1,12 +1,10 @@
 """Metrics of sessions and work: decorators around the ports of the queue, the journal and the session store."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
-from time import perf_counter
 from typing import Any
 
+from tarsy.agent.ports import Journal
 from tarsy.domain.claim import Claim, WorkKind
-from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
 from tarsy.domain.live import SESSIONS_CHANNEL, LiveEventType, StoredLiveEvent
 from tarsy.domain.run_input import CeilingMet
@@ -14,26 +12,28 @@ from tarsy.domain.session import AlertSession, NewSession, SessionClose
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.work import Claimed, Parking, Pulse, Recovered, Release, WorkRules
-from tarsy.telemetry.metrics import BoundedLabel, Metrics, ModelMetrics, SessionMetrics, ToolMetrics
-from tarsy.telemetry.ports import Journal, Queue, Recovery, SessionStore
+from tarsy.queue.handler import OrphanRecovery, Queue
+from tarsy.session.intake import SessionStore
+from tarsy.telemetry.metrics import BoundedLabel, Metrics, SessionMetrics
 
 
 class SessionTimes:
-    """Follows the sessions that this process has claimed. The process that ends a session is one that claimed it."""
+    """Measures how long sessions waited and ran, and counts how they ended. The process that ends a session is one that claimed it."""
 
     def __init__(self, metrics: SessionMetrics) -> None:
         self._metrics = metrics
         self._alert_type = BoundedLabel()
+        # By the token of their claim.
         self._claimed: dict[str, AlertSession] = {}
 
     def submitted(self, session: NewSession) -> None:
         self._metrics.submitted.labels(self._alert_type(session.alert_type)).inc()
 
-    def claimed(self, claim: Claim, noun: object) -> None:
-        if isinstance(noun, AlertSession):
-            self._claimed[claim.token] = noun
+    def claimed(self, claim: Claim, subject: object) -> None:
+        if isinstance(subject, AlertSession):
+            self._claimed[claim.token] = subject
 
-    def let_go(self, claim: Claim) -> None:
+    def released(self, claim: Claim) -> None:
         self._claimed.pop(claim.token, None)
 
     def closed(self, claim: Claim, close: SessionClose) -> None:
@@ -45,138 +45,91 @@ class SessionTimes:
         if close.status is SessionStatus.COMPLETED:
             self._metrics.alert_to_verdict.observe((close.completed_at - session.created_at).total_seconds())
 
-    def told(self, events: Iterable[StoredLiveEvent]) -> None:
-        """Count ends by what was told of them: whatever way a session ends, its end is told once in the channel of the list."""
+    def published(self, events: Iterable[StoredLiveEvent]) -> None:
+        """Count the sessions that ended: however a session ends, one event in the channel of the session list says so."""
         for event in events:
             if event.channel == SESSIONS_CHANNEL and event.payload["type"] == LiveEventType.SESSION_COMPLETED.value:
                 self._metrics.ended.labels(self._alert_type(event.payload["alert_type"]), event.payload["status"]).inc()
 
 
-class StepReader:
-    """Counts the calls of a step."""
+class StepMetrics:
+    """Counts the calls, citations and ceilings of committed steps: each is counted once, and only if it was stored."""
 
     def __init__(self, metrics: Metrics) -> None:
-        self._models = ModelCalls(metrics.models)
-        self._tools = ToolCalls(metrics.tools)
-        self._citations = metrics.sessions.citations
-        self._ceilings = metrics.sessions.ceilings
-
-    def read(self, step: Step) -> None:
-        for call in step.llm_interactions:
-            self._models.count(call)
-            if call.kind is LLMInteractionKind.SUMMARIZATION and call.error_code is None:
-                self._tools.shortened("summarised")
-        self._models.count_fallbacks(step.execution_changes)
-        for close in step.closed:
-            if close.metadata.get("folded"):
-                self._tools.shortened("folded")
-        for cited in step.citations:
-            self._citations.labels(cited.checked.status.value).inc()
-        for given in step.inputs:
-            if isinstance(met := given.placed.value, CeilingMet):
-                self._ceilings.labels(met.account, met.limit).inc()
-        for exchange in step.mcp_interactions:
-            if exchange.kind is MCPInteractionKind.TOOL_CALL:
-                self._tools.count(exchange)
-
-
-class _ModelSeries:
-    """The series of one model: looking each up by its labels would cost more than counting."""
-
-    def __init__(self, metrics: ModelMetrics, provider: str, model: str) -> None:
-        self._calls = cache(partial(metrics.calls.labels, provider, model))
-        self._seconds = metrics.seconds.labels(provider, model)
-        self._first_chunk = metrics.first_chunk.labels(provider, model)
-        self._tokens = [metrics.tokens.labels(provider, model, kind) for kind in ("input", "cached_input", "output", "thinking")]
-        self._cost = cache(partial(metrics.cost.labels, provider, model))
-        self._unpriced = cache(partial(metrics.unpriced.labels, provider, model))
-
-    def count(self, call: LLMInteraction) -> None:
-        usage = call.usage
-        self._calls(call.kind.value, call.error_code or "ok").inc()
-        self._seconds.observe(call.duration_ms / 1000)
-        if call.first_chunk_ms is not None:
-            self._first_chunk.observe(call.first_chunk_ms / 1000)
-        for counter, tokens in zip(
-            self._tokens, (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.thinking_tokens), strict=True
-        ):
-            if tokens:
-                counter.inc(tokens)
-        if (cost := call.cost_usd) is not None:
-            self._cost().inc(float(cost))
-        elif usage.total_tokens:
-            self._unpriced().inc()
-
-
-class ModelCalls:
-    def __init__(self, metrics: ModelMetrics) -> None:
         self._metrics = metrics
         self._provider, self._model = BoundedLabel(), BoundedLabel()
-        self._series = cache(partial(_ModelSeries, metrics))
-
-    def count(self, call: LLMInteraction) -> None:
-        self._series(self._provider(call.provider), self._model(call.model)).count(call)
-
-    def count_fallbacks(self, changes: Iterable[ExecutionChange]) -> None:
-        for change in changes:
-            if change.llm_provider is not None:
-                self._metrics.fallbacks.labels(self._provider(change.llm_provider), self._model(change.model_name or "")).inc()
-
-
-class ToolCalls:
-    def __init__(self, metrics: ToolMetrics) -> None:
-        self._metrics = metrics
         self._server, self._tool = BoundedLabel(), BoundedLabel()
-        self._calls, self._seconds = cache(metrics.calls.labels), cache(metrics.seconds.labels)
 
-    def count(self, call: MCPInteraction) -> None:
-        """A call with a name that no server offers is refused before it is one: it is not stored, and makes no series."""
+    def count(self, step: Step) -> None:
+        for call in step.llm_interactions:
+            self._count_model_call(call)
+        for change in step.execution_changes:
+            if change.llm_provider is not None:
+                labels = self._provider(change.llm_provider), self._model(change.model_name or "")
+                self._metrics.models.fallbacks.labels(*labels).inc()
+        for close in step.closed:
+            if close.metadata.get("folded"):
+                self._metrics.tools.shortened.labels("folded").inc()
+        for cited in step.citations:
+            self._metrics.sessions.citations.labels(cited.checked.status.value).inc()
+        for given in step.inputs:
+            if isinstance(met := given.placed.value, CeilingMet):
+                self._metrics.sessions.ceilings.labels(met.account, met.limit).inc()
+        for exchange in step.mcp_interactions:
+            self._count_tool_call(exchange)
+
+    def _count_model_call(self, call: LLMInteraction) -> None:
+        metrics, usage = self._metrics.models, call.usage
+        model = self._provider(call.provider), self._model(call.model)
+        metrics.calls.labels(*model, call.kind.value, call.error_code or "ok").inc()
+        metrics.seconds.labels(*model).observe(call.duration_ms / 1000)
+        if call.first_chunk_ms is not None:
+            metrics.first_chunk.labels(*model).observe(call.first_chunk_ms / 1000)
+        metrics.tokens.labels(*model, "input").inc(usage.input_tokens)
+        metrics.tokens.labels(*model, "cached_input").inc(usage.cached_tokens)
+        metrics.tokens.labels(*model, "output").inc(usage.output_tokens)
+        metrics.tokens.labels(*model, "thinking").inc(usage.thinking_tokens)
+        if call.cost_usd is not None:
+            metrics.cost.labels(*model).inc(float(call.cost_usd))
+        elif usage.total_tokens:
+            metrics.unpriced.labels(*model).inc()
+        if call.kind is LLMInteractionKind.SUMMARIZATION and call.error_code is None:
+            self._metrics.tools.shortened.labels("summarised").inc()
+
+    def _count_tool_call(self, call: MCPInteraction) -> None:
+        if call.kind is not MCPInteractionKind.TOOL_CALL:
+            return
+        # A name that no server offers is rejected before it becomes a call: it is not stored, and makes no series.
         tool = self._server(call.server), self._tool(call.tool or "")
-        self._calls(*tool, _outcome(call)).inc()
-        self._seconds(*tool).observe(call.duration_ms / 1000)
-
-    def shortened(self, how: str) -> None:
-        self._metrics.shortened.labels(how).inc()
-
-
-def _outcome(call: MCPInteraction) -> str:
-    if call.result and call.result.get("is_timeout"):
-        return "timeout"
-    return "error" if call.is_error else "ok"
+        timed_out = bool(call.result and call.result.get("is_timeout"))
+        self._metrics.tools.calls.labels(*tool, "timeout" if timed_out else "error" if call.is_error else "ok").inc()
+        self._metrics.tools.seconds.labels(*tool).observe(call.duration_ms / 1000)
 
 
 class MeasuredJournal:
-    """Times the commit of each step, and has it read once it is committed."""
+    """Times the commit of each step, and counts its contents once it is committed."""
 
     def __init__(self, inner: Journal, metrics: Metrics, times: SessionTimes) -> None:
         self._inner = inner
         self._seconds = metrics.work.step
-        self._reader = StepReader(metrics)
-        self._backlog = metrics.backlog
+        self._steps = StepMetrics(metrics)
         self._times = times
 
     async def commit(self, step: Step) -> Committed:
-        started, written = perf_counter(), False
-        try:
+        with self._seconds.time():
             committed = await self._inner.commit(step)
-            written = not committed.refused
-        finally:
-            self._backlog.add(self._count, perf_counter() - started, step if written else None)
+        if not committed.refused:
+            self._steps.count(step)
         if step.session_close:
             self._times.closed(step.claim, step.session_close)
         return committed
-
-    def _count(self, seconds: float, written: Step | None) -> None:
-        self._seconds.observe(seconds)
-        if written:
-            self._reader.read(written)
 
     async def load(self, execution_id: str) -> StoredRun:
         return await self._inner.load(execution_id)
 
 
 class MeasuredQueue:
-    """Counts what is claimed and what is let go of."""
+    """Counts claims and releases."""
 
     def __init__(self, inner: Queue, metrics: Metrics, times: SessionTimes) -> None:
         self._inner = inner
@@ -199,32 +152,32 @@ class MeasuredQueue:
         return await self._inner.unwanted(claims)
 
     async def let_go(self, claim: Claim, wish: Release) -> list[StoredLiveEvent]:
-        told = await self._inner.let_go(claim, wish)
-        self._times.let_go(claim)
+        events = await self._inner.let_go(claim, wish)
+        self._times.released(claim)
         self._metrics.released.labels(claim.kind, type(wish).__name__.lower()).inc()
-        return told
+        return events
 
     async def finish(self, claim: Claim) -> None:
         await self._inner.finish(claim)
-        self._times.let_go(claim)
+        self._times.released(claim)
 
 
 class MeasuredRecovery:
-    """Counts what is taken back from silent workers."""
+    """Counts orphans that are recovered."""
 
-    def __init__(self, inner: Recovery, metrics: Metrics) -> None:
+    def __init__(self, inner: OrphanRecovery, metrics: Metrics) -> None:
         self._inner = inner
         self._recovered = metrics.work.recovered
 
     async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]:
-        recovered, told = await self._inner.run(silent_seconds=silent_seconds, limits=limits)
+        recovered, events = await self._inner.run(silent_seconds=silent_seconds, limits=limits)
         for one in recovered:
             self._recovered.labels(one.claim.kind, "given_up" if one.given_up else "continued").inc()
-        return recovered, told
+        return recovered, events
 
 
 class MeasuredStore:
-    """Counts what comes in."""
+    """Counts submitted sessions."""
 
     def __init__(self, inner: SessionStore, times: SessionTimes) -> None:
         self._inner = inner
@@ -241,10 +194,10 @@ class MeasuredStore:
 def measured_delivery(
     inner: Callable[[Sequence[StoredLiveEvent]], None], times: SessionTimes
 ) -> Callable[[Sequence[StoredLiveEvent]], None]:
-    """Hands committed events on, and reads the ends of sessions off them."""
+    """Return a function that delivers committed events and counts the sessions that ended."""
 
     def deliver(events: Sequence[StoredLiveEvent]) -> None:
-        times.told(events)
+        times.published(events)
         inner(events)
 
     return deliver

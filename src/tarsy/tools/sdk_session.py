@@ -18,8 +18,8 @@ from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from opentelemetry.propagate import inject
 
-from tarsy.kit.trace_context import trace_meta
 from tarsy.tools.answers import CallResult, ToolPage
 from tarsy.tools.endpoint import HttpEndpoint
 from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, Ears, OnProgress, Session, SessionError
@@ -49,7 +49,9 @@ class SdkSession:
         async def progress(progress: float, total: float | None, message: str | None) -> None:
             on_progress(progress, total, message)
 
-        params = {"name": tool, "arguments": dict(arguments), "_meta": trace_meta()}
+        meta: dict[str, str] = {}
+        inject(meta)
+        params = {"name": tool, "arguments": dict(arguments), "_meta": meta}
         request = types.CallToolRequest(params=types.CallToolRequestParams.model_validate(params))
         return CallResult.model_validate(await self._request(request, types.CallToolResult, progress))
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tarsy.kit.trace_context import trace_meta
+from opentelemetry.propagate import inject
+
 from tarsy.tools.answers import CallResult, Greeting, ToolPage
 from tarsy.tools.session import CONNECTION_CLOSED, METHOD_NOT_FOUND, Ears, OnProgress, SessionError
 from tarsy.tools.stdio import Link, Listener, Message
@@ -79,7 +80,9 @@ class StdioSession:
         number = self._count
         asked = self._asked[number] = _Asked(asyncio.get_running_loop().create_future(), on_progress)
         if on_progress is not None:
-            params = {**params, "_meta": {"progressToken": number, **trace_meta()}}
+            meta: dict[str, Any] = {"progressToken": number}
+            inject(meta)
+            params = {**params, "_meta": meta}
         self._link.post({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         try:
             answer = await asked.answer

@@ -41,8 +41,8 @@ from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.service import start_service
-from tarsy.telemetry.traces.traced_service import TracedService
-from tarsy.telemetry.traces.tracing import tracing_to
+from tarsy.telemetry.traced_calls import TracedService
+from tarsy.telemetry.tracing import Tracing
 
 TRACK = "0.look/1.Investigator"
 SECRET = "the words of the investigation"
@@ -189,7 +189,7 @@ async def test_a_stdio_server_is_told_the_trace_in_meta_too(database_url: str, c
 
 async def test_the_llm_service_continues_the_trace_of_its_caller(database_url: str, collector: Collector) -> None:
     models = in_process_client(env={}, recordings=lambda _: STORY.recording)
-    service = await start_service(TracedService(models, tracing_to(collector.env)), host="127.0.0.1", port=0)
+    service = await start_service(TracedService(models, Tracing(collector.env)), host="127.0.0.1", port=0)
     try:
         await work_off(replace(STORY, env=collector.env, llm=GrpcLLMClient(f"127.0.0.1:{service.port}", env={})), database_url)
     finally:

@@ -16,7 +16,7 @@ from tarsy.domain.server_health import ServerHealth, ServerState
 from tarsy.domain.step import Step
 from tarsy.domain.usage import TokenUsage
 from tarsy.telemetry.exposition import PoolUse, ProcessGauges
-from tarsy.telemetry.measured_work import StepReader
+from tarsy.telemetry.measured_work import StepMetrics
 from tarsy.telemetry.metrics import OTHER, BoundedLabel, Metrics
 
 WRITE = """
@@ -90,5 +90,5 @@ def test_a_result_that_a_model_summarised_is_counted() -> None:
         duration_ms=5,
     )
     claim = Claim(id="w", kind=INVESTIGATION, subject_id="s", token="t", session="s")
-    StepReader(metrics).read(Step(claim=claim, llm_interactions=(call,)))
+    StepMetrics(metrics).count(Step(claim=claim, llm_interactions=(call,)))
     assert value(generate_latest(metrics.registry), "tarsy_tool_results_shortened_total", how="summarised") == 1

@@ -4,7 +4,7 @@ import pytest
 
 from tarsy.cli.llm_service import _traced  # pyright: ignore[reportPrivateUsage] - what the command wraps its models with
 from tarsy.llm.in_process import in_process_client
-from tarsy.telemetry.switch import is_traced
+from tarsy.telemetry.tracing import is_traced
 
 COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
 NONE = {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "None"}

@@ -1,4 +1,7 @@
-"""Names of the GenAI semantic conventions; see the package for the version."""
+"""Names and boundaries of the GenAI semantic conventions, as of commit 004902b of open-telemetry/semantic-conventions-genai.
+
+They are in development: a commit that moves to a later version says what changed.
+"""
 
 from typing import assert_never
 
@@ -28,16 +31,16 @@ CHAT = "chat"
 EXECUTE_TOOL = "execute_tool"
 INVOKE_AGENT = "invoke_agent"
 INVOKE_WORKFLOW = "invoke_workflow"
-# A tool that the agent's side calls to reach something outside.
+# The type of a tool that the agent calls to reach an external system.
 EXTENSION = "extension"
 
-# The boundaries that the conventions ask for.
+# Bucket boundaries that the conventions recommend.
 DURATION_BUCKETS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 TOKEN_BUCKETS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
 
 
 def provider_name(kind: ProviderType) -> str:
-    """A provider as the conventions call it."""
+    """Return the name of a provider in the conventions."""
     match kind:
         case ProviderType.GOOGLE:
             return "gcp.gemini"
