@@ -29,7 +29,7 @@ from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.listen import NotificationListener
 from tarsy.db.migrate import upgrade
-from tarsy.domain.live import session_channel
+from tarsy.domain.live_events import session_channel
 from tarsy.events.relay_wire import TEXT_NOTIFICATION
 from tarsy.kit.logs import configure_logs
 

@@ -9,9 +9,8 @@ from contextlib import aclosing
 
 from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role
-from tarsy.domain.llm import Chunk, GenerateInput, TextChunk
+from tarsy.domain.llm import Chunk, GenerateInput, LLMBackend, ProviderType, TextChunk
 from tarsy.llm.access import Access
 from tarsy.llm.attempts import Finished, RetryPolicy, Signal, TimeLimits, answer
 from tarsy.llm.grpc_client import GrpcLLMClient

@@ -19,7 +19,7 @@ from tarsy.api.live_socket import LiveSocket
 from tarsy.db.connection import create_engine
 from tarsy.db.listen import NotificationListener, NotificationSender
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish
-from tarsy.domain.live import LiveEvent, LiveEventType, StreamDelta, session_channel
+from tarsy.domain.live_events import LiveEvent, LiveEventType, StreamDelta, session_channel
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.kit.logs import configure_logs
 

@@ -32,13 +32,14 @@ from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
-from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.live import StoredLiveEvent, StreamDelta
+from tarsy.domain.execution import AgentType
+from tarsy.domain.live_events import StoredLiveEvent, StreamDelta
+from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.step import Committed, Step
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolResult
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolListing, ToolResult
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client

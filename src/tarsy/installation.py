@@ -23,9 +23,8 @@ from tarsy.config.schema.selection import McpSelection
 from tarsy.config.templates import variables
 from tarsy.db.connection import DatabaseUnavailableError, ping
 from tarsy.demo.samples import list_samples
-from tarsy.domain.agent import ProviderType
-from tarsy.domain.llm import LLMHealth
-from tarsy.domain.server_health import ServerHealth
+from tarsy.domain.llm import LLMHealth, ProviderType
+from tarsy.domain.tool import ServerHealth
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
 from tarsy.queue.pool import WorkerPool

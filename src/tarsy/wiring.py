@@ -64,8 +64,8 @@ from tarsy.db.work.budget_waits import wake_within
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
-from tarsy.domain.live import StoredLiveEvent
-from tarsy.domain.overview import LiveProcess
+from tarsy.domain.diagnosis import LiveProcess
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.session import AlertSession

@@ -12,7 +12,7 @@ from support.tarsy_process import Tarsy
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
 from tarsy.db.tables import events
-from tarsy.domain.live import session_channel
+from tarsy.domain.live_events import session_channel
 from tarsy.domain.note import MAX_HINT_CHARACTERS
 from tarsy.domain.status import SessionStatus
 

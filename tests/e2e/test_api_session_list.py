@@ -24,7 +24,7 @@ from tarsy.db.tables import (
     session_spending,
     work,
 )
-from tarsy.domain.overview import LiveProcess
+from tarsy.domain.diagnosis import LiveProcess
 from tarsy.domain.status import SessionStatus
 
 

@@ -10,7 +10,7 @@ import pytest
 from support.api_world import OPEN_POLICY, World, world
 from tarsy.api.auth import auth_settings
 from tarsy.api.tokens import read_tokens
-from tarsy.domain.live import INCIDENTS_CHANNEL
+from tarsy.domain.live_events import INCIDENTS_CHANNEL
 from tarsy.events.hub import ConnectionManager
 from tarsy.events.schema import SERVER_MESSAGE
 from tarsy.intake.adapters.generic import GenericMapping

@@ -26,7 +26,7 @@ from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.outbox import Outbox, publish
 from tarsy.db.tables import events
 from tarsy.demo.samples import list_samples
-from tarsy.domain.live import LiveEvent, LiveEventType, session_channel
+from tarsy.domain.live_events import LiveEvent, LiveEventType, session_channel
 
 TARSY = "from tarsy.cli.main import main; main()"
 START_SECONDS = 60

@@ -24,9 +24,9 @@ from support.replaying import replayed
 from support.secret_kinds import DRESSES, KINDS, SecretKind
 from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
 from tarsy.db.tables import metadata
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.recording import RecordedCall
+from tarsy.domain.tool import ToolCalling
 from tarsy.session.intake import Submission
 from tarsy.settings import Settings
 from tarsy.tools.masking import Masker

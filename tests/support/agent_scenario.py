@@ -22,8 +22,9 @@ from tarsy.config.resolve.resolved import (
     ResolvedTransport,
 )
 from tarsy.db.recordings import RecordingSource
-from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.domain.recording import (
     RecordedCall,
     RecordedCatalog,
@@ -35,6 +36,7 @@ from tarsy.domain.recording import (
 )
 from tarsy.domain.session import NewSession
 from tarsy.domain.stage import ParallelType, SuccessPolicy
+from tarsy.domain.tool import ToolCalling
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
 from tarsy.tools.recorded import RecordedToolServers

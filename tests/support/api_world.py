@@ -51,9 +51,9 @@ from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.vital_signs import VitalSignsReader
-from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
-from tarsy.domain.server_health import ServerHealth, ServerState
-from tarsy.domain.tool import ToolDefinition
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend, ProviderType
+from tarsy.domain.tool import ServerHealth, ServerState, ToolCalling, ToolDefinition
 from tarsy.events.hub import ConnectionManager
 from tarsy.events.live_state import LiveState
 from tarsy.intake.policy import Policy

@@ -17,7 +17,7 @@ from tarsy.db.journal import PostgresJournal
 from tarsy.db.sessions import SessionRepository
 from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.domain.citation import CitationCounts
-from tarsy.domain.mute import Mute
+from tarsy.domain.incident import Mute
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Step

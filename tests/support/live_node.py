@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy.db.connection import create_engine
 from tarsy.db.listen import NotificationListener, NotificationSender
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish
-from tarsy.domain.live import LiveEvent, LiveEventType, StoredLiveEvent, StreamDelta, session_channel
+from tarsy.domain.live_events import LiveEvent, LiveEventType, StoredLiveEvent, StreamDelta, session_channel
 from tarsy.events.connection import Connection
 from tarsy.events.hub import HubLimits
 from tarsy.events.live_updates import LiveUpdates

@@ -27,7 +27,7 @@ from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.evidence import ALERT, AnsweredCall, Evidence
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
-from tarsy.domain.live import StreamDelta
+from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.note import Note
 from tarsy.domain.run_input import AnyInput, CutShort, InputPlace, place_of
 from tarsy.domain.status import RunStatus

@@ -15,7 +15,7 @@ from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.evidence import AnsweredCall, Evidence
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.history import ExecutionRecord, StageRecord
-from tarsy.domain.live import StreamDelta
+from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage
 from tarsy.domain.step import Committed, Step, StoredRun

@@ -10,9 +10,10 @@ import pytest
 
 from support.paths import FAULT_SERVER, TESTS
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMasking, ResolvedMcpServer, ResolvedProvider, ResolvedTransport
-from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import ToolCatalog, ToolResult
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend, ProviderType
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolResult
 from tarsy.tools.masked import MaskedTools
 from tarsy.tools.pool import ConnectionPool
 from tarsy.tools.servers import McpToolServers

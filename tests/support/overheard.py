@@ -11,7 +11,7 @@ import orjson
 from support.agent_scenario import SESSION_ID, Scenario
 from tarsy.agent.ports import LLMClient
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.live import session_channel
+from tarsy.domain.live_events import session_channel
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings

@@ -15,10 +15,12 @@ from tarsy.config.resolve.resolved import (
     ResolvedStage,
     ResolvedTransport,
 )
-from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.stage import ParallelType
+from tarsy.domain.tool import ToolCalling
 
 SERVER = Path(__file__).with_name("ledger_server.py")
 # Tool calls of the whole scenario by key, and whether they may be repeated when nobody knows what became of them.

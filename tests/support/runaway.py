@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from support.agent_scenario import PROVIDER, SESSION_ID, Scenario, agent, answers, chain, helper, stage
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.db.tables import llm_interactions, mcp_interactions, reservations
-from tarsy.domain.agent import AgentType, ProviderType
 from tarsy.domain.budget import Ceiling, Spent
-from tarsy.domain.llm import Chunk, FinishChunk, FinishReason, GenerateInput, LLMHealth, TextChunk, ToolCallChunk
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import Chunk, FinishChunk, FinishReason, GenerateInput, LLMHealth, ProviderType, TextChunk, ToolCallChunk
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.text import estimate_tokens
 from tarsy.wiring import Application

@@ -7,7 +7,7 @@ from typing import Any
 
 from support.vendor_server import Reply, json_reply
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import LLMBackend, ProviderType
+from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.domain.usage import TokenUsage
 
 

@@ -17,10 +17,11 @@ from tarsy.agent.controllers.tool_turn import RunWaitsError
 from tarsy.agent.execution import ExecutionContext, ExecutionResult
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.stopping import Stopping, StopReason
-from tarsy.domain.agent import AgentType, ToolCalling
 from tarsy.domain.claim import ClaimLostError
+from tarsy.domain.execution import AgentType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import StoredRun
+from tarsy.domain.tool import ToolCalling
 
 # A last write that takes longer is not worth holding up a shutdown; recovery will close what it leaves open.
 LAST_WRITE_SECONDS = 5.0

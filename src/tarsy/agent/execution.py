@@ -9,9 +9,8 @@ from tarsy.agent.ports import LiveText, LLMClient, Mask, Prices, ResultStore, Ru
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
-from tarsy.domain.agent import AgentType
 from tarsy.domain.claim import INVESTIGATION, Claim
-from tarsy.domain.execution import Waits
+from tarsy.domain.execution import AgentType, Waits
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock

@@ -27,8 +27,8 @@ from tarsy.domain.llm import (
     ThinkingChunk,
     ToolCallChunk,
 )
-from tarsy.domain.recorded_chunks import chunks_to_recorded
-from tarsy.domain.request_hash import request_hash
+from tarsy.domain.recording import chunks_to_recorded
+from tarsy.domain.replay import request_hash
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.clock import milliseconds_since

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from tarsy.domain.llm import ErrorChunk, ErrorCode
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.llm import ErrorChunk, ErrorCode, ResolvedProvider
 from tarsy.domain.work import Retry
 
 # One timeout can be bad luck; the second in a row means that a third wait of minutes would end the same.

@@ -6,15 +6,14 @@ from datetime import datetime
 from typing import Protocol
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
-from tarsy.domain.change import StoredChange
+from tarsy.domain.alert import StoredChange
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.evidence import AnsweredCall, Evidence
-from tarsy.domain.live import StreamDelta
-from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
-from tarsy.domain.price import Price
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.live_events import StreamDelta
+from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ResolvedProvider
 from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
+from tarsy.domain.usage import Price
 
 
 class MaskedText(Protocol):

@@ -13,7 +13,7 @@ from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction
-from tarsy.domain.live import StreamDelta
+from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.run_input import AnyInput, CutShort, PlacedInput, Unfinished
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import Committed, Compacted, ExecutionCitation, ExecutionInput, Step, StoredRun

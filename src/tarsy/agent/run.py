@@ -20,19 +20,17 @@ from tarsy.agent.prompt.result_line import utc
 from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.verdict_router import WithoutVerdict
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.evidence import call_id
 from tarsy.domain.execution import ExecutionChange, Waits
 from tarsy.domain.interaction import LLMInteractionKind
-from tarsy.domain.llm import ErrorChunk, GenerateInput
+from tarsy.domain.llm import ErrorChunk, GenerateInput, LLMBackend, ProviderType
 from tarsy.domain.run_input import Heard
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Compacted, ExecutionInput, StoredRun
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.tool import ToolCatalog, ToolDefinition
-from tarsy.domain.tool_spelling import spoken_name
+from tarsy.domain.tool import ToolCatalog, ToolDefinition, spoken_name
 from tarsy.kit.text import estimate_tokens
 
 

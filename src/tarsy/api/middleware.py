@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tarsy.api.alert_body import MAX_REST_BYTES
 from tarsy.api.auth import AuthSettings, host_allowed, identify, origin_allowed, peer_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
-from tarsy.domain.chat import MAX_CHAT_CHARACTERS
+from tarsy.domain.followup import MAX_CHAT_CHARACTERS
 from tarsy.domain.session import MAX_ALERT_BYTES
 
 log = structlog.get_logger(__name__)

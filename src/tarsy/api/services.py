@@ -31,9 +31,9 @@ from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.vital_signs import VitalSignsReader
+from tarsy.domain.llm import ResolvedProvider
 from tarsy.domain.period_budget import PeriodBudget
-from tarsy.domain.provider import ResolvedProvider
-from tarsy.domain.server_health import ServerHealth
+from tarsy.domain.tool import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.intake.service import Desk
 from tarsy.kit.prometheus import generate_latest

@@ -11,7 +11,7 @@ from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import plain_router
 from tarsy.api.services import ServicesOf
 from tarsy.api.streams import Streams
-from tarsy.domain.live import UnknownChannelError, session_channel
+from tarsy.domain.live_events import UnknownChannelError, session_channel
 from tarsy.events.connection import Connection
 from tarsy.events.hub import ConnectionManager, RefusedError
 

@@ -11,7 +11,7 @@ from fastapi.responses import PlainTextResponse
 from tarsy.api.auth import authenticate_websocket
 from tarsy.api.live_socket import write_now_of
 from tarsy.api.router import plain_router
-from tarsy.domain.live import UnknownChannelError
+from tarsy.domain.live_events import UnknownChannelError
 from tarsy.events.connection import Connection
 from tarsy.events.hub import ConnectionManager, RefusedError
 from tarsy.events.messages import (

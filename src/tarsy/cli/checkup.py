@@ -28,8 +28,8 @@ from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.vital_signs import VitalSignsReader
-from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.diagnosis import diagnose
+from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.kit.data_directory import default_data_dir
 from tarsy.llm.prices import PriceList
 from tarsy.settings import Settings

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tarsy.cli.client import TarsyClient, connect
 from tarsy.cli.terminal import harmless
-from tarsy.domain.price import Spending
+from tarsy.domain.usage import Spending
 from tarsy.settings import Settings
 
 _MARKS = {

@@ -8,7 +8,7 @@ import typer
 from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
 
 if TYPE_CHECKING:
-    from tarsy.domain.pause import Pause
+    from tarsy.domain.work import Pause
 
 ACTOR = "command line"
 

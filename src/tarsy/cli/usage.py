@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tarsy.config.load.loader import LoadedConfig
     from tarsy.domain.period_budget import PeriodState
-    from tarsy.domain.usage_report import UsageReport, Used, UsedBy
+    from tarsy.domain.usage import UsageReport, Used, UsedBy
 
 # As many lines of a group as a terminal shows beside the others.
 SHOWN = 8
@@ -35,8 +35,7 @@ def usage(
 
     from tarsy.db.spending_book import PostgresSpendingBook
     from tarsy.db.usage import DETAIL_COLUMNS, UsageRepository
-    from tarsy.domain.csv_table import csv_table
-    from tarsy.domain.usage_report import Period
+    from tarsy.domain.usage import Period, csv_table
 
     if period not in set(Period):
         typer.echo(f"There is no period {period!r}; there are: {', '.join(Period)}.", err=True)
@@ -77,7 +76,7 @@ def _configuration(directory: Path | None) -> "LoadedConfig | None":
 def _show_budgets(states: "Sequence[PeriodState]") -> None:
     from datetime import UTC, datetime
 
-    from tarsy.domain.price import dollars
+    from tarsy.domain.usage import dollars
 
     if states:
         typer.echo("\nbudgets")
@@ -99,7 +98,7 @@ def _show_uncounted(loaded: "LoadedConfig") -> None:
 
 
 def _show(report: "UsageReport") -> None:
-    from tarsy.domain.price import dollars
+    from tarsy.domain.usage import dollars
 
     typer.echo(f"{report.span.first} to {report.span.last}: {_line(report.total)}")
     typer.echo(f"this month {dollars(report.month_usd)}, at this rate {dollars(report.month_forecast_usd)} at its end")
@@ -126,7 +125,7 @@ def _show_group(name: str, group: "Sequence[UsedBy]") -> None:
 
 
 def _line(used: "Used") -> str:
-    from tarsy.domain.price import dollars
+    from tarsy.domain.usage import dollars
 
     share = used.cache_hit_share
     parts = [

@@ -17,9 +17,9 @@ from tarsy.db.outbox import DRAFTS, PUBLISHING, draft_of, publish_for, publishin
 from tarsy.db.signals import WORK
 from tarsy.db.turns import Turns
 from tarsy.db.work.enqueue import ENQUEUING, NewWork, enqueue
-from tarsy.domain import announce
+from tarsy.domain import live_events
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.live import LiveEvent
+from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
@@ -127,7 +127,7 @@ async def make_ready(connection: Connection, sessions: Sequence[NewSession]) -> 
 def _news(sessions: Sequence[NewSession]) -> list[tuple[str, LiveEvent]]:
     """What is told of pending sessions, to the watchers of each before those of the list."""
     pending = SessionStatus.PENDING
-    news = [(one.id, announce.session_status(one.id, pending, alert_type=one.alert_type, at=one.created_at)) for one in sessions]
+    news = [(one.id, live_events.session_status(one.id, pending, alert_type=one.alert_type, at=one.created_at)) for one in sessions]
     return [*((session_id, own) for session_id, (own, _) in news), *((session_id, shared) for session_id, (_, shared) in news)]
 
 

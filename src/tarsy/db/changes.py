@@ -14,8 +14,7 @@ from tarsy.db.retry import retrying
 from tarsy.db.rows import read
 from tarsy.db.storable import storable_json
 from tarsy.db.tables import changes
-from tarsy.domain.alert import Change
-from tarsy.domain.change import StoredChange
+from tarsy.domain.alert import Change, StoredChange
 from tarsy.domain.incident import identity_of
 
 # Asked by every agent that begins.

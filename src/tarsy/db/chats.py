@@ -15,9 +15,9 @@ from tarsy.db.session_rows import chat_message_of
 from tarsy.db.tables import chat_user_messages, chats
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.db.work.parking import CancelAnswer, cancel
-from tarsy.domain import announce
-from tarsy.domain.chat import ChatUserMessage
+from tarsy.domain import live_events
 from tarsy.domain.claim import CHAT_ANSWER
+from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock, SystemClock
 
@@ -43,7 +43,7 @@ class ChatRepository:
                     connection, actor=author, action=AuditAction.CHAT_ASKED, session_id=session_id, details={"message_id": message.id}
                 )
                 await enqueue(connection, _answer(message, chain_id))
-                await publish(connection, [announce.chat_message(message)], session_id=session_id)
+                await publish(connection, [live_events.chat_message(message)], session_id=session_id)
         return message
 
     async def _store(self, connection: AsyncConnection, session_id: str, content: str, author: str) -> ChatUserMessage:

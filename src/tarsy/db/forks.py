@@ -30,7 +30,7 @@ from tarsy.db.tables import (
     timeline_events,
 )
 from tarsy.domain.fork import ForkPlan, ModelUse
-from tarsy.domain.live import session_channel
+from tarsy.domain.live_events import session_channel
 from tarsy.domain.note import NoteKind
 from tarsy.domain.run_input import InputKind
 from tarsy.domain.session import NewSession

@@ -12,9 +12,9 @@ from tarsy.db.retry import retrying
 from tarsy.db.rows import execution_of, stage_of, timeline_of
 from tarsy.db.session_rows import chat_message_of
 from tarsy.db.tables import agent_executions, chat_user_messages, stages, timeline_events
-from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.evidence import AnsweredCall, Evidence, call_number
 from tarsy.domain.execution import AgentExecution
+from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.tool import ToolName, ToolOutcome

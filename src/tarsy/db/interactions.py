@@ -17,10 +17,9 @@ from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
-from tarsy.domain.price import Spending
 from tarsy.domain.stage import Stage
 from tarsy.domain.tool import ToolDefinition
-from tarsy.domain.usage import TokenUsage
+from tarsy.domain.usage import Spending, TokenUsage
 
 
 @dataclass(frozen=True, slots=True)

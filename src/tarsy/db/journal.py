@@ -23,9 +23,9 @@ from tarsy.db.step_statement import statement_for
 from tarsy.db.storable import storable_json
 from tarsy.db.tables import messages, run_inputs
 from tarsy.db.work.subjects import SUBJECTS
-from tarsy.domain import announce
+from tarsy.domain import live_events
 from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
-from tarsy.domain.live import LiveEvent, StoredLiveEvent
+from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 from tarsy.domain.note import Note
 from tarsy.domain.session import SessionClose, ending
 from tarsy.domain.status import RunStatus, SessionStatus
@@ -107,7 +107,7 @@ class PostgresJournal:
         close = step.session_close
         if close is None or close.alert_type is None or step.score:
             return None
-        drafts = _drafts(step, [*_announcements(step), *announce.session_completed(step.session_id, close, alert_type=close.alert_type)])
+        drafts = _drafts(step, [*_announcements(step), *live_events.session_completed(step.session_id, close, alert_type=close.alert_type)])
         statement, parameters = statement_for(step, drafts, plain_ending(step.session_id, close))
         async with borrowed(self._engine) as connection:
             stored = await statement.rows(connection, parameters)
@@ -198,17 +198,17 @@ def _drafts(step: Step, told: Sequence[LiveEvent]) -> list[Draft]:
 def _announcements(step: Step) -> list[LiveEvent]:
     """Everything a person should see of `step` but its being the last, in the order in which it is told."""
     session_id = step.session_id
-    stage_ends = [announce.stage_completed(session_id, close) for close in step.stage_closes]
+    stage_ends = [live_events.stage_completed(session_id, close) for close in step.stage_closes]
     # A stage that begins is told after the one it follows, which ends in the same step.
     drafts = stage_ends if step.stages else []
     for stage in step.stages:
-        drafts += announce.stage_started(stage)
+        drafts += live_events.stage_started(stage)
     first, last = _around_closed(step)
-    drafts += [announce.timeline_created(event) for event in first]
-    drafts += [announce.timeline_completed(session_id, close) for close in step.closed]
-    drafts += [announce.timeline_created(event) for event in last]
-    drafts += [announce.interaction_created(interaction) for interaction in (*step.llm_interactions, *step.mcp_interactions)]
-    drafts += [announce.execution_status(session_id, change) for change in step.execution_changes]
+    drafts += [live_events.timeline_created(event) for event in first]
+    drafts += [live_events.timeline_completed(session_id, close) for close in step.closed]
+    drafts += [live_events.timeline_created(event) for event in last]
+    drafts += [live_events.interaction_created(interaction) for interaction in (*step.llm_interactions, *step.mcp_interactions)]
+    drafts += [live_events.execution_status(session_id, change) for change in step.execution_changes]
     return drafts if step.stages else drafts + stage_ends
 
 
@@ -224,12 +224,12 @@ async def _close_noun(connection: RawConnection, step: Step) -> list[LiveEvent]:
     drafts: list[LiveEvent] = []
     if step.session_close:
         session = await _close_session(connection, step, step.session_close)
-        drafts += announce.session_completed(step.session_id, step.session_close, alert_type=session["alert_type"])
+        drafts += live_events.session_completed(step.session_id, step.session_close, alert_type=session["alert_type"])
         if step.score:
             await request_score(connection, step.score, chain_id=session["chain_id"])
     if step.work_close:
         await _close_followup(connection, step.claim, step.work_close)
-        drafts.append(announce.work_completed(step.session_id, step.claim.kind, step.claim.subject_id, step.work_close))
+        drafts.append(live_events.work_completed(step.session_id, step.claim.kind, step.claim.subject_id, step.work_close))
     return drafts
 
 

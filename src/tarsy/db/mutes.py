@@ -11,8 +11,8 @@ from tarsy.db.audit import AuditAction, note
 from tarsy.db.errors import NotFoundError
 from tarsy.db.rows import columns, read
 from tarsy.db.tables import mutes
-from tarsy.domain.matchers import parse_matchers
-from tarsy.domain.mute import Mute
+from tarsy.domain.incident import Mute
+from tarsy.domain.route import parse_matchers
 
 
 async def mutes_at(connection: AsyncConnection, now: datetime) -> list[Mute]:

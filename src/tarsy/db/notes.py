@@ -14,7 +14,7 @@ from tarsy.db.outbox import publish
 from tarsy.db.rows import note_of
 from tarsy.db.storable import storable
 from tarsy.db.tables import alert_sessions
-from tarsy.domain import announce
+from tarsy.domain import live_events
 from tarsy.domain.note import MAX_HINTS, Note, NoteKind, NoteState, SessionNote, state_of
 from tarsy.domain.status import SessionStatus
 from tarsy.kit.clock import Clock, SystemClock
@@ -97,7 +97,7 @@ class NoteRepository:
                 raise ConflictError(f"This investigation was given {MAX_HINTS} hints, which is all it can take.")
             given = stored[0][1]
             await note(connection, actor=author, action=AuditAction.HINT_GIVEN, session_id=session_id, details={"note": given.id})
-            await publish(connection, [announce.note_created(session_id, given)], session_id=session_id)
+            await publish(connection, [live_events.note_created(session_id, given)], session_id=session_id)
         return SessionNote(note=given, session_id=session_id, state=NoteState.WAITING)
 
     async def of_session(self, session_id: str) -> list[SessionNote]:

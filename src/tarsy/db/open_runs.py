@@ -10,10 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tarsy.db.driver import Connection, Statement
 from tarsy.db.status_moves import EXECUTIONS, STAGES
 from tarsy.db.tables import agent_executions, stages, timeline_events
-from tarsy.domain import announce
-from tarsy.domain.analysis import StageConclusions, best_analysis
+from tarsy.domain import live_events
+from tarsy.domain.conclusion import StageConclusions, best_analysis
 from tarsy.domain.execution import ExecutionChange
-from tarsy.domain.live import LiveEvent
+from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineClose, TimelineEventType
@@ -39,7 +39,7 @@ async def interrupt_events(connection: Connection, session_id: str, types: Stage
     """Close what still streams, in the order in which it was opened."""
     rows = await _INTERRUPT.rows(connection, {"session_id": session_id, "types": sorted(types), "at": at})
     return [
-        announce.timeline_completed(
+        live_events.timeline_completed(
             session_id, TimelineClose(event_id=row["id"], status=TimelineStatus.INTERRUPTED, content=row["content"], completed_at=at)
         )
         for row in sorted(rows, key=lambda row: row["position"])
@@ -58,8 +58,8 @@ async def abandon_runs(
     change = [ExecutionChange(execution_id=id_, at=at, status=status, error_message=reason) for id_ in ended.scalars()]
     close = [StageClose(stage_id=id_, status=status, completed_at=at, error_message=reason) for id_ in closed.scalars()]
     return [
-        *(announce.execution_status(session_id, one) for one in change),
-        *(announce.stage_completed(session_id, one) for one in close),
+        *(live_events.execution_status(session_id, one) for one in change),
+        *(live_events.stage_completed(session_id, one) for one in close),
     ]
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.driver import Connection, Statement, borrowed
 from tarsy.db.storable import as_stored
-from tarsy.domain.live import LiveEvent, StoredLiveEvent
+from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 
 # PostgreSQL's channel for persistent events; subscribers' channels are inside the payload.
 EVENTS_NOTIFICATION = "tarsy_events"

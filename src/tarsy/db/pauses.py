@@ -10,8 +10,8 @@ from tarsy.db import signals
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.outbox import publish
 from tarsy.db.tables import pauses
-from tarsy.domain import announce
-from tarsy.domain.pause import Pause
+from tarsy.domain import live_events
+from tarsy.domain.work import Pause
 
 
 class PauseRepository:
@@ -47,7 +47,7 @@ async def _tell(connection: AsyncConnection, actor: str, action: AuditAction, de
     await note(connection, actor=actor, action=action, details=details)
     await signals.notify(connection, signals.PAUSE, details["chain_id"] or "")
     left = await _pauses(connection)
-    await publish(connection, [announce.paused(left)], session_id=None)
+    await publish(connection, [live_events.paused(left)], session_id=None)
     return left
 
 

@@ -12,7 +12,7 @@ from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.tables import alert_sessions, incidents, processes, sql_list, work
 from tarsy.domain.alert import Severity
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.overview import LiveProcess, Overview, QueueLevel, RoleCount
+from tarsy.domain.diagnosis import LiveProcess, Overview, QueueLevel, RoleCount
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState

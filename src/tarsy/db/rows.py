@@ -13,12 +13,11 @@ from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCa
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.note import Note, NoteKind
-from tarsy.domain.price import Spending
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
 from tarsy.domain.stage import Stage
 from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineEvent
-from tarsy.domain.usage import TokenUsage
+from tarsy.domain.usage import Spending, TokenUsage
 from tarsy.kit.model import adapter
 
 # Values by column.

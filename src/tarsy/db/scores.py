@@ -13,7 +13,7 @@ from tarsy.db.session_rows import score_of
 from tarsy.db.tables import session_scores
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.domain.claim import SCORING
-from tarsy.domain.score import SessionScore
+from tarsy.domain.followup import SessionScore
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock, SystemClock
 

@@ -14,12 +14,11 @@ from tarsy.db.session_order import NEWEST_FIRST, SessionOrder, SessionSort, orde
 from tarsy.db.session_rows import judged_of
 from tarsy.db.tables import sql_list
 from tarsy.db.work.standing import Standing, standings
-from tarsy.domain.alert import Severity
-from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
+from tarsy.domain.alert import LOOKED_AT_CHARACTERS, Severity, alert_title
 from tarsy.domain.citation import CitationCounts
-from tarsy.domain.price import Spending
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import Confidence, JudgedVerdict, VerdictOutcome
 
 # As much of an alert as a list shows.

@@ -9,9 +9,8 @@ import orjson
 from tarsy.db.driver import Row
 from tarsy.db.rows import read
 from tarsy.db.storable import storable_json
-from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.citation import CitationCounts
-from tarsy.domain.score import SessionScore
+from tarsy.domain.followup import ChatUserMessage, SessionScore
 from tarsy.domain.session import AlertSession
 from tarsy.domain.verdict import Confidence, JudgedVerdict, judged_fields, verdict_of
 from tarsy.kit.text import storable

@@ -27,7 +27,7 @@ from tarsy.db.work.parking import CancelAnswer, cancel
 from tarsy.db.work.standing import STANDINGS, QueueState, Standing, queue_state, standing_of, standing_values, standings
 from tarsy.db.work.subjects import UNREAD
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.live import session_channel
+from tarsy.domain.live_events import session_channel
 from tarsy.domain.session import AlertSession, NewSession
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.kit.clock import Clock, SystemClock

@@ -15,10 +15,9 @@ from tarsy.db.driver import RawConnection, Row, Statement, borrowed, transaction
 from tarsy.db.retry import retrying
 from tarsy.db.tables import sql_list
 from tarsy.domain.alert import Severity
-from tarsy.domain.budget import Spent
+from tarsy.domain.budget import Reservation, Spent, SpentBy
 from tarsy.domain.claim import ClaimLostError
 from tarsy.domain.period_budget import PeriodBudget, PeriodState
-from tarsy.domain.spending import Reservation, SpentBy
 from tarsy.domain.status import RunStatus
 
 # An arbitrary number that only this lock uses.

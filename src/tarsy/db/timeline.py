@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy.db.driver import Statement, borrowed
 from tarsy.db.errors import NotFoundError
 from tarsy.db.execution_tree import EXECUTION_TREE, ExecutionInTree
-from tarsy.domain.live import session_channel
+from tarsy.domain.live_events import session_channel
 
 
 def _time(column: str) -> str:

@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.driver import Row, Statement, borrowed
 from tarsy.db.rows import read
-from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
-from tarsy.domain.usage_report import DearSession, Span, ToolUse, UsageReport, Used, UsedBy, forecast
+from tarsy.domain.alert import LOOKED_AT_CHARACTERS, alert_title
+from tarsy.domain.usage import DearSession, Span, ToolUse, UsageReport, Used, UsedBy, forecast
 
 # As many as a page shows without scrolling.
 DEAREST = 10

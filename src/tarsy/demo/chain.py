@@ -17,9 +17,11 @@ from tarsy.config.resolve.resolved import (
     ResolvedStage,
     ResolvedTransport,
 )
-from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.domain.skill import Skill
 from tarsy.domain.stage import ParallelType, SuccessPolicy
+from tarsy.domain.tool import ToolCalling
 from tarsy.kit.model import Model
 
 SERVER = "cluster"

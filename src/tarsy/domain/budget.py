@@ -1,8 +1,4 @@
-"""Pure module: ceilings, what is spent and reserved under them, and whether the next call fits.
-
-A call is estimated and reserved before it is made; its output is capped by what is left. A reservation counts as spent until the call
-has told what it used: an answer that never came is paid for too. Beside every call there is room kept for the conclusion.
-"""
+"""Ceilings of investigations: what is spent and reserved under them, and whether the next call fits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -11,8 +7,8 @@ from enum import StrEnum
 from operator import add, sub
 from typing import Any, Self
 
-from tarsy.domain.price import Price, dollars
-from tarsy.domain.usage import TokenUsage
+from tarsy.domain.claim import Claim
+from tarsy.domain.usage import Price, TokenUsage, dollars
 
 _MILLION = Decimal(1_000_000)
 # What a conclusion needs to say what was found and what was not.
@@ -243,3 +239,26 @@ def _room(ceiling: Ceiling, fixed: Spent, times: int, each: Decimal | None) -> i
     if ceiling.usd is not None and each:
         room.append(int(((ceiling.usd - fixed.usd) * _MILLION / each).to_integral_value(ROUND_DOWN)))
     return min(room, default=10**9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """What is set aside for a model call until it is known what it used, and for the conclusion of its execution until that has ended."""
+
+    id: str
+    claim: Claim
+    stage_id: str
+    execution_id: str
+    wanted: Spent
+    kept: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class SpentBy:
+    """What an execution has used, with what is reserved for calls that never told what they used."""
+
+    stage_id: str
+    execution_id: str
+    spent: Spent
+    # The agent that sent it, if one did.
+    parent_execution_id: str | None = None

@@ -1,7 +1,8 @@
-"""Pure module: what a conclusion is worth. One that says nothing, or rests on nothing, is told as what it is."""
+"""Conclusions: the analysis a session ends with, and the shortcomings of one that says nothing or has no evidence."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from tarsy.domain.history import ExecutionRecord, StageRecord
@@ -9,6 +10,54 @@ from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.tool import BUILT_IN_SERVER
+from tarsy.domain.verdict import Challenge, Ruling, read_challenge
+
+
+@dataclass(frozen=True, slots=True)
+class StageConclusions:
+    """The agents of a stage that completed, in their order, and what each of them concluded."""
+
+    stage_type: StageType
+    analyses: tuple[tuple[str, str], ...]
+
+
+def conclusions_of(record: StageRecord) -> StageConclusions:
+    """The conclusions of a stage as it is stored, ended or not."""
+    # One that was stopped while its answer was being corrected has an analysis without having completed.
+    analyses = tuple((one.execution.agent_name, one.conclusion) for one in record.executions if one.conclusion)
+    return StageConclusions(record.stage.stage_type, analyses)
+
+
+def concluding_executions(records: Sequence[StageRecord]) -> tuple[ExecutionRecord, ...]:
+    """The executions whose conclusions make the best analysis."""
+    for record in reversed(records):
+        found = tuple(one for one in record.executions if one.conclusion)
+        if record.stage.stage_type.concludes and found:
+            return found
+    return ()
+
+
+def best_analysis(stages: Sequence[StageConclusions]) -> str | None:
+    """The conclusions of the newest stage that has any, also when it has not ended; of several agents, all."""
+    for stage in reversed(stages):
+        if stage.stage_type.concludes and stage.analyses:
+            if len(stage.analyses) == 1:
+                return stage.analyses[0][1]
+            return "\n\n".join(f"## {agent}\n\n{analysis}" for agent, analysis in stage.analyses)
+    return None
+
+
+def challenge_of(record: ExecutionRecord) -> Challenge | None:
+    """What a challenge came to; None where it says no result.
+
+    A refutation counts only with a quotation that was found in the result it names: a claim without evidence is a hypothesis.
+    """
+    said = read_challenge(record.conclusion)
+    if said is None or said.ruling is not Ruling.REFUTED:
+        return said
+    verified = record.citations.verified if record.citations else 0
+    return said if verified else Challenge(Ruling.WEAKENED, said.objection)
+
 
 # Under this name the timeline entry of a conclusion says what it lacks; `FORCED` has had a name of its own for longer.
 SHORTCOMING = "shortcoming"

@@ -2,9 +2,17 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 
 from tarsy.domain.period_budget import BudgetWait
 from tarsy.domain.status import RunStatus
+
+
+class AgentType(StrEnum):
+    DEFAULT = "default"
+    SYNTHESIS = "synthesis"
+    EXEC_SUMMARY = "exec_summary"
+    SCORING = "scoring"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from tarsy.domain.agent import LLMBackend
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteractionKind
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.llm import LLMBackend, ResolvedProvider
 from tarsy.domain.stage import Stage, StageType
 
 # What is done about an analysis that is there already: a question is asked anew, a judgement made anew, and a correction is its author's.

@@ -7,8 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from tarsy.domain.price import Price
-from tarsy.domain.usage import TokenUsage
+from tarsy.domain.usage import Price, TokenUsage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,26 @@
-"""A recording: everything said in a session, in a form that can be played again.
+"""Recordings: every call of a session in a form that can be replayed."""
 
-Version 2 holds the inputs too, whatever reached the session besides its models and its tools; what version 1 holds is read as ever. The same format carries sample incidents, exported sessions and regression tests; JSON or YAML; a YAML parser reads both.
-"""
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar, assert_never
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from pydantic import ConfigDict, ValidationError, field_validator, model_validator
 
-from pydantic import ConfigDict, field_validator, model_validator
-
+from tarsy.domain.llm import (
+    Chunk,
+    CodeExecutionChunk,
+    ErrorChunk,
+    ErrorCode,
+    FinishChunk,
+    FinishReason,
+    GroundingChunk,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+)
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
 from tarsy.domain.usage import TokenUsage
-from tarsy.kit.model import Model
+from tarsy.kit.model import Model, adapter
 
 _NEWEST = 2
 
@@ -207,3 +217,100 @@ def reaches(given: RecordedInput, played: Sequence[RecordedCall]) -> bool:
 def recording_text(recording: Recording) -> str:
     """A recording as it is written to a file."""
     return recording.model_dump_json(indent=1, exclude_defaults=True) + "\n"
+
+
+Word = TypeVar("Word", ErrorCode, FinishReason)
+
+
+class UnplayableChunkError(ValueError):
+    """A recorded chunk says something no model could have said; its author can correct the recording."""
+
+
+def chunks_to_recorded(chunks: Iterable[Chunk]) -> tuple[RecordedChunk, ...]:
+    """Put a model's answer into recorded form."""
+    return tuple(_to_recorded(chunk) for chunk in merge_text(chunks))
+
+
+def merge_text(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Join neighbouring text chunks, and neighbouring thinking chunks, into one each."""
+    kind: type[TextChunk | ThinkingChunk] | None = None
+    pieces: list[str] = []
+    for chunk in chunks:
+        if kind is not None and not isinstance(chunk, kind):
+            yield kind("".join(pieces))
+            kind, pieces = None, []
+        if isinstance(chunk, TextChunk | ThinkingChunk):
+            kind = type(chunk)
+            pieces.append(chunk.content)
+        else:
+            yield chunk
+    if kind is not None:
+        yield kind("".join(pieces))
+
+
+def _to_recorded(chunk: Chunk) -> RecordedChunk:
+    match chunk:
+        case TextChunk(content):
+            recorded = RecordedChunk(text=content)
+        case ThinkingChunk(content):
+            recorded = RecordedChunk(thinking=content)
+        case ToolCallChunk(call_id, name, arguments):
+            recorded = RecordedChunk(tool_call=RecordedToolCallChunk(id=call_id, name=name, arguments=arguments))
+        case CodeExecutionChunk(code, result):
+            recorded = RecordedChunk(code_execution=RecordedCode(code=code, result=result))
+        case GroundingChunk():
+            recorded = RecordedChunk(grounding=adapter(GroundingChunk).dump_python(chunk, mode="json"))
+        case TokenUsage():
+            recorded = RecordedChunk(usage=chunk)
+        case FinishChunk(reason):
+            recorded = RecordedChunk(finish=reason.value)
+        case ErrorChunk(message, code, retryable):
+            recorded = RecordedChunk(error=RecordedError(message=message, code=code.value, retryable=retryable))
+        case _:
+            assert_never(chunk)
+    return recorded
+
+
+def recorded_to_chunk(chunk: RecordedChunk) -> Chunk:
+    """Bring one recorded chunk back.
+
+    Raises:
+        UnplayableChunkError: its error code, finish reason or grounding is not one we know.
+    """
+    match chunk:
+        case RecordedChunk(text=str(text)):
+            played: Chunk = TextChunk(text)
+        case RecordedChunk(thinking=str(text)):
+            played = ThinkingChunk(text)
+        case RecordedChunk(tool_call=RecordedToolCallChunk() as call):
+            played = _tool_call(call)
+        case RecordedChunk(code_execution=RecordedCode(code=code, result=result)):
+            played = CodeExecutionChunk(code, result)
+        case RecordedChunk(usage=TokenUsage() as usage):
+            played = usage
+        case RecordedChunk(finish=str(reason)):
+            played = FinishChunk(_known(FinishReason, reason, "a recorded answer has the finish reason"))
+        case RecordedChunk(error=RecordedError(message=message, code=code, retryable=retryable)):
+            played = ErrorChunk(message, _known(ErrorCode, code, "a recorded error has the code"), retryable)
+        case _:
+            played = _grounding(chunk.grounding)
+    return played
+
+
+def _tool_call(call: RecordedToolCallChunk) -> ToolCallChunk:
+    arguments = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
+    return ToolCallChunk(call.id, call.name, arguments)
+
+
+def _known(kind: type[Word], word: str, where: str) -> Word:
+    try:
+        return kind(word)
+    except ValueError:
+        raise UnplayableChunkError(f"{where} {word!r}; known are {', '.join(kind)}") from None
+
+
+def _grounding(value: Mapping[str, Any] | None) -> GroundingChunk:
+    try:
+        return adapter(GroundingChunk).validate_python(value)
+    except ValidationError as error:
+        raise UnplayableChunkError(f"a recorded grounding cannot be read: {error}") from error

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from tarsy.domain.agent import ProviderType
 from tarsy.domain.citation import CitationCounts
+from tarsy.domain.llm import ProviderType
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import JudgedVerdict
 

@@ -11,10 +11,10 @@ from tarsy.domain.citation import CheckedCitation
 from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import Message
 from tarsy.domain.execution import AgentExecution, ExecutionChange
+from tarsy.domain.followup import Judgement, SessionScore
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.note import Note
 from tarsy.domain.run_input import AnyInput
-from tarsy.domain.score import Judgement, SessionScore
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus

@@ -1,9 +1,11 @@
-"""Tools as an agent sees them: `server.tool` names, definitions, results."""
+"""Tools as an agent sees them: names, definitions, catalogs, results, and the health of the servers that offer them."""
 
+import hashlib
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from enum import StrEnum
+from typing import Any, assert_never
 
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import Waits
@@ -17,6 +19,11 @@ LOAD_SKILL_TOOL = "tarsy.load_skill"
 # The built-in tool whose calls are executions of their own.
 RUN_AGENT_TOOL = "tarsy.run_agent"
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+
+
+class ToolCalling(StrEnum):
+    NATIVE = "native"
+    REACT = "react"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +122,63 @@ class ToolOutcome:
 
     content: str
     is_error: bool
+
+
+LONGEST = 64
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+# Both parts, or a name without a server, free of what would make the junction ambiguous.
+_PLAIN = re.compile(r"[A-Za-z](?:(?!__)[A-Za-z0-9_-])*(?:(?<!_)\.(?!_)(?:(?!__)[A-Za-z0-9_-])+)?")
+# 40 bits: two of a thousand tools share a hash once in two million configurations, and only then.
+_HASH_LENGTH = 10
+_SERVER_LENGTH = 20
+
+
+def spoken_name(name: str, tool_calling: ToolCalling) -> str:
+    """A tool's name as a model may call it."""
+    match tool_calling:
+        case ToolCalling.NATIVE:
+            return vendor_name(name)
+        case ToolCalling.REACT:
+            return name
+        case _:
+            assert_never(tool_calling)
+
+
+def vendor_name(name: str) -> str:
+    """Spell a tool's name so that every vendor takes it."""
+    if _PLAIN.fullmatch(name) and len(name) < LONGEST:
+        return name.replace(".", "__")
+    server, _, tool = name.partition(".")
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+    head = _ILLEGAL.sub("_", server)[:_SERVER_LENGTH]
+    head = head if head[:1].isalpha() else f"t{head}"
+    stem = f"{head}__{_ILLEGAL.sub('_', tool)}"[: LONGEST - _HASH_LENGTH - 2]
+    return f"{stem}__{digest}"
+
+
+class ServerState(StrEnum):
+    # Not asked yet.
+    UNKNOWN = "unknown"
+    CONNECTED = "connected"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerHealth:
+    """`error` says why a server cannot be used; `since` is when it came into its state."""
+
+    name: str
+    transport: str
+    state: ServerState = ServerState.UNKNOWN
+    error: str | None = None
+    checked_at: datetime | None = None
+    since: datetime | None = None
+    tools: tuple[ToolDefinition, ...] = ()
+
+
+MASK_PREFIX = "[MASKED_"
+
+
+def is_masked(text: str) -> bool:
+    """Whether something was taken out of the text: what it was cannot be had again."""
+    return MASK_PREFIX in text

@@ -1,11 +1,13 @@
-"""The verdict of an investigation: what is wrong, with which object, why, and how sure the investigator is."""
+"""The verdict of an investigation, and the challenge that tries to refute it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from tarsy.kit.model import adapter
+from tarsy.kit.text import clip
 
 
 class VerdictOutcome(StrEnum):
@@ -102,3 +104,31 @@ def verdict_of(fields: Mapping[str, Any]) -> Verdict:
 def judged_fields(judged: JudgedVerdict) -> dict[str, Any]:
     """A verdict with the confidence to show, as it is stored with a session and recorded."""
     return {**verdict_fields(judged.verdict), "confidence": judged.confidence.value, "confidence_reason": judged.confidence_reason}
+
+
+# An objection is a sentence; what is longer is an analysis of its own, and stands in the stage.
+_LONGEST_OBJECTION = 300
+_RESULT = re.compile(r"^[\s>*`-]*result[\s*`]*:[\s*`]*(upheld|weakened|refuted)\b", re.IGNORECASE | re.MULTILINE)
+_OBJECTION = re.compile(r"^[\s>*`-]*objection[\s*`]*:[ \t*`\"]*(\S[^\n]*?)[\s*`\"]*$", re.IGNORECASE | re.MULTILINE)
+
+
+class Ruling(StrEnum):
+    """Upheld: nothing speaks against it. Weakened: something is not as sure as it was said to be. Refuted: a result contradicts it."""
+
+    UPHELD = "upheld"
+    WEAKENED = "weakened"
+    REFUTED = "refuted"
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    ruling: Ruling
+    objection: str
+
+
+def read_challenge(text: str) -> Challenge | None:
+    """The last `result:` line of an answer, with its `objection:`."""
+    results, objections = _RESULT.findall(text), _OBJECTION.findall(text)
+    if not results:
+        return None
+    return Challenge(Ruling(results[-1].lower()), clip(objections[-1], _LONGEST_OBJECTION, notice="…") if objections else "")

@@ -1,14 +1,13 @@
-"""Work: what a worker can claim, the rules of each kind, and what becomes of it when a worker lets go of it."""
+"""Work: what a worker can claim, the rules of each kind, and what happens when a worker releases it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.claim import Claim, WorkKind
+from tarsy.domain.followup import ChatUserMessage, SessionScore
 from tarsy.domain.period_budget import BudgetWait
-from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import RunStatus
 
@@ -187,3 +186,19 @@ class Recovered:
 
     claim: Claim
     given_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    # None: everything.
+    chain_id: str | None
+    since: datetime
+    actor: str
+    reason: str
+    # What ran was parked too.
+    parks_running: bool
+
+    @property
+    def told(self) -> str:
+        """Why something waits, in words for people."""
+        return f"paused by {self.actor}{f': {self.reason}' if self.reason else ''}"

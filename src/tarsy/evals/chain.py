@@ -9,9 +9,8 @@ from tarsy.config.resolve.resolved_entries import reaches
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, with_any_model
 from tarsy.demo.chain import SERVER, cluster_server
-from tarsy.domain.agent import LLMBackend, ToolCalling
-from tarsy.domain.provider import ResolvedProvider
-from tarsy.domain.tool import ToolName
+from tarsy.domain.llm import LLMBackend, ResolvedProvider
+from tarsy.domain.tool import ToolCalling, ToolName
 from tarsy.evals.cases import Case
 from tarsy.evals.worlds.tool_servers import world_server
 from tarsy.evals.worlds.world import World

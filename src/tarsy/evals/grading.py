@@ -9,8 +9,7 @@ from fnmatch import fnmatchcase
 from tarsy.agent.ports import LLMClient
 from tarsy.demo.chain import backend_of
 from tarsy.domain.conversation import ConversationMessage, Role
-from tarsy.domain.llm import ErrorChunk, GenerateInput, TextChunk
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.llm import ErrorChunk, GenerateInput, ResolvedProvider, TextChunk
 from tarsy.domain.verdict import AffectedObject, Verdict, VerdictOutcome
 from tarsy.evals.attempts import Attempt, CitedEvidence, holding, quotes
 from tarsy.evals.cases import Case, Expectation

@@ -10,9 +10,7 @@ from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved_entries import resolved_provider
 from tarsy.demo.chain import replay_provider
-from tarsy.domain.agent import ProviderType
-from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ProviderType, ResolvedProvider
 from tarsy.evals.cases import Case, WorldKind
 from tarsy.evals.investigators.naive import naive, overconfident
 from tarsy.evals.investigators.oracle import obedient, oracle, silent

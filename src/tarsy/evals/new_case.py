@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from tarsy.domain.alert_title import alert_title
+from tarsy.domain.alert import alert_title
 from tarsy.domain.recording import RecordedTool, Recording
 from tarsy.domain.verdict import Verdict, verdict_of
 from tarsy.evals.cases import CaseFile, WorldKind

@@ -10,9 +10,9 @@ from uuid import uuid4
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedChallenge
 from tarsy.demo.samples import load_sample
-from tarsy.domain.agent import ToolCalling
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.llm import ResolvedProvider
 from tarsy.domain.session import NewSession
+from tarsy.domain.tool import ToolCalling
 from tarsy.evals.cases import Case, WorldKind
 from tarsy.evals.chain import chain_for, configuration_digest, configured_chain, model_digest, prompt_digest, spoken_natively
 from tarsy.evals.fork import Fork, NoForkError, forked, source_of

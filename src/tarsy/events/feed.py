@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.live_events import StoredLiveEvent
 
 # A reader further behind than this reloads instead of catching up.
 CATCHUP_LIMIT = 200

@@ -13,7 +13,7 @@ import anyio
 import orjson
 from anyio.abc import TaskGroup, TaskStatus
 
-from tarsy.domain.live import LiveEventType, StoredLiveEvent, session_of
+from tarsy.domain.live_events import LiveEventType, StoredLiveEvent, session_of
 from tarsy.events.connection import Connection
 from tarsy.events.feed import CATCHUP_LIMIT, Feed
 from tarsy.events.live_state import LiveState, Topic

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from tarsy.domain.live import SESSIONS_CHANNEL, StreamDelta, session_channel
+from tarsy.domain.live_events import SESSIONS_CHANNEL, StreamDelta, session_channel
 from tarsy.events.growing_text import GrowingText
 
 # Text of a stream that has ended may still be on its way from another process; it must not open the stream again.

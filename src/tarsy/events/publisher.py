@@ -5,7 +5,7 @@ from sys import maxsize
 
 import structlog
 
-from tarsy.domain.live import StoredLiveEvent, StreamDelta
+from tarsy.domain.live_events import StoredLiveEvent, StreamDelta
 from tarsy.events.hub import ConnectionManager
 from tarsy.events.live_state import LiveState
 from tarsy.events.relay import Relay

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskStatus
 
-from tarsy.domain.live import SESSIONS_CHANNEL, StreamDelta, session_channel
+from tarsy.domain.live_events import SESSIONS_CHANNEL, StreamDelta, session_channel
 from tarsy.events.hub import ConnectionManager
 from tarsy.events.live_state import LiveState, OpenStream, Progress, Topic
 from tarsy.events.ports import Broadcast

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from tarsy.domain.live import StreamDelta
+from tarsy.domain.live_events import StreamDelta
 
 TEXT_NOTIFICATION = "tarsy_stream"
 WATCH_NOTIFICATION = "tarsy_watch"

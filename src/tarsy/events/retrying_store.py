@@ -6,7 +6,7 @@ from typing import TypeVar
 import anyio
 import structlog
 
-from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.events.ports import EventStore, SessionExists
 
 # A restart takes a second or two; an outage should not be asked about more often than this.

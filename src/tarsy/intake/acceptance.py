@@ -18,7 +18,7 @@ from tarsy.db.incidents.state import count_activity, read_known, write_incidents
 from tarsy.db.mutes import mutes_at
 from tarsy.db.outbox import publish_for
 from tarsy.db.turns import Turns
-from tarsy.domain import announce
+from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus, Change
 from tarsy.domain.incident import Incident, Investigation, Member, identity_of
 from tarsy.domain.route import RouteAction
@@ -69,7 +69,7 @@ async def write_ledger(connection: AsyncConnection, ledger: Ledger, investigatio
     await raise_looks(connection, {session: priority for session, priority in ledger.raised.items() if session in waiting})
     await cancel_looks(connection, [session for session in ledger.cancelled.values() if session in waiting])
     news = await tell_news(connection, _news(ledger, waiting), ledger.now)
-    changed = [(None, announce.incident_changed(incident, ledger.now)) for incident in incidents]
+    changed = [(None, live_events.incident_changed(incident, ledger.now)) for incident in incidents]
     await publish_for(connection, [*news, *told, *changed])
 
 

@@ -11,8 +11,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from tarsy.domain.alert import Alert, AlertStatus
-from tarsy.domain.incident import Incident, IncidentView, Investigation, KnownAlert, Member, identity_of
-from tarsy.domain.mute import Mute, muted_by
+from tarsy.domain.incident import Incident, IncidentView, Investigation, KnownAlert, Member, Mute, identity_of, muted_by
 from tarsy.domain.route import OnResolved
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.decision import (

@@ -15,10 +15,10 @@ from tarsy.db.incidents.rows import member_of
 from tarsy.db.incidents.state import lock_incidents, write_incidents, write_members
 from tarsy.db.outbox import publish_for
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents
-from tarsy.domain import announce
+from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.incident import Incident, Investigation, Member
-from tarsy.domain.live import LiveEvent
+from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.decision import Look
 from tarsy.intake.investigations import Investigations, Request
@@ -196,7 +196,7 @@ class IncidentCommands:
     ) -> None:
         await write_incidents(connection, changed)
         await note(connection, actor=actor, action=action, details={"incident_id": changed[-1].id, **details})
-        news = [(None, announce.incident_changed(incident, self.clock.now())) for incident in changed]
+        news = [(None, live_events.incident_changed(incident, self.clock.now())) for incident in changed]
         await publish_for(connection, [*told, *news])
 
 

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from tarsy.domain.alert import Alert, AlertStatus, Severity
-from tarsy.domain.incident import IncidentView, Investigation, KnownAlert
-from tarsy.domain.mute import Mute
+from tarsy.domain.incident import IncidentView, Investigation, KnownAlert, Mute
 from tarsy.domain.route import AUTO_RESOLVE_AFTER, LOOKS_AGAIN_AT_MOST, OnResolved, RouteAction
 from tarsy.intake.policy import Route
 

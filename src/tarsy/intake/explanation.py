@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from tarsy.domain.alert import Alert, AlertStatus
-from tarsy.domain.matchers import label_values
-from tarsy.domain.mute import muted_by
-from tarsy.domain.route import EACH, RouteAction
+from tarsy.domain.incident import muted_by
+from tarsy.domain.route import EACH, RouteAction, label_values
 from tarsy.intake.delivery import Delivery
 from tarsy.intake.policy import BUILT_IN_ROUTES, Policy, Route, route_for
 

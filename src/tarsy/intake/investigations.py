@@ -8,8 +8,7 @@ from tarsy.config.resolve.resolved import ResolvedChain, ResolvedMcpServer
 from tarsy.config.resolve.variants import with_variants
 from tarsy.db.incidents.looks import WantedLook
 from tarsy.domain.alert import Alert
-from tarsy.domain.incident import Incident, Member
-from tarsy.domain.incident_text import incident_text
+from tarsy.domain.incident import Incident, Member, incident_text
 from tarsy.domain.session import NewSession
 from tarsy.intake.decision import Look
 from tarsy.intake.policy import Route, UnknownVariant

@@ -21,10 +21,9 @@ from tarsy.db.incidents.state import lock_incidents, write_incidents, write_memb
 from tarsy.db.mutes import mutes_at
 from tarsy.db.outbox import publish_for
 from tarsy.db.tables import alert_sessions, alerts, incidents
-from tarsy.domain import announce
+from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
-from tarsy.domain.incident import Incident, Investigation, Member
-from tarsy.domain.mute import muted_by
+from tarsy.domain.incident import Incident, Investigation, Member, muted_by
 from tarsy.domain.route import AUTO_RESOLVE_AFTER, LOOKS_AGAIN_AT_MOST
 from tarsy.intake.adapters.registry import says_resolved
 from tarsy.intake.commands import IncidentCommands
@@ -132,7 +131,7 @@ class IncidentUpkeep:
         await write_incidents(connection, [after])
         heard = [(after, news_text([News(NewsKind.SILENT, member.alert, member.known.severity)], after))] if decided.note else []
         told = await tell_news(connection, heard, now)
-        await publish_for(connection, [*told, (None, announce.incident_changed(after, now))])
+        await publish_for(connection, [*told, (None, live_events.incident_changed(after, now))])
 
     async def _due(self) -> Sequence[str]:
         """Open incidents that may be due for an investigation, the oldest first; the decision itself is made under the lock."""
@@ -172,7 +171,7 @@ class IncidentUpkeep:
         again = look.again if incident.view.investigation is not Investigation.NONE else 0
         looked, told = await self.commands.look(connection, incident, AUTHOR, again=again)
         await write_incidents(connection, [looked])
-        await publish_for(connection, [*told, (None, announce.incident_changed(looked, now))])
+        await publish_for(connection, [*told, (None, live_events.incident_changed(looked, now))])
 
 
 _FIRST_FIRING = sa.text(

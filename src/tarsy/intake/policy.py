@@ -9,9 +9,19 @@ from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.routes import MuteConfig, RouteConfig
 from tarsy.config.schema.senders import SenderConfig
 from tarsy.domain.alert import Alert
-from tarsy.domain.matchers import Matcher, all_accept, label_values, parse_matchers
-from tarsy.domain.mute import Mute
-from tarsy.domain.route import EACH, GROUP_WAIT, REOPEN_AFTER, REPEAT_INTERVAL, OnResolved, RouteAction
+from tarsy.domain.incident import Mute
+from tarsy.domain.route import (
+    EACH,
+    GROUP_WAIT,
+    REOPEN_AFTER,
+    REPEAT_INTERVAL,
+    Matcher,
+    OnResolved,
+    RouteAction,
+    all_accept,
+    label_values,
+    parse_matchers,
+)
 from tarsy.intake.adapters.generic import GenericMapping
 from tarsy.intake.authentication import Basic, Proof, Signature, Token
 from tarsy.intake.fields import fingerprint

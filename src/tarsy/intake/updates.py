@@ -8,10 +8,10 @@ from enum import StrEnum
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.notes import NewNote, store_notes
-from tarsy.domain import announce
+from tarsy.domain import live_events
 from tarsy.domain.alert import Alert, Severity
 from tarsy.domain.incident import Incident
-from tarsy.domain.live import LiveEvent
+from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.note import NoteKind
 from tarsy.kit.text import clip
 
@@ -85,5 +85,5 @@ async def tell_news(connection: AsyncConnection, news: Sequence[tuple[Incident, 
             if incident.session_id and (incident.resolved_at is not None) == (kind is NoteKind.RESOLVED)
         ]
         stored = await store_notes(connection, kind, new, now)
-        told += [(session_id, announce.note_created(session_id, note)) for session_id, note in stored]
+        told += [(session_id, live_events.note_created(session_id, note)) for session_id, note in stored]
     return told

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.schema.providers import USUAL_KEYS, USUAL_PROJECT, is_local
 from tarsy.config.templates import MissingVariableError, expand
-from tarsy.domain.agent import ProviderType
+from tarsy.domain.llm import ProviderType
 
 USUAL_CREDENTIALS = "GOOGLE_APPLICATION_CREDENTIALS"
 USUAL_LOCATION = "GOOGLE_CLOUD_LOCATION"

@@ -11,8 +11,17 @@ from typing import Self
 import anyio
 import structlog
 
-from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, FinishChunk, FinishReason, TextChunk, ThinkingChunk, ToolCallChunk
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.llm import (
+    Chunk,
+    ErrorChunk,
+    ErrorCode,
+    FinishChunk,
+    FinishReason,
+    ResolvedProvider,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+)
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.text import whole_characters
 from tarsy.llm.failures import Failure, RefusedAnswerError, UnfinishedStreamError, describe

@@ -15,10 +15,9 @@ from urllib.parse import quote
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.schema.providers import USUAL_KEYS, USUAL_PROJECT
 from tarsy.config.templates import text_and_names
-from tarsy.domain.agent import ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
-from tarsy.domain.tool import ToolDefinition
-from tarsy.domain.tool_spelling import vendor_name
+from tarsy.domain.llm import ProviderType
+from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.tool_dialect import arguments_object, object_schema
 

@@ -13,7 +13,7 @@ from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.schema.providers import USUAL_PROJECT
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
-from tarsy.domain.recorded_chunks import merge_text
+from tarsy.domain.recording import merge_text
 from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.code_execution import CodeExecutions
 from tarsy.llm.failures import code_in_words

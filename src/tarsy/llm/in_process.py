@@ -6,8 +6,7 @@ from contextlib import aclosing
 from enum import StrEnum
 from typing import assert_never
 
-from tarsy.domain.agent import LLMBackend, ProviderType
-from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMBackend, LLMHealth, ProviderType
 from tarsy.llm.access import CredentialsMissingError, resolve_access
 from tarsy.llm.attempts import RetryPolicy
 from tarsy.llm.client_cache import ClientCache

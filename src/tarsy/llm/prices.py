@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from tarsy.config.schema.cost import CostEstimationConfig, Rate
 from tarsy.config.schema.providers import is_local
 from tarsy.config.templates import MissingVariableError, expand
-from tarsy.domain.agent import ProviderType
-from tarsy.domain.price import FREE, Price
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.llm import ProviderType, ResolvedProvider
+from tarsy.domain.usage import FREE, Price
 from tarsy.kit.imports import load
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from tarsy.domain.tool_spelling import vendor_name
+from tarsy.domain.tool import vendor_name
 
 _COMBINATORS = ("anyOf", "oneOf", "allOf")
 _OWN_CALL = "tarsy-"

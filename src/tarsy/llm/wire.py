@@ -11,7 +11,6 @@ from typing import Any, assert_never, cast
 import orjson
 
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.llm import (
     Chunk,
@@ -24,6 +23,8 @@ from tarsy.domain.llm import (
     GroundingChunk,
     GroundingSource,
     GroundingSupport,
+    LLMBackend,
+    ProviderType,
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,

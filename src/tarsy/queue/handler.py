@@ -8,7 +8,7 @@ import structlog
 
 from tarsy.agent.stopping import StopReason
 from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
-from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, Continues, Ends, Parking, Pulse, Recovered, Release, Retries, RunEnd, WorkRules
 from tarsy.session.cancellation import Cancellations

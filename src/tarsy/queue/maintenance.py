@@ -8,8 +8,8 @@ import anyio
 import structlog
 
 from tarsy.config.schema.system import RetentionConfig
-from tarsy.domain.live import StoredLiveEvent
-from tarsy.domain.overview import LiveProcess, Overview
+from tarsy.domain.diagnosis import LiveProcess, Overview
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.period_budget import PeriodBudget
 
 log = structlog.get_logger(__name__)

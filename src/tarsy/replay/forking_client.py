@@ -6,8 +6,7 @@ from dataclasses import replace
 from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.resolve.resolved_entries import reaches
-from tarsy.domain.agent import LLMBackend
-from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
+from tarsy.domain.llm import Chunk, GenerateInput, LLMBackend, LLMHealth
 from tarsy.domain.recording import Recording
 
 

@@ -12,8 +12,8 @@ from tarsy.db.errors import NotFoundError
 from tarsy.db.evidence import EvidenceRepository, EvidenceText
 from tarsy.db.interactions import InteractionRepository, SessionRun
 from tarsy.db.sessions import SessionRepository
-from tarsy.domain.alert_title import alert_title
-from tarsy.domain.chat import ChatUserMessage
+from tarsy.domain.alert import alert_title
+from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.session import AlertSession
 from tarsy.domain.verdict import Verdict
 from tarsy.kit.clock import SystemClock

@@ -8,8 +8,8 @@ from itertools import accumulate
 from tarsy.db.citations import PlacedCitation
 from tarsy.db.evidence import EvidenceText, SeenEvidence
 from tarsy.domain.citation import CitationStatus
-from tarsy.domain.price import Spending
 from tarsy.domain.session import AlertSession
+from tarsy.domain.usage import Spending
 
 # A result of ordinary size stands whole in the report; of a larger one only what is quoted, with its surroundings.
 WHOLE_EXHIBIT = 40_000

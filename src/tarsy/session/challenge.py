@@ -5,13 +5,12 @@ from dataclasses import replace
 
 from tarsy.agent.context.formatter import ContextFormatter
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedChallenge
-from tarsy.domain.agent import AgentType
-from tarsy.domain.analysis import concluding_executions
-from tarsy.domain.challenge import Challenge, Ruling, challenge_of
+from tarsy.domain.conclusion import challenge_of, concluding_executions
 from tarsy.domain.evidence import agent_prefix
+from tarsy.domain.execution import AgentType
 from tarsy.domain.history import StageRecord
 from tarsy.domain.stage import StageType
-from tarsy.domain.verdict import Confidence, JudgedVerdict, at_most
+from tarsy.domain.verdict import Challenge, Confidence, JudgedVerdict, Ruling, at_most
 from tarsy.session.planned_stage import ChallengePart, PlannedStage
 
 CHALLENGE = "challenge"

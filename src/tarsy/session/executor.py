@@ -13,11 +13,10 @@ from tarsy.agent.context_window import context_limit
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.fence import Fence
 from tarsy.config.resolve.resolved import ResolvedChain, chain_of
-from tarsy.domain.analysis import best_analysis, concluding_executions, conclusions_of
 from tarsy.domain.citation import CitationCounts
-from tarsy.domain.conclusion import partial_reason, says_nothing, told_ceiling
+from tarsy.domain.conclusion import best_analysis, concluding_executions, conclusions_of, partial_reason, says_nothing, told_ceiling
+from tarsy.domain.followup import SessionScore
 from tarsy.domain.history import ExecutionRecord, StageRecord, with_end
-from tarsy.domain.score import SessionScore
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus

@@ -13,10 +13,9 @@ from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, chain_of
-from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.evidence import question_prefix
+from tarsy.domain.followup import NO_SCORE, ChatUserMessage, Judgement, parse_score
 from tarsy.domain.history import StageRecord
-from tarsy.domain.score import NO_SCORE, Judgement, parse_score
 from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose

@@ -18,8 +18,8 @@ from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, ways_to_a_model
 from tarsy.config.schema.selection import KnownTools, McpSelection, SelectionError, check_selection, nothing_known
-from tarsy.domain.agent import ProviderType
 from tarsy.domain.budget import UNLIMITED, Ceiling
+from tarsy.domain.llm import ProviderType
 from tarsy.domain.session import MAX_ALERT_BYTES, NewSession
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.kit.text import in_thread_if_long

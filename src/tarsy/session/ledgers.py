@@ -5,9 +5,8 @@ from typing import Any
 
 from tarsy.agent.ceilings.ledger import SESSION, Ledger
 from tarsy.config.resolve.resolved import ResolvedChain
-from tarsy.domain.budget import NOTHING, UNLIMITED, Spent
+from tarsy.domain.budget import NOTHING, UNLIMITED, Spent, SpentBy
 from tarsy.domain.session import AlertSession
-from tarsy.domain.spending import SpentBy
 from tarsy.domain.work import Claimed
 from tarsy.session.dependencies import Dependencies
 

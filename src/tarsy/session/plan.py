@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedStage
-from tarsy.domain.analysis import StageConclusions, best_analysis
+from tarsy.domain.conclusion import StageConclusions, best_analysis
 from tarsy.domain.evidence import agent_prefix
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, session_status_of

@@ -6,7 +6,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider
-from tarsy.domain.agent import ProviderType
+from tarsy.domain.llm import ProviderType
 from tarsy.domain.recording import Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.stage import StageType

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from tarsy.domain.chat import ChatUserMessage
+from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.history import StageRecord
 
 

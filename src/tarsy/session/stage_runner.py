@@ -27,12 +27,12 @@ from tarsy.agent.toolbox.read_result import ReadResult, shown_document
 from tarsy.agent.toolbox.recent_changes import RecentChanges
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
-from tarsy.domain.agent import AgentType, ProviderType
 from tarsy.domain.budget import Ceiling
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.evidence import ALERT, RUNBOOK
-from tarsy.domain.execution import AgentExecution, ExecutionChange
+from tarsy.domain.execution import AgentExecution, AgentType, ExecutionChange
 from tarsy.domain.history import ExecutionRecord, StageRecord
+from tarsy.domain.llm import ProviderType
 from tarsy.domain.recording import track_of
 from tarsy.domain.run_input import CutShort, PlacedInput
 from tarsy.domain.session import AlertSession
@@ -40,7 +40,7 @@ from tarsy.domain.stage import Stage, StageClose, stage_status
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import ExecutionInput, Step
 from tarsy.domain.timeline import TimelineEvent
-from tarsy.domain.tool_spelling import spoken_name
+from tarsy.domain.tool import spoken_name
 from tarsy.domain.work import Parking
 from tarsy.kit.groups import for_each, single_errors
 from tarsy.session.dependencies import Dependencies

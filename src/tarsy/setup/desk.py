@@ -14,7 +14,7 @@ from tarsy.config.resolve.resolved_entries import fitting_backend, resolved_prov
 from tarsy.config.schema import builtins
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.providers import USUAL_KEYS, LLMProviderConfig
-from tarsy.domain.agent import LLMBackend, ProviderType
+from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.kit.imports import load
 from tarsy.settings import Settings
 from tarsy.setup.door import Door

@@ -6,9 +6,8 @@ import anyio
 
 from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage, Role
-from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
+from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, LLMBackend, TextChunk, ThinkingChunk
 from tarsy.setup.finding import Finding, fail, ok
 
 # A model that has to be loaded first takes its time; a person who waits for longer is better told.

@@ -5,7 +5,7 @@ They are in development: a commit that moves to a later version says what change
 
 from typing import assert_never
 
-from tarsy.domain.agent import ProviderType
+from tarsy.domain.llm import ProviderType
 
 OPERATION = "gen_ai.operation.name"
 PROVIDER = "gen_ai.provider.name"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from tarsy.domain.overview import Overview
-from tarsy.domain.server_health import ServerHealth, ServerState
+from tarsy.domain.diagnosis import Overview
+from tarsy.domain.tool import ServerHealth, ServerState
 from tarsy.telemetry.metrics import InstallationMetrics, Metrics
 
 # Processes that have this variable in common write their values to that directory, and whichever is scraped sums them up.

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tarsy.domain.live import SESSIONS_CHANNEL
+from tarsy.domain.live_events import SESSIONS_CHANNEL
 from tarsy.kit.clock import Clock
 from tarsy.telemetry.metrics import OTHER, BoundedLabel, Metrics, ProcessMetrics
 

@@ -6,7 +6,7 @@ from typing import Any
 from tarsy.agent.ports import Journal
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
-from tarsy.domain.live import SESSIONS_CHANNEL, LiveEventType, StoredLiveEvent
+from tarsy.domain.live_events import SESSIONS_CHANNEL, LiveEventType, StoredLiveEvent
 from tarsy.domain.run_input import CeilingMet
 from tarsy.domain.session import AlertSession, NewSession, SessionClose
 from tarsy.domain.status import SessionStatus

@@ -8,11 +8,11 @@ from typing import Any
 from opentelemetry.util.types import AttributeValue
 
 from tarsy.agent.ports import Journal
-from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.execution import AgentExecution, ExecutionChange
+from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.history import StageRecord
-from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus, SessionStatus

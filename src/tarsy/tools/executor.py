@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 import structlog
 
-from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolName, ToolResult
+from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock, milliseconds_since
 from tarsy.kit.groups import for_each
 from tarsy.tools.answers import CallResult

@@ -8,7 +8,7 @@ import anyio
 import structlog
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
-from tarsy.domain.server_health import ServerHealth, ServerState
+from tarsy.domain.tool import ServerHealth, ServerState
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.server import ToolServer

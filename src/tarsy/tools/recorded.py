@@ -6,10 +6,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
-from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedCatalog, RecordedTool, Recording
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolName, ToolResult
+from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 
 
 class RecordedToolServers:

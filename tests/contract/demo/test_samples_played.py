@@ -31,7 +31,7 @@ from tarsy.db.spending_book import PostgresSpendingBook
 from tarsy.db.tables import llm_interactions, mcp_interactions, messages
 from tarsy.demo.samples import Sample, list_samples, recording_loader
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, WorkKind
-from tarsy.domain.live import StoredLiveEvent, StreamDelta
+from tarsy.domain.live_events import StoredLiveEvent, StreamDelta
 from tarsy.domain.recording import RecordedCall, Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus

@@ -5,7 +5,6 @@ import pytest
 from support.asking import QUESTION
 from support.foreign_llm_service import foreign_llm_service
 from support.vendors import ChatCompletions
-from tarsy.domain.agent import LLMBackend
 from tarsy.domain.llm import (
     Chunk,
     CodeExecutionChunk,
@@ -14,6 +13,7 @@ from tarsy.domain.llm import (
     FinishChunk,
     FinishReason,
     GenerateInput,
+    LLMBackend,
     LLMHealth,
     TextChunk,
     ThinkingChunk,

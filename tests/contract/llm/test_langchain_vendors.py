@@ -24,9 +24,8 @@ from support.vendors import (
     sse,
 )
 from tarsy.agent.ports import LLMClient
-from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
-from tarsy.domain.llm import ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.llm import ErrorChunk, ErrorCode, LLMBackend, TextChunk, ThinkingChunk, ToolCallChunk
 from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import resolve_access

@@ -19,9 +19,8 @@ from support.vendor_server import Act, Reply, VendorServer
 from support.vendors import USAGE, ChatCompletions, Said
 from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role
-from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth, TextChunk
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMBackend, LLMHealth, ProviderType, TextChunk
 from tarsy.llm.grpc_client import ClientTLS, GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb

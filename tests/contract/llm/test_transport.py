@@ -16,9 +16,8 @@ from h2.settings import SettingCodes
 from support.http2_server import HEAD, Peer, http2_server, saying
 from support.tunnel import tunnel
 from support.vendors import ChatCompletions
-from tarsy.domain.agent import LLMBackend
 from tarsy.domain.conversation import ConversationMessage, Role
-from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMBackend, TextChunk
 from tarsy.llm.grpc_call import AGAIN_AFTER
 from tarsy.llm.grpc_client import ClientTLS, GrpcLLMClient
 from tarsy.llm.http2 import channel, frames, keepalive, link

@@ -10,7 +10,7 @@ from support.http_fault_server import http_fault_server
 from support.opening import fault, server, stdio
 from support.own_processes import children
 from tarsy.config.resolve.resolved import ResolvedTransport
-from tarsy.domain.server_health import ServerHealth, ServerState
+from tarsy.domain.tool import ServerHealth, ServerState
 from tarsy.tools.health import HealthMonitor
 
 

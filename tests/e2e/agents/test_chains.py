@@ -5,9 +5,9 @@ import re
 import pytest
 
 from support.agent_scenario import SUMMARY, Scenario, agent, agrees_with_golden, answers, calls, chain, fails, says, stage
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.recording import RecordedCall
 from tarsy.domain.stage import SuccessPolicy
+from tarsy.domain.tool import ToolCalling
 
 MIDDLE = (agent("Left"), agent("Right"))
 

@@ -8,8 +8,8 @@ from support.agent_scenario import SUMMARY, Scenario, agent, agrees_with_golden,
 from tarsy.agent.prompt.nudges import looping_text_nudge, repeated_call_nudge, repeating_text_nudge
 from tarsy.agent.repetition import LOOP_NOTE
 from tarsy.config.resolve.resolved import ResolvedChain
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.recording import Recording
+from tarsy.domain.tool import ToolCalling
 
 TRACK = "0.look/1.Investigator"
 END = f"1.{SUMMARY}"

@@ -14,10 +14,10 @@ from support.overheard import Overheard
 from support.replaying import replayed
 from tarsy.cli.main import app
 from tarsy.db.session_list import SessionFilter
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.recording import RecordedCall, Recording
+from tarsy.domain.tool import ToolCalling
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 from tarsy.wiring import Application
 

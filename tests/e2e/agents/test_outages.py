@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from support.agent_scenario import OTHER, PROVIDER, SESSION_ID, Scenario, agent, chain, fallback, helper, kinds, read_back, stage
 from support.replaying import replayed
-from tarsy.domain.agent import AgentType, ProviderType
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, WorkKind
-from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth, TextChunk
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth, ProviderType, TextChunk
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.work import WorkState
 from tarsy.wiring import Application

@@ -14,11 +14,10 @@ from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers
 from support.paths import TESTS
 from support.replaying import playing, replay_recording, replayed
 from tarsy.agent.ports import ToolExecutor
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedToolDefinition, Recording
-from tarsy.domain.tool import ToolCatalog, ToolResult
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolResult
 from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
 from tarsy.tools.recorded import RecordedToolServers
 

@@ -21,8 +21,8 @@ from support.agent_scenario import (
 )
 from support.long_texts import lines_apart
 from support.queue_ground import ROUNDS
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.tool import ToolCalling
 
 TRACK = "0.look/1.Investigator"
 END = f"1.{SUMMARY}"

@@ -14,10 +14,9 @@ from support.replaying import replayed
 from tarsy.agent.ports import ToolExecutor
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
 from tarsy.db.recordings import RecordingSource
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import Recording
-from tarsy.domain.tool import ToolCatalog, ToolResult
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolResult
 from tarsy.tools.recorded import RecordedToolServers
 
 LEAD = "0.look/1.Lead"

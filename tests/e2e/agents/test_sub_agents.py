@@ -20,13 +20,12 @@ from tarsy.cli.session_tree import tree_lines
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedOrchestrator
 from tarsy.db.connection import pool_use
 from tarsy.db.history import SessionHistory
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.recording import RecordedOutcome, Recording
 from tarsy.domain.status import RunStatus
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.session.sub_agents import SubAgents
 from tarsy.wiring import Application
 

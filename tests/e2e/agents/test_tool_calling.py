@@ -19,7 +19,7 @@ from support.agent_scenario import (
     told,
 )
 from tarsy.config.resolve.resolved import ResolvedChain
-from tarsy.domain.agent import ToolCalling
+from tarsy.domain.tool import ToolCalling
 
 TRACK = "0.look/1.Investigator"
 END = f"1.{SUMMARY}"

@@ -21,9 +21,9 @@ from support.agent_scenario import (
     thinks,
 )
 from tarsy.db.journal import PostgresJournal
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import RecordedTool
+from tarsy.domain.tool import ToolCalling
 
 TRACK = "0.look/1.Investigator"
 END = f"1.{SUMMARY}"

@@ -21,11 +21,11 @@ from support.agent_scenario import (
     told,
 )
 from tarsy.agent.cut_answer import CONTINUE
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import RecordedOutcome
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.tool import ToolCalling
 
 TRACK = "0.look/1.Investigator"
 END = f"1.{SUMMARY}"

@@ -24,7 +24,7 @@ from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, Claim, ClaimLostError
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
-from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus

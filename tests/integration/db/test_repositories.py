@@ -20,7 +20,7 @@ from tarsy.db.sessions import SessionRepository
 from tarsy.db.tables import agent_executions as executions
 from tarsy.db.tables import alert_sessions, llm_interactions, stages, work
 from tarsy.db.work.parking import CancelAnswer
-from tarsy.domain.live import SESSIONS_CHANNEL, session_channel
+from tarsy.domain.live_events import SESSIONS_CHANNEL, session_channel
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import SESSION_MOVES, SessionStatus, sources_of
 

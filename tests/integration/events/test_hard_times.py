@@ -23,7 +23,7 @@ from support.live_node import (
 )
 from support.live_server import live_server
 from tarsy.api import websocket
-from tarsy.domain.live import session_channel
+from tarsy.domain.live_events import session_channel
 from tarsy.events.connection import Connection
 from tarsy.events.hub import HubLimits
 

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from support.live_node import GIVE_UP_SECONDS, LiveNode, Message, completed_event, created_event, delta, live_node, new_id
-from tarsy.domain.live import session_channel
+from tarsy.domain.live_events import session_channel
 from tarsy.events.connection import Connection, WriteNow
 
 ROUNDS = 40

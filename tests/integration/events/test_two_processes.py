@@ -13,7 +13,7 @@ from support.live_node import (
     text_of,
 )
 from tarsy.db.listen import NotificationListener
-from tarsy.domain.live import session_channel
+from tarsy.domain.live_events import session_channel
 from tarsy.events.relay_wire import TEXT_NOTIFICATION, Bulletin, read_bulletin
 
 

@@ -10,7 +10,7 @@ from websockets.asyncio.client import connect
 
 from support.live_node import GIVE_UP_SECONDS, LiveNode, Message, created_event, delta, new_id, read_until, text_of
 from support.live_server import live_server
-from tarsy.domain.live import StoredLiveEvent, session_channel
+from tarsy.domain.live_events import StoredLiveEvent, session_channel
 
 
 class Socket:

@@ -17,7 +17,7 @@ from support.door_ground import FIRING, RESOLVED, ROUTE, DoorGround, alert, deli
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Severity
-from tarsy.domain.mute import Mute
+from tarsy.domain.incident import Mute
 from tarsy.domain.route import OnResolved, RouteAction
 from tarsy.intake.acceptance import Incoming
 from tarsy.intake.answer import Taken

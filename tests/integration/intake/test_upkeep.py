@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from support.door_ground import RESOLVED, ROUTE, alert, door_ground
-from tarsy.domain.mute import Mute
+from tarsy.domain.incident import Mute
 
 
 async def test_an_alert_of_a_sender_that_never_says_over_ends_by_silence(database_url: str) -> None:

@@ -18,7 +18,7 @@ from tarsy.db.outbox import Outbox
 from tarsy.db.pauses import PauseRepository
 from tarsy.db.sessions import SessionRepository
 from tarsy.domain.claim import CHAT_ANSWER
-from tarsy.domain.live import SESSIONS_CHANNEL
+from tarsy.domain.live_events import SESSIONS_CHANNEL
 from tarsy.domain.work import Parking
 
 MODEL_SPEAKS = "SELECT count(*) > 0 FROM timeline_events WHERE session_id = $1"

@@ -28,7 +28,7 @@ from tarsy.db.sessions import SessionRepository
 from tarsy.db.work.parking import CancelAnswer
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, ClaimLostError, WorkKind
 from tarsy.domain.execution import AgentExecution
-from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import Step

@@ -22,7 +22,7 @@ from tarsy.db.retention import BATCH, OldIncidents, OldSessions
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.tables import metadata
 from tarsy.db.vital_signs import VitalSignsReader
-from tarsy.domain.alert_title import alert_title
+from tarsy.domain.alert import alert_title
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, ClaimLostError, WorkKind
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose

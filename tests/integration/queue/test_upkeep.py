@@ -19,7 +19,7 @@ from tarsy.db.sessions import SessionRepository
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.claim import INVESTIGATION, WorkKind
-from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, Recovered, RunEnd
 from tarsy.kit.clock import FixedClock

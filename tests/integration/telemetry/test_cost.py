@@ -16,9 +16,8 @@ from support.api_world import serving
 from support.scraped import value
 from tarsy.agent.ports import LLMClient
 from tarsy.cli.main import app
-from tarsy.domain.agent import ProviderType
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
+from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ProviderType
 from tarsy.llm.in_process import in_process_client
 
 TRACK = "0.look/1.Investigator"

@@ -13,8 +13,7 @@ from tarsy.cli.checkup import check_database
 from tarsy.cli.main import app
 from tarsy.db.processes import ProcessRepository
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.diagnosis import LONG_QUEUE
-from tarsy.domain.overview import LiveProcess
+from tarsy.domain.diagnosis import LONG_QUEUE, LiveProcess
 from tarsy.kit.clock import SystemClock
 from tarsy.settings import Settings
 

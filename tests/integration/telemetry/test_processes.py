@@ -15,7 +15,7 @@ from support.scraped import value
 from tarsy.db.connection import create_engine
 from tarsy.db.processes import ProcessRepository, read_overview
 from tarsy.db.sessions import SessionRepository
-from tarsy.domain.overview import LiveProcess, Overview
+from tarsy.domain.diagnosis import LiveProcess, Overview
 from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
 from tarsy.queue.maintenance import Presence
 from tarsy.telemetry.exposition import Exposition, show_installation

@@ -19,8 +19,7 @@ from support.agent_scenario import PROVIDER, SUMMARY, Scenario, agent, answers, 
 from support.api_world import World, serving
 from tarsy.cli.main import app
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.csv_table import csv_table
-from tarsy.domain.usage_report import Period, Span, Used, forecast
+from tarsy.domain.usage import Period, Span, Used, csv_table, forecast
 
 TRACK = "0.look/1.Investigator"
 RATES = "system: {cost_estimation: {model_rates: {model-1: {input_per_million: 1000, output_per_million: 4000}}}, budgets: [{per: day, usd: 5}, {per: month, usd: 0.1, chain: chain}]}"

@@ -10,10 +10,10 @@ from support.agent_scenario import Scenario, agent, answers, calls, chain, says,
 from support.long_texts import lines_apart
 from support.memory_run import MemoryJournal, MemoryRun
 from tarsy.agent.stopping import Stopping, StopReason
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.run_input import CutShort, InputKind, input_fields, input_of
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
+from tarsy.domain.tool import ToolCalling
 
 TRACK = "0.look/1.Investigator"
 VERDICT = "```verdict\noutcome: fault\nmechanism: full\nconfidence: high\nevidence: [A1]\n```"

@@ -4,8 +4,7 @@ from decimal import Decimal
 
 from tarsy.agent.ceilings.ledger import SESSION, Ledger
 from tarsy.agent.ceilings.memory_book import MemoryBook
-from tarsy.domain.budget import Ceiling, Spent
-from tarsy.domain.spending import SpentBy
+from tarsy.domain.budget import Ceiling, Spent, SpentBy
 from tarsy.kit.clock import FixedClock
 
 DOLLAR = Spent(usd=Decimal(1), model_calls=1)

@@ -12,10 +12,9 @@ from tarsy.agent.skills import AgentSkills, SkillTextMissingError
 from tarsy.agent.toolbox.load_skill import LoadSkill
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.resolve.resolved import ResolvedSkill
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.skill import text_hash
-from tarsy.domain.tool import LOAD_SKILL_TOOL, ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.tool import LOAD_SKILL_TOOL, ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.tools.masking import Unmasked
 

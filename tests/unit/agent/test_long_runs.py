@@ -11,10 +11,9 @@ import pytest
 
 from support.agent_scenario import PROVIDER, Scenario, agent, calls, chain, says, stage
 from support.memory_run import MemoryRun
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.status import RunStatus
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 
 TRACK = "0.look/1.Investigator"
 SMALL = PROVIDER.model_copy(update={"context_window": 16_000})

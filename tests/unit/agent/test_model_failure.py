@@ -15,9 +15,7 @@ from tarsy.agent.model_failure import (
     told_end,
     told_outage,
 )
-from tarsy.domain.agent import ProviderType
-from tarsy.domain.llm import ErrorChunk, ErrorCode
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.llm import ErrorChunk, ErrorCode, ProviderType, ResolvedProvider
 
 CODES = st.sampled_from(ErrorCode)
 

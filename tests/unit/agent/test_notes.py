@@ -8,11 +8,11 @@ import pytest
 
 from support.agent_scenario import Scenario, agent, answers, calls, chain, fails, says, stage
 from support.memory_run import DiedError, MemoryJournal, MemoryRun
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.note import Note, NoteKind
 from tarsy.domain.run_input import AnyInput, Heard
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
+from tarsy.domain.tool import ToolCalling
 from tarsy.kit.groups import single_errors
 
 TRACK = "0.look/1.Investigator"

@@ -6,7 +6,7 @@ import pytest
 
 from support.agent_scenario import Scenario, chain, helper, says, stage
 from support.memory_run import MemoryJournal, MemoryRun
-from tarsy.domain.agent import AgentType
+from tarsy.domain.execution import AgentType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Committed, Step
 

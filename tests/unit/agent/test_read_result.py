@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.toolbox.read_result import DEFINITION, PAGE, ReadResult, excerpt, shown_document
 from tarsy.agent.toolbox.toolbox import toolbox
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.evidence import ALERT, RUNBOOK, AnsweredCall, Evidence
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.tools.masking import Unmasked
 

@@ -10,8 +10,7 @@ import pytest
 
 from tarsy.agent.toolbox.built_in import CallRefusedError
 from tarsy.agent.toolbox.recent_changes import DEFINITION, MAX_SHOWN, RecentChanges
-from tarsy.domain.alert import ChangeOutcome
-from tarsy.domain.change import StoredChange
+from tarsy.domain.alert import ChangeOutcome, StoredChange
 from tarsy.domain.tool import ToolCatalog
 from tarsy.kit.clock import FixedClock
 from tarsy.tools.masking import Masker

@@ -13,13 +13,12 @@ from support.long_texts import lines_apart
 from support.memory_run import DiedError, MemoryJournal, MemoryRun
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.stopping import Stopping, StopReason
-from tarsy.domain.agent import LLMBackend, ToolCalling
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
+from tarsy.domain.llm import Chunk, GenerateInput, LLMBackend, LLMHealth
 from tarsy.domain.recording import Recording
 from tarsy.domain.run_input import PlacedInput, ReadAt, place_of
 from tarsy.domain.status import RunStatus
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.kit.groups import single_errors
 from tarsy.llm.in_process import in_process_client

@@ -9,9 +9,8 @@ from tarsy.agent.toolbox.built_in import CallRefusedError
 from tarsy.agent.toolbox.limits import MAX_CONCURRENT_TOOLS
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.tools.masking import Masker, Unmasked
 

@@ -13,11 +13,10 @@ from tarsy.db.sessions import StoredDetail
 from tarsy.db.work.standing import Standing
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.execution import AgentExecution
-from tarsy.domain.price import Spending
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.domain.usage import TokenUsage
+from tarsy.domain.usage import Spending, TokenUsage
 from tarsy.domain.verdict import Confidence, JudgedVerdict
 
 AT = datetime(2026, 3, 1, 12, 0, 0, 120_000, UTC)

@@ -11,8 +11,8 @@ from tarsy.db.session_list import SessionPage, SessionSummary
 from tarsy.db.work.standing import Standing
 from tarsy.domain.alert import Severity
 from tarsy.domain.citation import CitationCounts
-from tarsy.domain.price import Spending
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import Confidence, JudgedVerdict
 
 AT = datetime(2026, 3, 1, 12, 0, 0, 120_000, UTC)

@@ -19,8 +19,10 @@ from tarsy.config.resolve.resolver import ExplainedChain, explain_chain, resolve
 from tarsy.config.schema.configuration import NoProviderError
 from tarsy.config.schema.registries import UnknownEntryError
 from tarsy.config.schema.selection import McpSelection, NativeToolSelection, SelectedServer
-from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend
 from tarsy.domain.stage import ParallelType, SuccessPolicy
+from tarsy.domain.tool import ToolCalling
 from tarsy.domain.verdict import Confidence
 
 LEVELS = ("defaults", "agent", "chain", "stage", "stage agent")

@@ -4,7 +4,9 @@ import pytest
 
 from support.config_directory import ConfigDirectory
 from tarsy.config.resolve.resolver import resolve_chain
-from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend
+from tarsy.domain.tool import ToolCalling
 
 STRATEGIES = ("react", "native-thinking", "langchain", "synthesis", "synthesis-native-thinking", "scoring", "scoring-native-thinking")
 # Every level where the key used to stand; @ marks its place.

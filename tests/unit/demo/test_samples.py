@@ -11,9 +11,10 @@ from tarsy.agent.evidence.verdict_block import read_verdict
 from tarsy.agent.react.parser import ReActAction, ReActFinalAnswer, parse
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedProvider
 from tarsy.demo.samples import Sample, UnknownSampleError, list_samples, load_sample, recording_loader
-from tarsy.domain.agent import AgentType, LLMBackend, ProviderType, ToolCalling
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording, sub_track_of, track_of
-from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL
+from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL, ToolCalling
 from tarsy.llm.providers.replay import WORDS_PER_SECOND, RecordingUnreadableError
 from tarsy.session.followup import ChatAnswers
 from tarsy.session.plan import plan

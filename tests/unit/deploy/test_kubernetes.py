@@ -10,7 +10,7 @@ from support.deployment_files import KUBERNETES, ROOT, containers, manifests, of
 from tarsy.cli.llm_service import DEFAULT_GRACE
 from tarsy.config.load.loader import load_config
 from tarsy.config.schema.providers import LLMProviderConfig
-from tarsy.domain.agent import ProviderType
+from tarsy.domain.llm import ProviderType
 from tarsy.settings import settings_from
 
 BASE = KUBERNETES / "base"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tarsy.demo.samples import list_samples, load_sample
-from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
+from tarsy.domain.alert import LOOKED_AT_CHARACTERS, alert_title
 
 SAMPLES = {
     "crashloop": "KubePodCrashLooping",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
+from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 
 PODS: dict[str, Any] = {
     "type": "object",

@@ -22,8 +22,7 @@ from tarsy.domain.budget import (
     next_tool_call,
     used_by,
 )
-from tarsy.domain.price import Price
-from tarsy.domain.usage import TokenUsage
+from tarsy.domain.usage import Price, TokenUsage
 
 PRICE = Price(Decimal(2), Decimal("0.2"), Decimal(10))
 COUNTS = st.none() | st.integers(0, 400_000)

@@ -5,11 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.fork import ForkPlace, ForkRefusedError, ModelUse, fork_plan, with_model
 from tarsy.domain.interaction import LLMInteractionKind
-from tarsy.domain.provider import ResolvedProvider, provider_named
+from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider, provider_named
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus
 

@@ -5,8 +5,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.domain.price import FREE, Price, Spending
-from tarsy.domain.usage import TokenUsage
+from tarsy.domain.usage import FREE, Price, Spending, TokenUsage
 
 PRICE = Price(input=Decimal(2), cached_input=Decimal("0.2"), output=Decimal(10))
 COUNTS = st.integers(0, 10**9)

@@ -16,8 +16,15 @@ from tarsy.domain.llm import (
     ThinkingChunk,
     ToolCallChunk,
 )
-from tarsy.domain.recorded_chunks import UnplayableChunkError, chunks_to_recorded, merge_text, recorded_to_chunk
-from tarsy.domain.recording import RecordedChunk, RecordedError, RecordedToolCallChunk
+from tarsy.domain.recording import (
+    RecordedChunk,
+    RecordedError,
+    RecordedToolCallChunk,
+    UnplayableChunkError,
+    chunks_to_recorded,
+    merge_text,
+    recorded_to_chunk,
+)
 from tarsy.domain.usage import TokenUsage
 
 NUMBERS = st.integers(min_value=0, max_value=2**31 - 1)

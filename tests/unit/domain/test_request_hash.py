@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
-from tarsy.domain.llm import GenerateInput
-from tarsy.domain.request_hash import request_hash
+from tarsy.domain.llm import GenerateInput, LLMBackend, ProviderType
+from tarsy.domain.replay import request_hash
 from tarsy.domain.tool import ToolDefinition
 
 # Also halves of surrogate pairs, which models send.

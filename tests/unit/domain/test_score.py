@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.domain.score import Judgement, parse_score
+from tarsy.domain.followup import Judgement, parse_score
 
 ANSWER = """\
 ## Analysis

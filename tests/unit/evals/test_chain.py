@@ -5,7 +5,7 @@ from pathlib import Path
 from support.config_directory import ConfigDirectory
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.demo.chain import SERVER
-from tarsy.domain.agent import ToolCalling
+from tarsy.domain.tool import ToolCalling
 from tarsy.evals.cases import SUITE, chosen, load_cases
 from tarsy.evals.chain import chain_for, configuration_digest, spoken_natively
 from tarsy.evals.models import scripted_provider

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.events.feed import CATCHUP_LIMIT, Feed, Lost, ReadStore
 
 CHANNEL = "sessions"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tarsy.domain.live import UnknownChannelError, session_of
+from tarsy.domain.live_events import UnknownChannelError, session_of
 from tarsy.events.messages import BadActionError, Catchup, Ping, Subscribe, Unsubscribe, parse_action
 
 SESSION = "0b6f8f3e-9f6a-4d8e-8a75-3f3c6f0a1b2c"

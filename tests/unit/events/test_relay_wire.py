@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.domain.live import StreamDelta
+from tarsy.domain.live_events import StreamDelta
 from tarsy.events.growing_text import GrowingText
 from tarsy.events.relay_wire import PAYLOAD_LIMIT, Bulletin, Watch, pack_bulletin, pack_watch, read_bulletin, read_watch
 

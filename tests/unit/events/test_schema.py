@@ -9,22 +9,22 @@ from typing import Any
 import orjson
 import pytest
 
-from tarsy.domain import announce
+from tarsy.domain import live_events
 from tarsy.domain.alert import Severity
-from tarsy.domain.chat import ChatUserMessage
 from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.incident import Incident
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
-from tarsy.domain.live import LiveEvent, LiveEventType, StreamDelta
+from tarsy.domain.live_events import LiveEvent, LiveEventType, StreamDelta
 from tarsy.domain.note import Note, NoteKind
-from tarsy.domain.pause import Pause
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import WorkClose
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
+from tarsy.domain.work import Pause
 from tarsy.events.live_state import Progress, stream_chunk
 from tarsy.events.schema import SERVER_MESSAGE, json_schema
 
@@ -41,7 +41,7 @@ EXPORTED = Path(__file__).parents[3] / "docs" / "live-events.schema.json"
 
 
 def announced() -> Iterator[LiveEvent]:
-    yield announce.timeline_created(
+    yield live_events.timeline_created(
         TimelineEvent(
             id="e",
             session_id=SESSION,
@@ -54,15 +54,15 @@ def announced() -> Iterator[LiveEvent]:
             created_at=AT,
         )
     )
-    yield announce.timeline_completed(
+    yield live_events.timeline_completed(
         SESSION, TimelineClose(event_id="e", status=TimelineStatus.COMPLETED, content="text", completed_at=AT)
     )
-    yield announce.note_created(SESSION, Note(number=1, kind=NoteKind.HINT, author="ada", text="Look at the disk.", at=AT))
-    yield from announce.session_status(SESSION, SessionStatus.IN_PROGRESS, alert_type="kubernetes", at=AT)
+    yield live_events.note_created(SESSION, Note(number=1, kind=NoteKind.HINT, author="ada", text="Look at the disk.", at=AT))
+    yield from live_events.session_status(SESSION, SessionStatus.IN_PROGRESS, alert_type="kubernetes", at=AT)
     for verdict in (None, JudgedVerdict(VERDICT, Confidence.MEDIUM, "no citation could be verified")):
         close = SessionClose(status=SessionStatus.COMPLETED, completed_at=AT, final_analysis="so", verdict=verdict)
-        yield from announce.session_completed(SESSION, close, alert_type="kubernetes")
-    yield from announce.stage_started(
+        yield from live_events.session_completed(SESSION, close, alert_type="kubernetes")
+    yield from live_events.stage_started(
         Stage(
             id="s",
             session_id=SESSION,
@@ -74,9 +74,9 @@ def announced() -> Iterator[LiveEvent]:
             started_at=AT,
         )
     )
-    yield announce.stage_completed(SESSION, StageClose(stage_id="s", status=RunStatus.COMPLETED, completed_at=AT))
-    yield announce.execution_status(SESSION, ExecutionChange(execution_id="x", at=AT, status=RunStatus.ACTIVE))
-    yield announce.interaction_created(
+    yield live_events.stage_completed(SESSION, StageClose(stage_id="s", status=RunStatus.COMPLETED, completed_at=AT))
+    yield live_events.execution_status(SESSION, ExecutionChange(execution_id="x", at=AT, status=RunStatus.ACTIVE))
+    yield live_events.interaction_created(
         MCPInteraction(
             id="i",
             session_id=SESSION,
@@ -94,11 +94,11 @@ def announced() -> Iterator[LiveEvent]:
             duration_ms=3,
         )
     )
-    yield announce.chat_message(
+    yield live_events.chat_message(
         ChatUserMessage(id="m", chat_id="c", session_id=SESSION, content="?", author="me", status=RunStatus.PENDING, created_at=AT)
     )
-    yield announce.paused([Pause("kubernetes", AT, "alice", "costs", parks_running=True)])
-    yield announce.incident_changed(
+    yield live_events.paused([Pause("kubernetes", AT, "alice", "costs", parks_running=True)])
+    yield live_events.incident_changed(
         Incident(
             id="i",
             key="k",
@@ -112,7 +112,7 @@ def announced() -> Iterator[LiveEvent]:
         ),
         AT,
     )
-    yield announce.work_completed(SESSION, CHAT_ANSWER, "m", WorkClose(status=RunStatus.COMPLETED, completed_at=AT))
+    yield live_events.work_completed(SESSION, CHAT_ANSWER, "m", WorkClose(status=RunStatus.COMPLETED, completed_at=AT))
 
 
 @pytest.mark.parametrize("event", list(announced()), ids=lambda event: f"{event.type} on {event.channel[:8]}")

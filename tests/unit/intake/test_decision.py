@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.alert import Alert, AlertStatus, Severity
-from tarsy.domain.incident import IncidentView, Investigation, KnownAlert
-from tarsy.domain.mute import Mute
+from tarsy.domain.incident import IncidentView, Investigation, KnownAlert, Mute
 from tarsy.domain.route import OnResolved, RouteAction
 from tarsy.intake.adapters.registry import says_resolved
 from tarsy.intake.decision import (

@@ -3,9 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tarsy.domain.matchers import parse_matchers
-from tarsy.domain.mute import Mute
-from tarsy.domain.route import RouteAction
+from tarsy.domain.incident import Mute
+from tarsy.domain.route import RouteAction, parse_matchers
 from tarsy.intake.adapters.registry import deliver
 from tarsy.intake.delivery import receive
 from tarsy.intake.explanation import explain

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from support.sender_examples import load_examples
 from tarsy.domain.alert import Alert, AlertStatus, Severity
-from tarsy.domain.matchers import Matcher, MatcherError, Operator, all_accept, parse_matchers
-from tarsy.domain.mute import Mute, muted_by
-from tarsy.domain.route import RouteAction
+from tarsy.domain.incident import Mute, muted_by
+from tarsy.domain.route import Matcher, MatcherError, Operator, RouteAction, all_accept, parse_matchers
 from tarsy.intake.adapters.registry import deliver
 from tarsy.intake.policy import Route, ServerVariants, route_for
 

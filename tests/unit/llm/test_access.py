@@ -1,7 +1,7 @@
 import pytest
 
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import ProviderType
+from tarsy.domain.llm import ProviderType
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.access import CredentialsMissingError, resolve_access
 from tarsy.llm.turn_memory import TurnMemory

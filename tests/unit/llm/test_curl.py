@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.llm import ProviderType
 from tarsy.domain.tool import ToolDefinition
 from tarsy.llm.curl import Asked, as_curl
 

@@ -8,9 +8,8 @@ import pytest
 
 from tarsy.config.schema.cost import CostEstimationConfig
 from tarsy.config.schema.providers import is_local
-from tarsy.domain.agent import ProviderType
-from tarsy.domain.price import FREE, Price
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.llm import ProviderType, ResolvedProvider
+from tarsy.domain.usage import FREE, Price
 from tarsy.llm.prices import PriceList
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,11 +5,10 @@ import anyio
 import pytest
 
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
-from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ToolCallChunk
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMBackend, ProviderType, TextChunk, ToolCallChunk
 from tarsy.domain.recording import Recording
-from tarsy.domain.request_hash import request_hash
+from tarsy.domain.replay import request_hash
 from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.in_process import InProcessLLMClient, in_process_client

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.llm import TextChunk, ThinkingChunk
-from tarsy.domain.recorded_chunks import merge_text
+from tarsy.domain.recording import merge_text
 from tarsy.llm.think_tags import ThinkTags
 
 Heard = list[TextChunk | ThinkingChunk]

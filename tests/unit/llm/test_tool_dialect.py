@@ -3,7 +3,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.domain.tool_spelling import vendor_name
+from tarsy.domain.tool import vendor_name
 from tarsy.llm.tool_dialect import ToolNames
 
 ACCEPTED_BY_ALL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.agent import LLMBackend, ProviderType
 from tarsy.domain.conversation import ConversationMessage, Role
-from tarsy.domain.llm import GenerateInput
+from tarsy.domain.llm import GenerateInput, LLMBackend, ProviderType
 from tarsy.domain.tool import ToolDefinition
 from tarsy.llm.wire import Endpoint, call_metadata, request_from_proto, request_to_proto
 

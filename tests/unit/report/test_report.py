@@ -17,9 +17,9 @@ from markdown_it.token import Token
 from tarsy.db.citations import PlacedCitation
 from tarsy.db.evidence import EvidenceText, SeenEvidence
 from tarsy.domain.citation import CheckedCitation, CitationCounts, CitationStatus, citations
-from tarsy.domain.price import Spending
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
 from tarsy.report.markdown import as_markdown
 from tarsy.report.page import as_html

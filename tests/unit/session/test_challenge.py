@@ -7,14 +7,12 @@ import pytest
 
 from support.agent_scenario import agent, chain, stage
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedChallenge
-from tarsy.domain.agent import AgentType
-from tarsy.domain.challenge import Challenge, Ruling, read_challenge
-from tarsy.domain.execution import AgentExecution
+from tarsy.domain.execution import AgentExecution, AgentType
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.verdict import Confidence, Verdict, VerdictOutcome, verdict_fields
+from tarsy.domain.verdict import Challenge, Confidence, Ruling, Verdict, VerdictOutcome, read_challenge, verdict_fields
 from tarsy.session.challenge import passed_over, tempered
 from tarsy.session.executor import finished_stages
 from tarsy.session.plan import FinishSession, RunStage, StageOutcome, next_step, plan

@@ -8,7 +8,7 @@ from support.agent_scenario import Scenario, agent, answers, calls, chain, fails
 from support.memory_run import DiedError
 from support.memory_tree import MemoryTree, TreeJournal
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedOrchestrator
-from tarsy.domain.agent import ToolCalling
+from tarsy.domain.tool import ToolCalling
 from tarsy.kit.groups import single_errors
 
 LEAD = "0.look/1.Lead"

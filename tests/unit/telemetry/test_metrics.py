@@ -12,8 +12,8 @@ from prometheus_client import generate_latest
 from support.scraped import value
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
-from tarsy.domain.server_health import ServerHealth, ServerState
 from tarsy.domain.step import Step
+from tarsy.domain.tool import ServerHealth, ServerState
 from tarsy.domain.usage import TokenUsage
 from tarsy.telemetry.exposition import PoolUse, ProcessGauges
 from tarsy.telemetry.measured_work import StepMetrics

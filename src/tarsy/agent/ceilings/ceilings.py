@@ -23,6 +23,7 @@ from tarsy.domain.budget import (
     Exhausted,
     Fits,
     Limit,
+    Reservation,
     Spent,
     affordable_input,
     model_call,
@@ -38,10 +39,9 @@ from tarsy.domain.history import CEILING
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorCode, GenerateInput
 from tarsy.domain.period_budget import BudgetWait, PeriodState
-from tarsy.domain.price import Price
 from tarsy.domain.run_input import AnyInput, CeilingMet, PlacedInput
-from tarsy.domain.spending import Reservation
 from tarsy.domain.step import StoredRun
+from tarsy.domain.usage import Price
 
 if TYPE_CHECKING:
     from tarsy.agent.model_call import CompletedCall

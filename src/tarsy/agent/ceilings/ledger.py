@@ -11,10 +11,9 @@ from typing import Protocol
 
 import anyio
 
-from tarsy.domain.budget import NOTHING, UNLIMITED, Account, Ceiling, Spent
+from tarsy.domain.budget import NOTHING, UNLIMITED, Account, Ceiling, Reservation, Spent, SpentBy
 from tarsy.domain.period_budget import PeriodBudget, PeriodState
 from tarsy.domain.run_input import CeilingMet
-from tarsy.domain.spending import Reservation, SpentBy
 from tarsy.kit.clock import Clock
 
 # Of a time ceiling, what is left to the conclusion: a tenth, and never more than a model needs to write it.

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from tarsy.domain.budget import Reservation, SpentBy
 from tarsy.domain.period_budget import PeriodBudget, PeriodState
-from tarsy.domain.spending import Reservation, SpentBy
 
 
 class MemoryBook:

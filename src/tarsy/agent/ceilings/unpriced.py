@@ -9,7 +9,7 @@ from tarsy.config.problems import Path
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, NoProviderError
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.llm import ResolvedProvider
 
 CURE = "give its price under system.cost_estimation.model_rates (with cost estimation enabled), or set a ceiling in tokens"
 # Whether there is a price does not depend on the size of the call, only how high it is.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from tarsy.agent.context.trail import TrailView, tell_trail
 from tarsy.agent.context.verdict_text import verdict_text
 from tarsy.agent.prompt.fence import Fence
-from tarsy.domain.agent import AgentType
+from tarsy.domain.execution import AgentType
 from tarsy.domain.history import ExecutionRecord, StageRecord, concluding_stages, last_text
 from tarsy.domain.stage import StageType
 from tarsy.domain.timeline import TimelineEventType

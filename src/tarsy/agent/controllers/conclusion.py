@@ -19,12 +19,11 @@ from tarsy.agent.failure_log import failed_closes
 from tarsy.agent.model_call import CompletedCall, ModelAnswer, TextRouter
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.run import Run, lacks
-from tarsy.domain.agent import ProviderType
 from tarsy.domain.conclusion import SHORTCOMING
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.interaction import LLMInteractionKind
-from tarsy.domain.llm import ErrorCode
+from tarsy.domain.llm import ErrorCode, ProviderType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineEventType

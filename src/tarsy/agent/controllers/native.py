@@ -10,10 +10,9 @@ from tarsy.agent.prompt.builder import PromptBuilder, is_compaction_pointer
 from tarsy.agent.prompt.inputs import ChatPrompt
 from tarsy.agent.prompt.nudges import empty_answer_nudge
 from tarsy.agent.repetition import Said
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.timeline import TimelineEventType
-from tarsy.domain.tool import ToolDefinition
+from tarsy.domain.tool import ToolCalling, ToolDefinition
 
 
 class NativeSpeech:

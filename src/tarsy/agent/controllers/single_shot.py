@@ -17,9 +17,9 @@ from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run, lacks
 from tarsy.domain.conversation import ConversationMessage, Role
+from tarsy.domain.followup import NO_SCORE, parse_score
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, ErrorCode
-from tarsy.domain.score import NO_SCORE, parse_score
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import StoredRun
 from tarsy.domain.timeline import TimelineEventType

@@ -19,11 +19,10 @@ from tarsy.agent.summary import Sized, Summarizer
 from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.execution import Waits
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
-from tarsy.domain.mask import is_masked
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.step import ExecutionInput
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
-from tarsy.domain.tool import ToolName, ToolOutcome, ToolResult
+from tarsy.domain.tool import ToolName, ToolOutcome, ToolResult, is_masked
 from tarsy.kit.clock import milliseconds_since
 from tarsy.kit.groups import for_each
 

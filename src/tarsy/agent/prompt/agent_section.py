@@ -5,10 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from tarsy.agent.prompt.fence import Fence, defused
 from tarsy.agent.prompt.result_line import reading_back, result_line
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.evidence import Evidence
-from tarsy.domain.tool import RUN_AGENT_TOOL
-from tarsy.domain.tool_spelling import spoken_name
+from tarsy.domain.tool import RUN_AGENT_TOOL, ToolCalling, spoken_name
 from tarsy.kit.text import clip_bytes
 
 _HEAD = """\

@@ -12,9 +12,8 @@ from tarsy.agent.prompt.fence import Fence, unwrap
 from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext, SeenResult
 from tarsy.agent.prompt.react_format import FORMAT, describe_tools
 from tarsy.agent.prompt.result_line import line_of, reading_back, result_line
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ConversationMessage, Role
-from tarsy.domain.tool import ToolDefinition
+from tarsy.domain.tool import ToolCalling, ToolDefinition
 from tarsy.kit.text import clip
 
 READ_RESULT_TOOL = "tarsy.read_result"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from tarsy.agent.repetition import Circle, CircleKind
-from tarsy.domain.agent import ToolCalling
+from tarsy.domain.tool import ToolCalling
 from tarsy.kit.text import clip
 
 # The beginning of an error says what failed; the rest is usually a stack trace that a model cannot act on.

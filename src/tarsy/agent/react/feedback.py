@@ -4,9 +4,7 @@ import difflib
 from collections.abc import Sequence
 
 from tarsy.agent.react.parsed import ReActProblem
-from tarsy.domain.agent import ToolCalling
-from tarsy.domain.tool import ToolDefinition
-from tarsy.domain.tool_spelling import spoken_name
+from tarsy.domain.tool import ToolCalling, ToolDefinition, spoken_name
 from tarsy.kit.text import clip
 
 # Longer descriptions were in the instructions already; here they only help to choose.

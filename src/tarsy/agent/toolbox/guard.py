@@ -7,10 +7,9 @@ import structlog
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.react.feedback import format_unknown_tool
 from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.claim import ClaimLostError
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import ToolCatalog, ToolResult
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolResult
 from tarsy.kit.clock import Clock
 
 log = structlog.get_logger(__name__)

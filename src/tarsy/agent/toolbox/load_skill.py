@@ -10,9 +10,9 @@ from tarsy.agent.skills import AgentSkills
 from tarsy.agent.toolbox.built_in import CallRefusedError
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedSkill
-from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
 from tarsy.domain.skill import MAIN_FILE, SHIPPED
 from tarsy.domain.tool import LOAD_SKILL_TOOL, ToolCatalog, ToolDefinition
+from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 
 _BARE_NAME = re.compile(r"[\"']?[a-z0-9-]+[\"']?")
 # As many characters of a commit as people read.

@@ -9,8 +9,8 @@ from tarsy.agent.ports import ResultStore
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL
 from tarsy.agent.prompt.result_line import reading_back
 from tarsy.agent.toolbox.built_in import CallRefusedError
-from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
 from tarsy.domain.tool import ToolCatalog, ToolDefinition
+from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.text import clip_bytes
 
 # A window of a result, about four thousand tokens: few calls for a large result, and little against any model's window.

@@ -10,9 +10,9 @@ from typing import Any
 
 from tarsy.agent.ports import ChangeLog
 from tarsy.agent.toolbox.built_in import SERVER, CallRefusedError
-from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
-from tarsy.domain.change import StoredChange
+from tarsy.domain.alert import StoredChange
 from tarsy.domain.tool import ToolCatalog, ToolDefinition
+from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock
 
 # What was changed longer ago has shown its effects before; a week covers what is rolled out slowly.

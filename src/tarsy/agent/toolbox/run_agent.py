@@ -9,10 +9,10 @@ from tarsy.agent.toolbox.built_in import CallRefusedError
 from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
-from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import Waits
 from tarsy.domain.tool import RUN_AGENT_TOOL, ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock, milliseconds_since
 
 

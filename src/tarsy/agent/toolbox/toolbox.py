@@ -9,7 +9,7 @@ from tarsy.agent.toolbox.budget import BudgetedTools
 from tarsy.agent.toolbox.built_in import BuiltInTool, BuiltInTools
 from tarsy.agent.toolbox.guard import GuardedTools
 from tarsy.agent.toolbox.limits import LimitedTools
-from tarsy.domain.agent import ToolCalling
+from tarsy.domain.tool import ToolCalling
 from tarsy.kit.clock import Clock
 
 

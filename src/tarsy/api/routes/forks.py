@@ -13,9 +13,9 @@ from tarsy.api.services import AuthorOf, Services, ServicesOf
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved_entries import reaches
 from tarsy.db.errors import ConflictError, NotFoundError
-from tarsy.domain.agent import LLMBackend
 from tarsy.domain.fork import ForkPlace, ForkPlan, ModelUse, fork_plan, with_model
 from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.llm import LLMBackend
 from tarsy.domain.session import AlertSession, NewSession
 from tarsy.domain.status import SessionStatus
 from tarsy.kit.clock import SystemClock

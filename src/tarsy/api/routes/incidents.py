@@ -29,9 +29,8 @@ from tarsy.api.schemas.view import Name, Request, StorableText, UtcTime
 from tarsy.api.services import AuthorOf, Services, ServicesOf
 from tarsy.db.incidents.incident_list import IncidentFilter
 from tarsy.domain.alert import Severity
-from tarsy.domain.incident import IncidentState
-from tarsy.domain.matchers import parse_matchers
-from tarsy.domain.mute import Mute
+from tarsy.domain.incident import IncidentState, Mute
+from tarsy.domain.route import parse_matchers
 from tarsy.domain.verdict import VerdictOutcome
 
 router = api_router(tag="incidents")

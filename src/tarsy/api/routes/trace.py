@@ -9,8 +9,7 @@ from tarsy.api.schemas.trace import LLMCallDetail, MCPCallDetail, TraceList
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import ServicesOf
 from tarsy.db.errors import ConflictError
-from tarsy.domain.agent import ProviderType
-from tarsy.domain.provider import provider_named
+from tarsy.domain.llm import ProviderType, provider_named
 from tarsy.domain.tool import ToolDefinition
 from tarsy.llm.curl import Asked, as_curl
 

@@ -12,8 +12,7 @@ from tarsy.api.schemas.usage import UsageOverview
 from tarsy.api.schemas.view import Day
 from tarsy.api.services import ServicesOf
 from tarsy.db.usage import DETAIL_COLUMNS
-from tarsy.domain.csv_table import csv_table
-from tarsy.domain.usage_report import MAX_DAYS, Period, Span
+from tarsy.domain.usage import MAX_DAYS, Period, Span, csv_table
 
 router = api_router("/usage", tag="usage")
 

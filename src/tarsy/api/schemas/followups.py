@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from tarsy.api.schemas.view import Request, StorableText, View
-from tarsy.domain.chat import MAX_CHAT_CHARACTERS
+from tarsy.domain.followup import MAX_CHAT_CHARACTERS
 from tarsy.domain.status import RunStatus
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from tarsy.api.schemas.view import Name, Request, StorableText, View
-from tarsy.domain.agent import ProviderType
+from tarsy.domain.llm import ProviderType
 from tarsy.domain.note import MAX_HINT_CHARACTERS
 
 

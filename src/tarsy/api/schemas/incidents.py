@@ -14,10 +14,9 @@ from tarsy.db.changes import StoredChange
 from tarsy.db.incidents.incident_list import IncidentPage, IncidentSummary
 from tarsy.db.incidents.repository import Activity, IncidentDetail
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
-from tarsy.domain.incident import IncidentState, Member
-from tarsy.domain.matchers import MatcherError, parse_matchers
-from tarsy.domain.mute import Mute
+from tarsy.domain.incident import IncidentState, Member, Mute
 from tarsy.domain.note import SessionNote
+from tarsy.domain.route import MatcherError, parse_matchers
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 from tarsy.intake.answer import Taken

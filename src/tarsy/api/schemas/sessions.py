@@ -17,13 +17,11 @@ from tarsy.db.interactions import SessionRun
 from tarsy.db.session_list import SessionPage, SessionSummary
 from tarsy.db.sessions import StoredDetail
 from tarsy.db.work.parking import CancelAnswer
-from tarsy.domain.alert import Severity
-from tarsy.domain.alert_title import alert_title
+from tarsy.domain.alert import Severity, alert_title
 from tarsy.domain.execution import AgentExecution
-from tarsy.domain.price import Spending
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.domain.usage import TokenUsage
+from tarsy.domain.usage import Spending, TokenUsage
 
 
 class AlertAccepted(View):

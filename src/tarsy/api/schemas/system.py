@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from tarsy.api.schemas.view import Request, StorableText, View
-from tarsy.domain.server_health import ServerState
+from tarsy.domain.tool import ServerState
 
 
 class Check(View):

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from tarsy.api.schemas.budget import PeriodBudgetItem
 from tarsy.api.schemas.view import View
-from tarsy.domain.usage_report import UsageReport, Used, UsedBy
+from tarsy.domain.usage import UsageReport, Used, UsedBy
 
 
 class UsedItem(View):

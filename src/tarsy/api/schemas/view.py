@@ -10,8 +10,7 @@ from fastapi import Path, Response
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.types import Receive, Scope, Send
 
-from tarsy.domain.price import Spending
-from tarsy.domain.usage import TokenUsage
+from tarsy.domain.usage import Spending, TokenUsage
 from tarsy.kit.model import Model
 from tarsy.session.intake import is_storable
 

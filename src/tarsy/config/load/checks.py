@@ -22,7 +22,8 @@ from tarsy.config.schema.registries import UnknownEntryError
 from tarsy.config.schema.senders import SenderConfig
 from tarsy.config.schema.values import LATER, NO_EFFECT
 from tarsy.config.templates import variables
-from tarsy.domain.agent import AgentType, LLMBackend
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend
 
 _PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})
 

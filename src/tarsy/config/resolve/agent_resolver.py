@@ -14,8 +14,9 @@ from tarsy.config.schema.budget import BudgetKey, ceiling_of
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
 from tarsy.config.schema.providers import FallbackConfig
 from tarsy.config.schema.selection import McpSelection
-from tarsy.domain.agent import AgentType, LLMBackend
 from tarsy.domain.budget import Ceiling
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend
 
 Value = TypeVar("Value")
 ADDS_NOTHING = SkillsKeys()

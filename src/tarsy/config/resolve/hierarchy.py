@@ -18,7 +18,8 @@ from tarsy.config.schema.agents import (
 )
 from tarsy.config.schema.providers import FallbackConfig
 from tarsy.config.schema.values import Section
-from tarsy.domain.agent import LLMBackend, ToolCalling
+from tarsy.domain.llm import LLMBackend
+from tarsy.domain.tool import ToolCalling
 
 Value = TypeVar("Value")
 

@@ -12,10 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tarsy.config.schema.masking import DEFAULT_GROUPS
 from tarsy.config.schema.values import Section
-from tarsy.domain.agent import AgentType, LLMBackend, ToolCalling
 from tarsy.domain.budget import UNLIMITED, Ceiling
-from tarsy.domain.provider import ResolvedProvider
+from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend, ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
+from tarsy.domain.tool import ToolCalling
 from tarsy.domain.verdict import Confidence
 from tarsy.kit.model import Model
 

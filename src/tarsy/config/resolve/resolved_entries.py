@@ -13,7 +13,7 @@ from tarsy.config.resolve.resolved import (
 )
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.providers import NOT_NATIVE, LLMProviderConfig
-from tarsy.domain.agent import LLMBackend, ProviderType
+from tarsy.domain.llm import LLMBackend, ProviderType
 
 # How many tokens the common model families take, for providers that do not say it themselves.
 # Cautious where a family differs by plan: what every customer gets. Longer prefixes stand before the shorter ones they specialise.

@@ -19,7 +19,7 @@ from tarsy.config.schema.chains import ChainConfig, StageConfig
 from tarsy.config.schema.configuration import Config, with_any_model
 from tarsy.config.schema.providers import NativeToolsConfig
 from tarsy.config.schema.selection import McpSelection, SelectionError, check_selection
-from tarsy.domain.agent import AgentType
+from tarsy.domain.execution import AgentType
 from tarsy.domain.stage import ParallelType, SuccessPolicy
 
 

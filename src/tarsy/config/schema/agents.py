@@ -21,7 +21,8 @@ from tarsy.config.schema.values import (
     Text,
     refuse,
 )
-from tarsy.domain.agent import AgentType, ToolCalling
+from tarsy.domain.execution import AgentType
+from tarsy.domain.tool import ToolCalling
 
 
 class AgentKind(StrEnum):

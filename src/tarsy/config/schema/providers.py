@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from tarsy.config.schema.values import Backend, Count, Duration, Name, ProviderName, Section, Switch, Text, WebAddress, known_names, refuse
 from tarsy.config.templates import expand, variables
-from tarsy.domain.agent import LLMBackend, ProviderType
+from tarsy.domain.llm import LLMBackend, ProviderType
 
 # The names under which the vendors' own tools look for a key.
 USUAL_KEYS = {

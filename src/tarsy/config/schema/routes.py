@@ -11,7 +11,7 @@ from tarsy.domain.route import REOPEN_AFTER, REPEAT_INTERVAL, OnResolved, RouteA
 
 
 def _matchers(text: str) -> str:
-    from tarsy.domain.matchers import MatcherError, parse_matchers  # noqa: PLC0415 - its library is wanted by few commands
+    from tarsy.domain.route import MatcherError, parse_matchers  # noqa: PLC0415 - its library is wanted by few commands
 
     try:
         parse_matchers(text)

@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from tarsy.config.parsed_data import mapping
 from tarsy.config.problems import did_you_mean
-from tarsy.domain.agent import LLMBackend
+from tarsy.domain.llm import LLMBackend
 from tarsy.kit.model import Model
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}

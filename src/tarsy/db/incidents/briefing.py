@@ -5,8 +5,7 @@ from dataclasses import replace
 from tarsy.db.driver import RawConnection, Statement, columns_of
 from tarsy.db.incidents.rows import incident_of, member_of
 from tarsy.db.tables import alerts, incidents
-from tarsy.domain.incident import Incident, Member
-from tarsy.domain.incident_text import MAX_SHOWN, Finding, incident_text
+from tarsy.domain.incident import MAX_SHOWN, Finding, Incident, Member, incident_text
 from tarsy.domain.session import AlertSession
 
 # What fires comes first. Some more are read than are shown: how bad they are is not known to the order.

@@ -12,8 +12,8 @@ from tarsy.db.incidents.rows import Standing, incident_of
 from tarsy.db.tables import alert_sessions, alerts, incidents, session_spending
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import Incident, IncidentState
-from tarsy.domain.price import Spending
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 
 

@@ -13,9 +13,9 @@ from tarsy.db.new_sessions import insert_sessions
 from tarsy.db.tables import work
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.db.work.parking import cancel
-from tarsy.domain import announce
+from tarsy.domain import live_events
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.live import LiveEvent
+from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import PRIORITY_HEAD_START, WorkState
@@ -46,7 +46,8 @@ async def store_looks(connection: AsyncConnection, wanted: Sequence[WantedLook])
     await note_each(connection, AuditAction.ALERT_SUBMITTED, [(session.author, session.id) for session in sessions])
     await enqueue(connection, *(_investigation(one) for one in wanted))
     told = [
-        (one.id, announce.session_status(one.id, SessionStatus.PENDING, alert_type=one.alert_type, at=one.created_at)) for one in sessions
+        (one.id, live_events.session_status(one.id, SessionStatus.PENDING, alert_type=one.alert_type, at=one.created_at))
+        for one in sessions
     ]
     return [*((session_id, own) for session_id, (own, _) in told), *((session_id, shared) for session_id, (_, shared) in told)]
 

@@ -11,7 +11,7 @@ from tarsy.db.tables import work
 from tarsy.db.work.parking import unpark
 from tarsy.db.work.release import claimed_row
 from tarsy.domain.alert import Severity
-from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.period_budget import BudgetWait, PeriodBudget, Waiting, released
 from tarsy.domain.work import WorkState
 

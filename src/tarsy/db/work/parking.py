@@ -12,7 +12,7 @@ from tarsy.db.work.claim_statement import DUE
 from tarsy.db.work.release import UNPARKED, WOKEN_RANK, about, claimed_row, move_noun, release
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.claim import WorkKind
-from tarsy.domain.live import StoredLiveEvent
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Ends, WorkState
 

@@ -18,10 +18,9 @@ from tarsy.db.work.parking import wake_due
 from tarsy.db.work.release import claimed_row, finish, release
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.claim import Claim, WorkKind
-from tarsy.domain.live import StoredLiveEvent
-from tarsy.domain.pause import Pause
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, Parking, Pulse, Release, WorkRules
+from tarsy.domain.work import Claimed, Parking, Pause, Pulse, Release, WorkRules
 
 # An arbitrary number that only this lock uses. A process that is paused while it holds the lock keeps all others waiting: not for long.
 # The last limit begins when the lock is held, and only where the server knows it (from PostgreSQL 17 on).

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db.tables import events, work
 from tarsy.db.work.release import claimed_row, release
 from tarsy.domain.claim import Claim, WorkKind
-from tarsy.domain.live import LiveEventType, StoredLiveEvent, session_channel
+from tarsy.domain.live_events import LiveEventType, StoredLiveEvent, session_channel
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Ends, Recovered, WorkState, orphaned
 

@@ -16,7 +16,7 @@ from tarsy.db.storable import storable
 from tarsy.db.tables import pauses, work
 from tarsy.db.work.subjects import SUBJECTS, Subject
 from tarsy.domain.claim import Claim, WorkKind
-from tarsy.domain.live import LiveEvent, StoredLiveEvent
+from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 from tarsy.domain.work import (
     PRIORITY_HEAD_START,
     WOKEN_HEAD_START,

@@ -11,10 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tarsy.db.driver import RawConnection, Row, Statement
 from tarsy.db.processes import ALIVE
 from tarsy.db.tables import alert_sessions, sql_list, work
-from tarsy.domain.alert_title import LOOKED_AT_CHARACTERS, alert_title
+from tarsy.domain.alert import LOOKED_AT_CHARACTERS, alert_title
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.pause import Pause
-from tarsy.domain.work import WorkState
+from tarsy.domain.work import Pause, WorkState
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from tarsy.db.session_rows import chat_message_of, score_of, session_of
 from tarsy.db.status_moves import QUESTIONS, SCORES, SESSIONS, StatusDoor
 from tarsy.db.storable import storable
 from tarsy.db.tables import alert_sessions
-from tarsy.domain import announce
+from tarsy.domain import live_events
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, WorkKind
-from tarsy.domain.live import LiveEvent
+from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, session_status_of
@@ -72,7 +72,7 @@ class SessionSubject(Subject):
         return row["started_at"] == row["now"] and row["fork"] is None
 
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
-        return announce.session_status(
+        return live_events.session_status(
             str(row["id"]), SessionStatus(row["status"]), alert_type=row["alert_type"], at=at, waiting_reason=reason
         )
 
@@ -97,7 +97,7 @@ class SessionSubject(Subject):
             error_message=close.error_message,
         ).where(alert_sessions.c.id == row["subject_id"])
         alert_type = (await connection.execute(ended.returning(alert_sessions.c.alert_type))).scalar_one_or_none()
-        return announce.session_completed(row["subject_id"], close, alert_type=alert_type) if alert_type is not None else ()
+        return live_events.session_completed(row["subject_id"], close, alert_type=alert_type) if alert_type is not None else ()
 
 
 class _FollowUp(Subject):
@@ -105,7 +105,7 @@ class _FollowUp(Subject):
         close = WorkClose(status=ends.status, completed_at=row["now"], error_message=storable(ends.reason))
         ended = self.door.move(close.status, completed_at=close.completed_at, error_message=close.error_message)
         found = await connection.execute(ended.where(self.door.table.c.id == row["subject_id"]))
-        return (announce.work_completed(row["session_id"], self.kind, row["subject_id"], close),) if found.rowcount else ()
+        return (live_events.work_completed(row["session_id"], self.kind, row["subject_id"], close),) if found.rowcount else ()
 
 
 class QuestionSubject(_FollowUp):
@@ -114,7 +114,7 @@ class QuestionSubject(_FollowUp):
 
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
         del at, reason  # a question that waits looks the same whatever it waits for
-        return (announce.chat_message(chat_message_of(row)),)
+        return (live_events.chat_message(chat_message_of(row)),)
 
 
 class ScoreSubject(_FollowUp):

@@ -6,10 +6,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from tarsy.agent.ports import ToolExecutor
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedTransport
-from tarsy.domain.arguments.parsing import ArgumentProblem, parse_arguments
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedTool, Recording
 from tarsy.domain.tool import ToolCatalog, ToolListing, ToolName, ToolResult
+from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.evals.worlds.world import Answer, World
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.tools.masked import MaskedTools

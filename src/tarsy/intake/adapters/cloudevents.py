@@ -8,8 +8,7 @@ import base64
 import binascii
 from typing import Any, cast
 
-from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Links
-from tarsy.domain.alert_title import alert_title
+from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Links, alert_title
 from tarsy.intake.delivery import Adapter, Delivery, Received, receive
 from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, labels, severity_of, title
 

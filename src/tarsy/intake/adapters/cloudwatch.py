@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
-from tarsy.domain.alert_title import alert_title
+from tarsy.domain.alert import Alert, AlertStatus, Links, Severity, alert_title
 from tarsy.intake.delivery import Adapter, Delivery, Received, receive
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, severity_of, title, web_address
 from tarsy.intake.sns import is_envelope

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tarsy.domain.alert import Alert, AlertStatus, Severity
-from tarsy.domain.alert_title import alert_title
+from tarsy.domain.alert import Alert, AlertStatus, Severity, alert_title
 from tarsy.intake.adapters import (
     alertmanager,
     argocd,

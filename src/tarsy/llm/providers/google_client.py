@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 from google.genai import Client, types
 
-from tarsy.domain.agent import ProviderType
+from tarsy.domain.llm import ProviderType
 from tarsy.llm.access import Access
 from tarsy.llm.providers.google_credentials import google_credentials
 from tarsy.llm.wrong_address import HOOKS

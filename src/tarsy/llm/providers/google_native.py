@@ -6,8 +6,7 @@ from typing import Any
 
 import structlog
 
-from tarsy.domain.agent import ProviderType
-from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, ProviderType
 from tarsy.llm.access import Access
 from tarsy.llm.attempts import RetryPolicy, Signal, TimeLimits, answer
 from tarsy.llm.client_cache import ClientCache

@@ -12,7 +12,7 @@ from typing import Any, assert_never
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
-from tarsy.domain.agent import ProviderType
+from tarsy.domain.llm import ProviderType
 from tarsy.llm.access import Access
 from tarsy.llm.providers.provider import ProviderNotInstalledError
 from tarsy.llm.wrong_address import HOOKS

@@ -10,8 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.llm import GenerateInput
-from tarsy.domain.tool import ToolDefinition
-from tarsy.domain.tool_spelling import vendor_name
+from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.langchain_models import Dialect
 from tarsy.llm.tool_dialect import arguments_object, object_schema
 from tarsy.llm.turn_memory import TurnMemory, turn_key

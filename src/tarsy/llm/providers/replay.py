@@ -16,8 +16,7 @@ from pydantic import ValidationError
 from tarsy.config.schema.configuration import vendor_variables, ways_to_a_model
 from tarsy.domain.conversation import Role
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
-from tarsy.domain.recorded_chunks import UnplayableChunkError, recorded_to_chunk
-from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording
+from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording, UnplayableChunkError, recorded_to_chunk
 from tarsy.llm.access import Access
 
 # A fast hosted model writes about this many words a second.

@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-from tarsy.domain.mask import MASK_PREFIX
+from tarsy.domain.tool import MASK_PREFIX
 
 
 def label(pattern: str) -> str:

@@ -8,8 +8,7 @@ import pytest
 
 from tarsy.agent.context.formatter import ContextFormatter, formatter_for, record_formatter
 from tarsy.agent.prompt.fence import Fence, unwrap
-from tarsy.domain.agent import AgentType
-from tarsy.domain.execution import AgentExecution
+from tarsy.domain.execution import AgentExecution, AgentType
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus

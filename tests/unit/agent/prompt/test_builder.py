@@ -15,9 +15,8 @@ from tarsy.agent.context_window import tokens_of
 from tarsy.agent.prompt import nudges
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt, PromptContext, SeenResult
-from tarsy.domain.agent import ToolCalling
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
-from tarsy.domain.tool import ToolDefinition, ToolResult
+from tarsy.domain.tool import ToolCalling, ToolDefinition, ToolResult
 
 GOLDEN = Path(__file__).parent / "golden"
 

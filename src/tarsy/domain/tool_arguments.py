@@ -1,8 +1,4 @@
-"""From what a model wrote to the arguments a tool accepts. Pure module.
-
-Models that have no structured calls write JSON, almost JSON, YAML, `key=value` or just the one value they mean; all of them are understood,
-coerced towards the tool's schema and then checked against it.
-"""
+"""Parsing what a model wrote into the arguments that a tool accepts."""
 
 import json
 import re
@@ -11,8 +7,7 @@ from typing import Any, cast
 
 import yaml
 
-from tarsy.domain.arguments.coercion import Schema, coerce, expected, loose_json, only_property, properties
-from tarsy.domain.arguments.violations import violations
+from tarsy.domain.tool_schema import Schema, coerce, expected, loose_json, only_property, properties, violations
 from tarsy.kit.text import whole_characters
 
 _FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)

@@ -1,10 +1,29 @@
-"""A judgement of a finished session."""
+"""Follow-ups of a finished session: chat questions and scores."""
 
 import re
 from dataclasses import dataclass
 from datetime import datetime
 
 from tarsy.domain.status import RunStatus
+
+MAX_CHAT_CHARACTERS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatUserMessage:
+    """A question; its answer is the `chat` stage that names it."""
+
+    id: str
+    chat_id: str
+    session_id: str
+    content: str
+    author: str
+    status: RunStatus
+    stage_id: str | None = None
+    error_message: str | None = None
+    created_at: datetime
+    completed_at: datetime | None = None
+
 
 # Possessive where two repetitions meet: a megabyte of spaces takes linear time.
 _SCORE = re.compile(r"^[ \t>*_#`-]*score[ \t*_`]*[:=][ \t*_`]*(\d{1,3})[ \t*_`]*+(?:/[ \t]*100)?[ \t*_`.]*$", re.IGNORECASE | re.MULTILINE)
