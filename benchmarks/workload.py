@@ -21,8 +21,8 @@ from tarsy.config.resolve.resolved import (
     ResolvedStage,
     ResolvedTransport,
 )
-from tarsy.config.schema.cost import CostEstimationConfig
-from tarsy.config.schema.queue import QueueConfig
+from tarsy.config.schema.budget import CostEstimationConfig
+from tarsy.config.schema.system import QueueConfig
 from tarsy.db.changes import StoredChanges
 from tarsy.db.history import SessionHistory, StoredResults
 from tarsy.db.journal import PostgresJournal

@@ -14,10 +14,8 @@ from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, Wa
 from tarsy.api.services import DATABASE, Health, Probe
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.resolve.redaction import redacted
-from tarsy.config.resolve.resolved import ResolvedChain, ResolvedMcpServer, ResolvedProvider
-from tarsy.config.resolve.resolved_entries import resolved_provider, resolved_server
-from tarsy.config.resolve.resolver import default_tools, resolve_chain
-from tarsy.config.resolve.variants import variants_in_use
+from tarsy.config.resolve.resolved import ResolvedChain, ResolvedMcpServer, ResolvedProvider, resolved_provider, resolved_server
+from tarsy.config.resolve.resolver import default_tools, resolve_chain, variants_in_use
 from tarsy.config.schema.configuration import Config, with_any_model
 from tarsy.config.schema.selection import McpSelection
 from tarsy.config.templates import variables

@@ -10,7 +10,7 @@ from anyio import to_thread
 
 from tarsy.api.auth import check_bind
 from tarsy.api.tokens import TokenSettingError, read_tokens
-from tarsy.config.load.differences import Differences, differences
+from tarsy.config.load.display import Differences, differences
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.kit.clock import Clock

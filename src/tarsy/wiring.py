@@ -24,11 +24,11 @@ from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.services import Services
 from tarsy.api.tokens import read_tokens
 from tarsy.config.load.loader import LoadedConfig, load_config
-from tarsy.config.load.skills.catalog import shipped_skills
+from tarsy.config.load.skill_catalog import shipped_skills
 from tarsy.config.problems import ConfigError, Problem
-from tarsy.config.resolve.resolved_entries import resolved_server
+from tarsy.config.resolve.resolved import resolved_server
 from tarsy.config.schema.configuration import Config
-from tarsy.config.schema.queue import QueueConfig
+from tarsy.config.schema.system import QueueConfig
 from tarsy.db.audit import AuditLog
 from tarsy.db.changes import ChangeRepository, StoredChanges
 from tarsy.db.chats import ChatRepository

@@ -19,7 +19,7 @@ from support.sender_examples import load_examples
 from support.sns_signer import new_signer
 from tarsy.api.auth import auth_settings
 from tarsy.api.tokens import read_tokens
-from tarsy.config.schema.senders import Scheme
+from tarsy.config.schema.routes import Scheme
 from tarsy.intake.adapters.generic import GenericMapping
 from tarsy.intake.adapters.registry import ADAPTERS, deliver
 from tarsy.intake.authentication import Basic, Signature, Token

@@ -19,7 +19,7 @@ from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource, WorkerItem
 from tarsy.api.services import Health, Services
-from tarsy.config.load.differences import Differences
+from tarsy.config.load.display import Differences
 from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,
@@ -28,8 +28,8 @@ from tarsy.config.resolve.resolved import (
     ResolvedStage,
     ResolvedTransport,
 )
-from tarsy.config.schema.queue import QueueConfig
 from tarsy.config.schema.selection import McpSelection, SelectionError
+from tarsy.config.schema.system import QueueConfig
 from tarsy.db.audit import AuditLog
 from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository

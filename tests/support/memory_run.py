@@ -21,7 +21,7 @@ from tarsy.agent.prompt.inputs import PromptContext
 from tarsy.agent.stopping import Stopping
 from tarsy.agent.toolbox.read_result import ReadResult
 from tarsy.agent.toolbox.toolbox import toolbox
-from tarsy.config.schema.cost import CostEstimationConfig
+from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.domain.citation import CheckedCitation
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import Message, ToolCall

@@ -10,7 +10,7 @@ from support.memory_run import DiedError, MemoryJournal
 from tarsy.agent.ceilings.ledger import Ledger
 from tarsy.agent.ceilings.memory_book import MemoryBook
 from tarsy.agent.stopping import Stopping
-from tarsy.config.schema.cost import CostEstimationConfig
+from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.evidence import AnsweredCall, Evidence
 from tarsy.domain.execution import AgentExecution

@@ -5,7 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tarsy.config.load.differences import Differences
+from tarsy.config.load.display import Differences
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError
 from tarsy.kit.clock import FixedClock

@@ -10,8 +10,8 @@ from tarsy.agent.ceilings.unpriced import UnpricedCeiling
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WorkerItem
 from tarsy.api.streams import Streams
-from tarsy.config.load.differences import Differences
-from tarsy.config.schema.queue import QueueConfig
+from tarsy.config.load.display import Differences
+from tarsy.config.schema.system import QueueConfig
 from tarsy.db.audit import AuditLog
 from tarsy.db.changes import ChangeRepository
 from tarsy.db.chats import ChatRepository

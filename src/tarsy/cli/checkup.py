@@ -18,10 +18,8 @@ from tarsy.api.tokens import TokenSettingError, read_tokens
 from tarsy.cli.db import opened_engine
 from tarsy.config.load.loader import LoadedConfig, tarsy_source
 from tarsy.config.problems import ConfigError, Problem
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedProvider
-from tarsy.config.resolve.resolved_entries import resolved_server
-from tarsy.config.resolve.resolver import resolve_chain
-from tarsy.config.resolve.variants import variants_in_use
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedProvider, resolved_server
+from tarsy.config.resolve.resolver import resolve_chain, variants_in_use
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
 from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.db import migrate

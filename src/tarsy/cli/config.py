@@ -50,8 +50,7 @@ def show(
     from tarsy.config.load.display import effective, effective_chain
     from tarsy.config.load.loader import load_config
     from tarsy.config.problems import ConfigError
-    from tarsy.config.schema.configuration import NoProviderError
-    from tarsy.config.schema.registries import UnknownEntryError
+    from tarsy.config.schema.configuration import NoProviderError, UnknownEntryError
 
     if origin and resolved is None:
         raise typer.BadParameter("--origin explains a chain: add --resolved CHAIN")

@@ -17,8 +17,8 @@ app = typer.Typer(no_args_is_help=True)
 @app.command("list")
 def list_skills(config: Directory = None) -> None:
     """List the skills with their source and, for those from Git, the commit."""
+    from tarsy.config.load.display import listed
     from tarsy.config.load.loader import load_config
-    from tarsy.config.load.skills.listing import listed
 
     typer.echo(harmless(listed(load_config(config, os.environ).config.skills.values())))
 
@@ -26,7 +26,7 @@ def list_skills(config: Directory = None) -> None:
 @app.command()
 def check(config: Directory = None) -> None:
     """Report all problems of the skills; exit status 1 if there are any."""
-    from tarsy.config.load.skills.listing import check_skills
+    from tarsy.config.load.display import check_skills
 
     usable, verdict, remarks = check_skills(config, os.environ)
     if remarks:

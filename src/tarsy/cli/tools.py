@@ -71,7 +71,7 @@ def _say(text: str) -> None:
 @asynccontextmanager
 async def _opened(directory: Path | None, names: tuple[str, ...], call_timeout: float = 60.0) -> "AsyncGenerator[MaskedTools]":
     from tarsy.config.load.loader import load_config
-    from tarsy.config.resolve.resolved_entries import resolved_server
+    from tarsy.config.resolve.resolved import resolved_server
     from tarsy.tools.servers import McpToolServers
 
     loaded = load_config(directory, os.environ)

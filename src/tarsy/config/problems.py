@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def report(problems: Iterable[Problem]) -> str:
     return "\n".join(str(problem) for problem in in_order(problems))
 
 
-def dotted(path: Path) -> str:
+def dotted(path: KeyPath) -> str:
     """Write a path the way people do: `agent_chains.web.stages[0].name`."""
     text = ""
     for part in path:

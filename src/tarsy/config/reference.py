@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tarsy.config.load.foreign_keys import STRATEGIES
+from tarsy.config.load.retired_keys import STRATEGIES
 from tarsy.config.parsed_data import listing, listing_at, mapping, mapping_at
 from tarsy.config.resolve.hierarchy import BUILT_IN
-from tarsy.config.schema import builtins
+from tarsy.config.schema import documents
 from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
-from tarsy.config.schema.masking import GROUPS, PATTERNS
+from tarsy.config.schema.mcp_servers import GROUPS, PATTERNS
 from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.config.schema.values import NO_EFFECT, Section
 
@@ -154,25 +154,27 @@ def _description(prop: dict[str, Any]) -> str:
 def _builtins() -> Iterator[str]:
     yield "## Built-ins"
     yield "### Agents"
-    yield "\n".join(f"- `{name}`: {entry['description']}" for name, entry in builtins.AGENTS.items())
+    yield "\n".join(f"- `{name}`: {entry['description']}" for name, entry in documents.AGENTS.items())
     yield "### MCP servers"
     yield "\n".join(
         f"- `{name}`: `{' '.join([entry['transport']['command'], *entry['transport']['args']])}`"
-        for name, entry in builtins.MCP_SERVERS.items()
+        for name, entry in documents.MCP_SERVERS.items()
     )
     yield "### Chains"
     yield "\n".join(
-        f"- `{name}`: {entry['description']} (alert type `{'`, `'.join(entry['alert_types'])}`)" for name, entry in builtins.CHAINS.items()
+        f"- `{name}`: {entry['description']} (alert type `{'`, `'.join(entry['alert_types'])}`)" for name, entry in documents.CHAINS.items()
     )
     yield "### LLM providers"
-    yield "\n".join(["| name | type | model | variables |", "|---|---|---|---|", *(_provider_row(name) for name in builtins.LLM_PROVIDERS)])
+    yield "\n".join(
+        ["| name | type | model | variables |", "|---|---|---|---|", *(_provider_row(name) for name in documents.LLM_PROVIDERS)]
+    )
     yield "### Masking"
     yield f"Patterns: {', '.join(f'`{name}`' for name in PATTERNS)}."
     yield "\n".join(["| group | patterns |", "|---|---|", *(f"| `{name}` | {', '.join(members)} |" for name, members in GROUPS.items())])
 
 
 def _provider_row(name: str) -> str:
-    provider = LLMProviderConfig.model_validate(builtins.LLM_PROVIDERS[name])
+    provider = LLMProviderConfig.model_validate(documents.LLM_PROVIDERS[name])
     return (
         f"| `{name}` | {provider.type} | {provider.model} | {', '.join(f'`{variable}`' for variable in provider.announcing_variables())} |"
     )

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from tarsy.config.load.skills.catalog import shipped_skills
-from tarsy.config.resolve.agent_skills import resolved_skill
+from tarsy.config.load.skill_catalog import shipped_skills
+from tarsy.config.resolve.agent_resolver import resolved_skill
 from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,

@@ -4,8 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedStage
-from tarsy.config.resolve.resolved_entries import reaches
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedStage, reaches
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, with_any_model
 from tarsy.demo.chain import SERVER, cluster_server

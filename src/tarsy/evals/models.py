@@ -8,7 +8,7 @@ from functools import partial
 from tarsy.agent.ports import LLMClient
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.problems import did_you_mean
-from tarsy.config.resolve.resolved_entries import resolved_provider
+from tarsy.config.resolve.resolved import resolved_provider
 from tarsy.demo.chain import replay_provider
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ProviderType, ResolvedProvider
 from tarsy.evals.cases import Case, WorldKind

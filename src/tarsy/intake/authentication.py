@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
 
-from tarsy.config.schema.senders import Scheme
+from tarsy.config.schema.routes import Scheme
 from tarsy.intake.fields import Fields, moment
 from tarsy.intake.sns import is_signed
 

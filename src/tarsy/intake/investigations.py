@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedMcpServer
-from tarsy.config.resolve.variants import with_variants
+from tarsy.config.resolve.resolver import with_variants
 from tarsy.db.incidents.looks import WantedLook
 from tarsy.domain.alert import Alert
 from tarsy.domain.incident import Incident, Member, incident_text

@@ -6,8 +6,7 @@ from datetime import timedelta
 from types import MappingProxyType
 
 from tarsy.config.schema.configuration import Config
-from tarsy.config.schema.routes import MuteConfig, RouteConfig
-from tarsy.config.schema.senders import SenderConfig
+from tarsy.config.schema.routes import MuteConfig, RouteConfig, SenderConfig
 from tarsy.domain.alert import Alert
 from tarsy.domain.incident import Mute
 from tarsy.domain.route import (

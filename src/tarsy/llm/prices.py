@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tarsy.config.schema.cost import CostEstimationConfig, Rate
+from tarsy.config.schema.budget import CostEstimationConfig, Rate
 from tarsy.config.schema.providers import is_local
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.llm import ProviderType, ResolvedProvider

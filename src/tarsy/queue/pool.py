@@ -12,7 +12,7 @@ import structlog
 from anyio.abc import TaskGroup
 
 from tarsy.agent.stopping import StopReason
-from tarsy.config.schema.queue import QueueConfig
+from tarsy.config.schema.system import QueueConfig
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.work import Claimed, Lane, Parking, Pulse
 from tarsy.kit.clock import Clock

@@ -4,8 +4,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 from tarsy.agent.ports import LLMClient
-from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.config.resolve.resolved_entries import reaches
+from tarsy.config.resolve.resolved import ResolvedProvider, reaches
 from tarsy.domain.llm import Chunk, GenerateInput, LLMBackend, LLMHealth
 from tarsy.domain.recording import Recording
 

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 from tarsy.agent.ports import LLMClient, Mask, ToolServers
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import did_you_mean
-from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.config.resolve.resolved_entries import resolved_provider
+from tarsy.config.resolve.resolved import ResolvedProvider, resolved_provider
 from tarsy.db.embedded.server import embedded_postgres
 from tarsy.db.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository

@@ -9,9 +9,8 @@ from anyio import to_thread
 
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.problems import ConfigError
-from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.config.resolve.resolved_entries import fitting_backend, resolved_provider
-from tarsy.config.schema import builtins
+from tarsy.config.resolve.resolved import ResolvedProvider, fitting_backend, resolved_provider
+from tarsy.config.schema import documents
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.providers import USUAL_KEYS, LLMProviderConfig
 from tarsy.domain.llm import LLMBackend, ProviderType
@@ -194,7 +193,7 @@ class SetupDesk:
 
 
 def _built_in(config: Config) -> Mapping[str, LLMProviderConfig]:
-    return {name: config.llm_providers[name] for name in builtins.LLM_PROVIDERS if name in config.llm_providers}
+    return {name: config.llm_providers[name] for name in documents.LLM_PROVIDERS if name in config.llm_providers}
 
 
 def _provider_of(config: Config, vendor: str) -> tuple[str, LLMProviderConfig]:

@@ -11,11 +11,9 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from tarsy.config.resolve.resolved import ResolvedMcpServer
-from tarsy.config.resolve.resolved_entries import resolved_server
-from tarsy.config.schema.configuration import Config
+from tarsy.config.resolve.resolved import ResolvedMcpServer, resolved_server
+from tarsy.config.schema.configuration import Config, MCPServerRegistry
 from tarsy.config.schema.mcp_servers import MCPServerConfig
-from tarsy.config.schema.registries import MCPServerRegistry
 from tarsy.setup.yaml_merge import CannotMergeError, merge
 
 

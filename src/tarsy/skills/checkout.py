@@ -4,8 +4,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from tarsy.config.load.skills.checkouts import checkout_dir
-from tarsy.config.load.skills.skill_directory import MAX_FILE_BYTES, MAX_FILES
+from tarsy.config.load.skill_catalog import checkout_dir
+from tarsy.config.load.skill_files import MAX_FILE_BYTES, MAX_FILES
 from tarsy.config.schema.skills import SkillSourceConfig
 from tarsy.domain.skill import MAIN_FILE
 from tarsy.skills.git import FetchedRepository, GitError, TreeEntry

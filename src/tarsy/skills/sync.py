@@ -6,13 +6,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tarsy.config.load.environment import find_directory, with_dotenv
+from tarsy.config.load.environment import fill_in, find_directory, with_dotenv
 from tarsy.config.load.loader import tarsy_source
-from tarsy.config.load.skills.catalog import skill_sources
-from tarsy.config.load.skills.checkouts import checkout_dir, checkouts_dir, git_place, repository_dir
-from tarsy.config.load.skills.lock import DEFAULT_BRANCH, LOCK_FILE, SkillLock, read_lock
-from tarsy.config.load.skills.skill_directory import read_skills
-from tarsy.config.load.substitution import fill_in
+from tarsy.config.load.skill_catalog import (
+    DEFAULT_BRANCH,
+    LOCK_FILE,
+    SkillLock,
+    checkout_dir,
+    checkouts_dir,
+    git_place,
+    read_lock,
+    repository_dir,
+    skill_sources,
+)
+from tarsy.config.load.skill_files import read_skills
 from tarsy.config.parsed_data import mapping_at
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.schema.skills import SkillSourceConfig, is_commit

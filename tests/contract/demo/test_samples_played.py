@@ -18,7 +18,7 @@ from support.claims import take
 from support.replaying import replayed
 from support.weighing import Weighing
 from tarsy.agent.late_journal import LateJournal
-from tarsy.config.schema.cost import CostEstimationConfig
+from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.db.changes import StoredChanges
 from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine

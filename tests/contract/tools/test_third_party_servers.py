@@ -14,7 +14,7 @@ from anyio.streams.text import TextReceiveStream
 from support.opening import SERVERS, npm_program, opened, server, stdio
 from support.paths import ROOT
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
-from tarsy.config.schema.builtins import MCP_SERVERS as BUILTINS
+from tarsy.config.schema.documents import MCP_SERVERS as BUILTINS
 
 TRANSPORTS = ["stdio", "http", "sse"]
 

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.queue_ground import GIVE_UP_SECONDS, Ground
-from tarsy.config.schema.queue import QueueConfig
+from tarsy.config.schema.system import QueueConfig
 from tarsy.db.retry import is_transient
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.db.work.parking import CancelAnswer, cancel, wake

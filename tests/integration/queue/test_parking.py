@@ -14,7 +14,7 @@ from support.claims import claimed, let_go, take
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
 from support.timeline_entries import streaming
-from tarsy.config.schema.queue import QueueConfig
+from tarsy.config.schema.system import QueueConfig
 from tarsy.db.journal import PostgresJournal
 from tarsy.db.retry import is_transient
 from tarsy.db.sessions import SessionRepository

@@ -18,7 +18,7 @@ from support.queue_ground import Ground
 from support.queue_scenario import Scenario
 from support.timeline_entries import streaming
 from tarsy.agent.late_journal import LateJournal
-from tarsy.config.schema.cost import CostEstimationConfig
+from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.db import connection
 from tarsy.db.chats import ChatRepository
 from tarsy.db.history import SessionHistory

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
-from tarsy.config.schema.queue import QueueConfig
+from tarsy.config.schema.system import QueueConfig
 from tarsy.db.retry import is_transient
 from tarsy.db.sessions import SessionRepository
 from tarsy.db.work.queue import WorkQueue

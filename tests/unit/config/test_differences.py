@@ -1,7 +1,7 @@
 """What changed between two readings of a configuration is told by name, never by value."""
 
 from support.config_directory import ConfigDirectory
-from tarsy.config.load.differences import Differences, differences
+from tarsy.config.load.display import Differences, differences
 
 
 def test_entries_and_settings_are_told_by_their_names_in_the_files(directory: ConfigDirectory) -> None:

@@ -11,7 +11,7 @@ from support.config_directory import EVERY_KEY, ConfigDirectory
 from tarsy.config import reference
 from tarsy.config.load.loader import load_config
 from tarsy.config.resolve.resolver import resolve_chain
-from tarsy.config.schema.json_schema import FILES, json_schema, schema_file_name
+from tarsy.config.schema.documents import FILES, json_schema, schema_file_name
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "config" / "examples"

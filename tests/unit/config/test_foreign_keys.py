@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 from support.config_directory import ConfigDirectory
-from tarsy.config.load.meant_key import useful_keys
-from tarsy.config.load.mistakes import section_at
+from tarsy.config.load.mistakes import section_at, useful_keys
 from tarsy.config.problems import Problem
-from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument
-from tarsy.config.schema.key_places import key_places
+from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument, key_places
 from tarsy.config.schema.values import Section
 
 # Every key that the other implementation's example has and that means something here, at every level that has it.

@@ -8,7 +8,7 @@ import pytest
 from support.config_directory import ConfigDirectory
 from tarsy.config.load.loader import load_config
 from tarsy.config.problems import ConfigError
-from tarsy.config.schema.registries import UnknownEntryError
+from tarsy.config.schema.configuration import UnknownEntryError
 from tarsy.domain.budget import Ceiling
 
 

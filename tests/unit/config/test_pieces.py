@@ -6,8 +6,7 @@ import pytest
 
 from support.config_directory import ConfigDirectory
 from tarsy.config.load.loader import load_config
-from tarsy.config.load.pieces import put_together
-from tarsy.config.load.source import Source, parse_source
+from tarsy.config.load.source import Source, parse_source, put_together
 from tarsy.config.problems import ConfigError
 
 

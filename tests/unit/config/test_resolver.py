@@ -16,8 +16,7 @@ from tarsy.config.load.loader import load_config
 from tarsy.config.resolve.hierarchy import Level
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedChallenge, chain_of
 from tarsy.config.resolve.resolver import ExplainedChain, explain_chain, resolve_chain
-from tarsy.config.schema.configuration import NoProviderError
-from tarsy.config.schema.registries import UnknownEntryError
+from tarsy.config.schema.configuration import NoProviderError, UnknownEntryError
 from tarsy.config.schema.selection import McpSelection, NativeToolSelection, SelectedServer
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend

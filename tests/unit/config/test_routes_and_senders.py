@@ -7,7 +7,7 @@ import pytest
 from support.config_directory import ConfigDirectory
 from tarsy.config.load.loader import load_config
 from tarsy.config.problems import ConfigError
-from tarsy.config.schema.senders import Scheme
+from tarsy.config.schema.routes import Scheme
 from tarsy.domain.route import OnResolved, RouteAction
 from tarsy.intake.authentication import Basic, Signature, Token
 from tarsy.intake.policy import policy_of

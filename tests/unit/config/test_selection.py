@@ -6,8 +6,7 @@ import pytest
 
 from support.config_directory import ConfigDirectory
 from tarsy.config.resolve.resolver import default_tools, resolve_chain
-from tarsy.config.schema.configuration import Config
-from tarsy.config.schema.registries import UnknownEntryError
+from tarsy.config.schema.configuration import Config, UnknownEntryError
 from tarsy.config.schema.selection import McpSelection, SelectionError, check_selection
 
 

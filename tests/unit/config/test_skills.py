@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from support.config_directory import ConfigDirectory
-from tarsy.config.load.skills.catalog import shipped_skills
-from tarsy.config.load.skills.skill_directory import MAX_FILE_BYTES
+from tarsy.config.load.skill_catalog import shipped_skills
+from tarsy.config.load.skill_files import MAX_FILE_BYTES
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.config.resolve.resolver import explain_chain, resolve_chain
 from tarsy.domain.skill import SHIPPED, Skill, text_hash

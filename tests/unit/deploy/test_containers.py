@@ -11,7 +11,7 @@ import tarsy
 from support.deployment_files import ROOT, containerfile
 from tarsy.cli.serve import serve
 from tarsy.config.schema.configuration import vendor_variables
-from tarsy.config.schema.queue import QueueConfig
+from tarsy.config.schema.system import QueueConfig
 from tarsy.settings import settings_from
 
 INSTRUCTIONS = containerfile()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.config.schema.senders import Scheme
+from tarsy.config.schema.routes import Scheme
 from tarsy.intake.authentication import MAX_AGE, Basic, Presented, Proof, Refusal, Signature, Token, check_sender
 
 NOW = datetime(2026, 11, 15, 10, 30, tzinfo=UTC)

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from support.config_directory import ConfigDirectory
-from tarsy.config.resolve.resolved import ResolvedChain
-from tarsy.config.resolve.resolved_entries import resolved_server
-from tarsy.config.resolve.resolver import resolve_chain
-from tarsy.config.resolve.variants import with_variants
+from tarsy.config.resolve.resolved import ResolvedChain, resolved_server
+from tarsy.config.resolve.resolver import resolve_chain, with_variants
 from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.installation import watched_servers
 from tarsy.intake.investigations import LabelledServers

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tarsy.config.schema.cost import CostEstimationConfig
+from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.config.schema.providers import is_local
 from tarsy.domain.llm import ProviderType, ResolvedProvider
 from tarsy.domain.usage import FREE, Price

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tarsy.agent.ports import Prices
-from tarsy.config.problems import Path
+from tarsy.config.problems import KeyPath
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, NoProviderError
@@ -20,7 +20,7 @@ _ANY_SIZE = 1_000
 class UnpricedCeiling:
     """A ceiling of the configuration, in words for people, and the models whose calls it does not count."""
 
-    path: Path
+    path: KeyPath
     told: str
     models: tuple[str, ...]
 

@@ -11,7 +11,7 @@ from tarsy.api.schemas.sessions import AlertAccepted
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import AuthorOf, Services, ServicesOf
 from tarsy.config.problems import did_you_mean
-from tarsy.config.resolve.resolved_entries import reaches
+from tarsy.config.resolve.resolved import reaches
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.domain.fork import ForkPlace, ForkPlan, ModelUse, fork_plan, with_model
 from tarsy.domain.interaction import LLMInteractionKind

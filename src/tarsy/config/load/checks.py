@@ -1,5 +1,6 @@
-"""What only shows when all parts are seen together: what a chain reaches, and whether it could be used. Pure module."""
+"""Checks across sections: what each chain reaches, and whether it could be used."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -8,22 +9,112 @@ from typing import Any
 from pydantic import BaseModel
 
 from tarsy.config.load.source import Source
-from tarsy.config.parsed_data import listing, mapping, mapping_at
-from tarsy.config.problems import Path, Problem
+from tarsy.config.parsed_data import listing, listing_at, mapping, mapping_at
+from tarsy.config.problems import KeyPath, Problem
 from tarsy.config.resolve.agent_resolver import ExplainedAgent
 from tarsy.config.resolve.hierarchy import Level
-from tarsy.config.resolve.resolved_entries import reaches, resolved_server
-from tarsy.config.resolve.resolver import explain_chain
-from tarsy.config.resolve.variants import variants_in_use
-from tarsy.config.schema import builtins
-from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
+from tarsy.config.resolve.resolved import reaches, resolved_server
+from tarsy.config.resolve.resolver import explain_chain, variants_in_use
+from tarsy.config.schema import documents
+from tarsy.config.schema.configuration import Config, NoProviderError, UnknownEntryError, vendor_variables, with_any_model
+from tarsy.config.schema.mcp_servers import MCPServerConfig
 from tarsy.config.schema.providers import NativeToolsConfig
-from tarsy.config.schema.registries import UnknownEntryError
-from tarsy.config.schema.senders import SenderConfig
-from tarsy.config.schema.values import LATER, NO_EFFECT
-from tarsy.config.templates import variables
+from tarsy.config.schema.routes import SenderConfig
+from tarsy.config.schema.values import LATER, NO_EFFECT, as_text
+from tarsy.config.templates import names_session, variables
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend
+from tarsy.domain.tool import BUILT_IN_SERVER
+
+
+def duplicate_alert_types(data: dict[str, Any], source: Source) -> Iterator[Problem]:
+    """Alert types that more than one chain claims, or one chain twice."""
+    owners: dict[str, str] = {}
+    for chain_id, index, alert_type in _claims(data):
+        if alert_type in owners:
+            path = ("agent_chains", chain_id, "alert_types", index)
+            yield source.problem(path, f'alert type "{alert_type}" already belongs to chain "{owners[alert_type]}"', "keep it in one chain")
+        owners.setdefault(alert_type, chain_id)
+
+
+def misused_replicas(data: dict[str, Any], source: Source) -> Iterator[Problem]:
+    """Stages that repeat more than one agent."""
+    for chain_id, chain in mapping_at(data, "agent_chains").items():
+        for index, stage in enumerate(listing_at(chain, "stages")):
+            agents = listing_at(stage, "agents")
+            replicas = (mapping(stage) or {}).get("replicas")
+            if len(agents) > 1 and isinstance(replicas, int) and replicas > 1:
+                path = ("agent_chains", chain_id, "stages", index, "replicas")
+                cure = "keep one agent, or list each one as often as it should run"
+                yield source.problem(path, f"replicas repeat one agent, but this stage has {len(agents)}", cure)
+
+
+def reserved_servers(data: dict[str, Any], source: Source) -> Iterator[Problem]:
+    """A tool server with the name under which TARSy's own tools stand: its answers would be taken for ours."""
+    if BUILT_IN_SERVER in mapping_at(data, "mcp_servers"):
+        path = ("mcp_servers", BUILT_IN_SERVER)
+        yield source.problem(path, f'"{BUILT_IN_SERVER}" is the name of the built-in tools', "give the server another name")
+
+
+def yield_alert_types(data: dict[str, Any], source: Source) -> None:
+    """Take from the built-in chains what the user's chains claim; a chain that is left without any goes."""
+    chains = mapping_at(data, "agent_chains")
+    untouched = [chain_id for chain_id in documents.CHAINS if chain_id in chains and not source.holds(("agent_chains", chain_id))]
+    claimed = {alert_type for chain_id, _, alert_type in _claims(data) if chain_id not in untouched}
+    for chain_id in untouched:
+        left = [alert_type for alert_type in documents.CHAINS[chain_id]["alert_types"] if alert_type not in claimed]
+        if left:
+            chains[chain_id] = {**chains[chain_id], "alert_types": left}
+        else:
+            del chains[chain_id]
+
+
+def _claims(data: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
+    for chain_id, chain in mapping_at(data, "agent_chains").items():
+        for index, alert_type in enumerate(listing_at(chain, "alert_types")):
+            # `[503]` is read as a number, and taken as the text it looks like.
+            if isinstance(alert_type, str | int | float):
+                yield chain_id, index, as_text(alert_type)
+
+
+_SECRET_NAME = re.compile(r"(?i)token|passw|secret|api[-_]?key|access[-_]?key|authorization|credential|cookie")
+# A program's own arguments may hold `$NAME` for a reason; with braces it is a variable that stays unfilled.
+_OTHER_NOTATION = re.compile(r"\$\{[A-Za-z_]\w*\}|\{\{[^{}]*\}\}")
+_URL_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]+@")
+
+
+def transport_remarks(servers: Mapping[str, MCPServerConfig], source: Source) -> Iterator[Problem]:
+    """One remark for each value that looks like a secret, or like a variable in another notation."""
+    for name, server in servers.items():
+        for path, text in server.transport.texts():
+            place = ("mcp_servers", name, "transport", *path)
+            if not variables(text) and _looks_secret(path, text):
+                # A literal is stored with every session; a template is not.
+                message = "this looks like a secret, and it would be stored with every session that uses the server"
+                yield source.problem(place, message, "put it into the environment and write {{.NAME}} here")
+            for variable in sorted(set(_OTHER_NOTATION.findall(text))):
+                if not variables(variable) and not names_session(variable):
+                    yield source.problem(place, f"{variable} is taken literally", _cure(variable))
+
+
+def _cure(variable: str) -> str:
+    name = variable.strip("${}. ")
+    return (
+        f"write {{{{.{name}}}}} for the environment variable"
+        if name.isidentifier()
+        else "a variable is written {{.NAME}}, and nothing else"
+    )
+
+
+def _looks_secret(path: KeyPath, text: str) -> bool:
+    match path:
+        case ("bearer_token",):
+            return bool(text)
+        case ("env" | "custom_headers", str() as name):
+            return bool(text) and _SECRET_NAME.search(name) is not None
+        case _:
+            return _URL_PASSWORD.search(text) is not None
+
 
 _PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})
 
@@ -37,7 +128,7 @@ class Files:
 
     def provider_problem(self, name: str, message: str, cure: str) -> Problem:
         """Point at the provider's entry, or for a built-in one at the place that names it."""
-        entry: Path = ("llm_providers", name)
+        entry: KeyPath = ("llm_providers", name)
         if self.providers.holds(entry):
             return self.providers.problem(entry, message, cure)
         place = next(_places_naming(self.tarsy.data, name, ()), ())
@@ -54,7 +145,7 @@ class Reach:
     explained: list[ExplainedAgent] = field(default_factory=list[ExplainedAgent])
     needs_default_provider: bool = False
 
-    def holds(self, path: Path) -> bool:
+    def holds(self, path: KeyPath) -> bool:
         """Whether the entry that `path` leads into is used; sections and chains always are."""
         match path:
             case ("agents", str() as name, *_):
@@ -73,7 +164,7 @@ def reach_of(config: Config) -> Reach:
     # Any provider will do to see the rest; it is not counted as reached.
     followed = with_any_model(config)
     # The user's own chains first: a message should name something they wrote.
-    for chain_id in sorted(config.chains, key=lambda chain_id: chain_id in builtins.CHAINS):
+    for chain_id in sorted(config.chains, key=lambda chain_id: chain_id in documents.CHAINS):
         try:
             explained = explain_chain(followed, chain_id)
         except UnknownEntryError:
@@ -134,8 +225,8 @@ def unreachable_servers(config: Config, reach: Reach, files: Files, env: Mapping
     mistakes: list[Problem] = []
     remarks: list[Problem] = []
     for name, chain_id in reach.servers.items():
-        entry: Path = ("mcp_servers", name)
-        chain: Path = ("agent_chains", chain_id)
+        entry: KeyPath = ("mcp_servers", name)
+        chain: KeyPath = ("agent_chains", chain_id)
         in_file = files.tarsy.holds(entry)
         told: set[str] = set()
         for path, text in config.mcp_servers[name].transport.texts():
@@ -164,7 +255,7 @@ def unfit_backends(config: Config, reach: Reach, files: Files) -> Iterator[Probl
         summary = resolved_server(config, name).summarization
         if summary.provider and summary.backend and not reaches(summary.backend, summary.provider.type, summary.provider.model):
             message = f'llm_backend {summary.backend} cannot reach provider "{summary.provider.name}" of type {summary.provider.type}'
-            in_server: Path = ("mcp_servers", name, "summarization")
+            in_server: KeyPath = ("mcp_servers", name, "summarization")
             place = in_server if files.tarsy.holds(in_server) else ("defaults", "summarization")
             yield files.tarsy.problem(place, message, "write llm_backend: langchain next to the provider")
 
@@ -180,7 +271,7 @@ def _unfit(config: Config, explained: ExplainedAgent, message: str) -> tuple[str
     return message, "write llm_backend: langchain next to the provider"
 
 
-def _place_of_both(explained: ExplainedAgent) -> Path:
+def _place_of_both(explained: ExplainedAgent) -> KeyPath:
     """The lowest place that both values come from, so that one mistake there is one problem however many agents it concerns."""
     origins = {explained.levels["llm_backend"], explained.levels["provider"]}
     if origins <= {Level.ENVIRONMENT, Level.DEFAULTS}:
@@ -233,8 +324,8 @@ def pointless_tools(config: Config, files: Files) -> Iterator[Problem]:
 
 def ignored_native_tools(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:
     """The remark that the vendor's tools were switched on for agents none of which reaches its model over the SDK that has them."""
-    honoured: set[Path] = set()
-    ignored: dict[Path, frozenset[str]] = {}
+    honoured: set[KeyPath] = set()
+    ignored: dict[KeyPath, frozenset[str]] = {}
     for explained in reach.explained:
         for place, backend, tools in _native_tools_of(config, explained):
             if backend is LLMBackend.NATIVE_GEMINI:
@@ -248,7 +339,7 @@ def ignored_native_tools(config: Config, reach: Reach, files: Files) -> Iterator
             yield source.problem(place, message, "write llm_backend: native-gemini for the agents that use it, or switch it off")
 
 
-def _native_tools_of(config: Config, explained: ExplainedAgent) -> Iterator[tuple[Path, LLMBackend, frozenset[str]]]:
+def _native_tools_of(config: Config, explained: ExplainedAgent) -> Iterator[tuple[KeyPath, LLMBackend, frozenset[str]]]:
     """Where an agent's native tools are switched on, and over which backend each of its models is reached."""
     agent = explained.agent
     own = _switched_on(config.agents[agent.agent_name].native_tools)
@@ -262,7 +353,7 @@ def _switched_on(tools: NativeToolsConfig) -> frozenset[str]:
     return frozenset(name for name, on in tools.as_switches().items() if on)
 
 
-def later_keys(section: BaseModel, source: Source, path: Path = ()) -> Iterator[Problem]:
+def later_keys(section: BaseModel, source: Source, path: KeyPath = ()) -> Iterator[Problem]:
     """One remark for each key that is set and that nothing acts on: not yet, or not here."""
     for name, marks in _marked_fields(type(section)):
         value: Any = getattr(section, name)
@@ -290,7 +381,7 @@ def _entries(value: Any) -> list[tuple[str | int, BaseModel]]:
     return [(key, entry) for key, entry in items if isinstance(entry, BaseModel)]  # pyright: ignore[reportUnknownVariableType] - same
 
 
-def _places_naming(data: Any, name: str, path: Path) -> Iterator[Path]:
+def _places_naming(data: Any, name: str, path: KeyPath) -> Iterator[KeyPath]:
     for key, value in (mapping(data) or {}).items():
         if key in _PROVIDER_KEYS and value == name:
             yield (*path, key)

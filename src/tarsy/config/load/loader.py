@@ -6,22 +6,24 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from tarsy.config.load import checks
-from tarsy.config.load.chain_rules import duplicate_alert_types, misused_replicas, reserved_servers, yield_alert_types
-from tarsy.config.load.checks import Files
-from tarsy.config.load.environment import find_directory, overlooked_files, piece_files, with_dotenv
+from tarsy.config.load.checks import Files, duplicate_alert_types, misused_replicas, reserved_servers, transport_remarks, yield_alert_types
+from tarsy.config.load.environment import Filled, fill_in, find_directory, overlooked_files, piece_files, with_dotenv
 from tarsy.config.load.mistakes import validate
-from tarsy.config.load.pieces import put_together
-from tarsy.config.load.skills.catalog import read_catalog
-from tarsy.config.load.source import Source, read_source
-from tarsy.config.load.substitution import Filled, fill_in
-from tarsy.config.load.transport_remarks import transport_remarks
+from tarsy.config.load.skill_catalog import read_catalog
+from tarsy.config.load.source import Source, put_together, read_source
 from tarsy.config.parsed_data import listing_at, mapping, mapping_at
 from tarsy.config.problems import ConfigError, Problem, dotted, in_order
-from tarsy.config.schema import builtins
-from tarsy.config.schema.configuration import Config, choose_default_provider
+from tarsy.config.schema import documents
+from tarsy.config.schema.configuration import (
+    AgentRegistry,
+    ChainRegistry,
+    Config,
+    LLMProviderRegistry,
+    MCPServerRegistry,
+    choose_default_provider,
+)
 from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
-from tarsy.config.schema.masking import GROUPS, PATTERNS
-from tarsy.config.schema.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
+from tarsy.config.schema.mcp_servers import GROUPS, PATTERNS
 from tarsy.config.schema.values import KnownNames, as_text
 from tarsy.domain.skill import Skill
 
@@ -88,7 +90,7 @@ def _source(path: FilePath) -> Source:
 def _check(files: Files, directory: FilePath | None, env: Mapping[str, str]) -> _Checked:
     checked = _Checked(problems=[*files.tarsy.problems, *files.providers.problems])
     tarsy = fill_in(_over_builtins(files.tarsy.data), env)
-    providers = fill_in(_merged(files.providers.data, "llm_providers", builtins.LLM_PROVIDERS), env)
+    providers = fill_in(_merged(files.providers.data, "llm_providers", documents.LLM_PROVIDERS), env)
     yield_alert_types(tarsy.data, files.tarsy)
     checked.problems += [
         *duplicate_alert_types(tarsy.data, files.tarsy),
@@ -146,26 +148,26 @@ def _misplaced_session_ids(source: Source, filled: Filled) -> list[Problem]:
 
 
 def _over_builtins(data: dict[str, Any]) -> dict[str, Any]:
-    data = _merged(data, "mcp_servers", builtins.MCP_SERVERS)
-    data = _merged(data, "agents", builtins.AGENTS)
-    return _merged(data, "agent_chains", builtins.CHAINS)
+    data = _merged(data, "mcp_servers", documents.MCP_SERVERS)
+    data = _merged(data, "agents", documents.AGENTS)
+    return _merged(data, "agent_chains", documents.CHAINS)
 
 
 def _merged(data: dict[str, Any], key: str, below: Mapping[str, Any]) -> dict[str, Any]:
     if data.get(key) is not None and mapping(data[key]) is None:
         return data
     own = mapping_at(data, key)
-    return {**data, key: {**below, **{name: builtins.over_builtin(below.get(name), entry) for name, entry in own.items()}}}
+    return {**data, key: {**below, **{name: documents.over_builtin(below.get(name), entry) for name, entry in own.items()}}}
 
 
 def _names(tarsy: dict[str, Any], providers: dict[str, Any], skills: Collection[str] | None) -> KnownNames:
     # Built-ins again: a section that is no mapping could not be laid over them.
-    chains = {**builtins.CHAINS, **mapping_at(tarsy, "agent_chains")}
+    chains = {**documents.CHAINS, **mapping_at(tarsy, "agent_chains")}
     return KnownNames(
-        providers=_types({**builtins.LLM_PROVIDERS, **mapping_at(providers, "llm_providers")}),
-        agents=_types({**builtins.AGENTS, **mapping_at(tarsy, "agents")}),
-        described_agents=_described({**builtins.AGENTS, **mapping_at(tarsy, "agents")}),
-        servers={*builtins.MCP_SERVERS, *mapping_at(tarsy, "mcp_servers")},
+        providers=_types({**documents.LLM_PROVIDERS, **mapping_at(providers, "llm_providers")}),
+        agents=_types({**documents.AGENTS, **mapping_at(tarsy, "agents")}),
+        described_agents=_described({**documents.AGENTS, **mapping_at(tarsy, "agents")}),
+        servers={*documents.MCP_SERVERS, *mapping_at(tarsy, "mcp_servers")},
         alert_types={as_text(name) for chain in chains.values() for name in listing_at(chain, "alert_types")},
         patterns=PATTERNS,
         pattern_groups=GROUPS,

@@ -1,18 +1,19 @@
-"""From what pydantic found to what a person can act on; and what is left of a document when its mistakes are taken out. Pure module."""
+"""Validating a document: pydantic's errors as problems a person can act on, and the rest of the document without its mistakes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from tarsy.config.load import foreign_keys
-from tarsy.config.load.meant_key import meant_key, places_of, useful_keys
+from tarsy.config.load import retired_keys
 from tarsy.config.load.source import Source
 from tarsy.config.parsed_data import listing, mapping
-from tarsy.config.problems import Path, Problem, did_you_mean
-from tarsy.config.schema.values import KnownNames, Section
+from tarsy.config.problems import KeyPath, Problem, did_you_mean, nearest
+from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument, key_places
+from tarsy.config.schema.values import NO_EFFECT, KnownNames, Section
 
 Document = TypeVar("Document", bound=Section)
 
@@ -57,11 +58,11 @@ def _salvage(model: type[Document], data: Any, found: Sequence[ErrorDetails], na
     return None
 
 
-def _last_first(path: Path) -> tuple[tuple[int, str], ...]:
+def _last_first(path: KeyPath) -> tuple[tuple[int, str], ...]:
     return tuple((part, "") if isinstance(part, int) else (0, part) for part in path)
 
 
-def _faulty_part(data: Any, details: ErrorDetails) -> Path:
+def _faulty_part(data: Any, details: ErrorDetails) -> KeyPath:
     """The part to take out: the value itself, or what lacks it."""
     loc = details["loc"]
     for length in range(len(loc)):
@@ -72,7 +73,7 @@ def _faulty_part(data: Any, details: ErrorDetails) -> Path:
     return loc
 
 
-def _take_out(data: Any, path: Path) -> None:
+def _take_out(data: Any, path: KeyPath) -> None:
     for part in path[:-1]:
         data = data[part]
     del data[path[-1]]
@@ -84,7 +85,7 @@ def _problem(model: type[Section], source: Source, details: ErrorDetails) -> Pro
     return source.problem(path, message, cure)
 
 
-def _words(model: type[Section], path: Path, details: ErrorDetails, document: Any) -> tuple[str, str]:
+def _words(model: type[Section], path: KeyPath, details: ErrorDetails, document: Any) -> tuple[str, str]:
     context, value = details.get("ctx", {}), details["input"]
     message, cure = details["msg"], ""
     match details["type"]:
@@ -109,22 +110,22 @@ def _words(model: type[Section], path: Path, details: ErrorDetails, document: An
     return message, cure
 
 
-def _unknown_key(model: type[Section], path: Path, value: object, document: Any) -> tuple[str, str]:
+def _unknown_key(model: type[Section], path: KeyPath, value: object, document: Any) -> tuple[str, str]:
     key = str(path[-1])
     section = section_at(model, path[:-1])
     known = section.model_fields if section else {}
-    if key == foreign_keys.ITERATION_STRATEGY:
+    if key == retired_keys.ITERATION_STRATEGY:
         # Where an agent is only named, its type can be repeated but not chosen.
         choosable = known.keys() - {"type"} if "name" in known else known.keys()
-        return f"iteration_strategy: {value} is no longer a key", foreign_keys.strategy_cure(value, choosable)
-    if cure := foreign_keys.replacement(foreign_keys.Found(path, value, known, document)):
+        return f"iteration_strategy: {value} is no longer a key", retired_keys.strategy_cure(value, choosable)
+    if cure := retired_keys.replacement(retired_keys.Found(path, value, known, document)):
         return f'"{key}" is not a key of this TARSy', cure
     if places := places_of(key, model):
         return f'"{key}" is not a key here', f"it belongs in {places}"
     return f'unknown key "{key}"', meant_key(key, model, useful_keys(section) - _keys_at(document, path[:-1]))
 
 
-def _keys_at(document: Any, path: Path) -> frozenset[str]:
+def _keys_at(document: Any, path: KeyPath) -> frozenset[str]:
     """The keys that stand beside the unknown one: none of them can be what was meant."""
     here: Any = document
     for part in path:
@@ -145,14 +146,14 @@ def _near(value: object, expected: str) -> str:
     return guess if guess.startswith("did you mean") else ""
 
 
-def _shown(path: Path, value: object) -> str:
+def _shown(path: KeyPath, value: object) -> str:
     # What is written into a transport or an address may be a secret.
     if isinstance(value, str | int | float) and not {"transport", "base_url"} & set(path):
         return f'"{value}"' if isinstance(value, str) else str(value)
     return "this"
 
 
-def section_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
+def section_at(model: type[BaseModel], path: KeyPath) -> type[BaseModel] | None:
     """The model that describes what stands at `path`."""
     here: Any = model
     for part in path:
@@ -172,3 +173,35 @@ def _without_none(annotation: Any) -> Any:
 
 def _without_annotated(annotation: Any) -> Any:
     return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
+
+
+_FILES: Mapping[type[BaseModel], str] = {TarsyDocument: "tarsy.yaml", ProvidersDocument: "llm-providers.yaml"}
+
+
+def useful_keys(section: type[BaseModel] | None) -> frozenset[str]:
+    """The keys of a section that do something; to suggest another would be bad advice."""
+    fields = section.model_fields.items() if section else ()
+    return frozenset(name for name, info in fields if NO_EFFECT not in (mapping(info.json_schema_extra) or {}))  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
+
+
+def places_of(key: str, model: type[BaseModel]) -> str:
+    """Where a key can stand, first in its own file; empty for one that no file knows."""
+    if own := key_places(model).get(key):
+        return _listed(own)
+    others = ((file, key_places(document).get(key)) for document, file in _FILES.items() if document is not model)
+    return next((f"{_listed(places)} of {file}" for file, places in others if places), "")
+
+
+def meant_key(key: str, model: type[BaseModel], here: AbstractSet[str]) -> str:
+    """The key among those that may stand `here` that was probably meant. One that is nearer, but stands elsewhere, is told as that."""
+    everywhere = {name for document in _FILES for name in key_places(document)}
+    near = nearest(key, everywhere | here)
+    if near is None or near in here:
+        return did_you_mean(key, here)
+    return f'"{near}" can stand in {places_of(near, model)}'
+
+
+def _listed(places: Sequence[str]) -> str:
+    # Four lead to the right one; all of them would hide the message.
+    shown = ", ".join(place or "the file itself, at the top" for place in places[:4])
+    return f"{shown}, …" if len(places) > 4 else shown

@@ -1,13 +1,14 @@
-"""Reading a YAML file into plain data, remembering the line of every key and noticing every key that stands twice."""
+"""Reading YAML with the line of every key, and joining a configuration that is split over several files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from tarsy.config.problems import Path, Problem, dotted
+from tarsy.config.parsed_data import listing, mapping
+from tarsy.config.problems import KeyPath, Problem, dotted
 
 _MERGE = "tag:yaml.org,2002:merge"
 _TEXT = "tag:yaml.org,2002:str"
@@ -26,24 +27,24 @@ class Source:
 
     file: str
     data: Any = None
-    places: dict[Path, Place] = field(default_factory=dict[Path, Place])
+    places: dict[KeyPath, Place] = field(default_factory=dict[KeyPath, Place])
     problems: list[Problem] = field(default_factory=list[Problem])
 
-    def place_of(self, path: Path) -> Place:
+    def place_of(self, path: KeyPath) -> Place:
         """The place of `path`, or of the nearest part around it that was written."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.places:
                 return self.places[path[:length]]
         return Place(self.file, 0)
 
-    def holds(self, path: Path) -> bool:
+    def holds(self, path: KeyPath) -> bool:
         return path in self.places
 
-    def problem(self, path: Path, message: str, cure: str = "") -> Problem:
+    def problem(self, path: KeyPath, message: str, cure: str = "") -> Problem:
         return Problem(*self.place_of(path), dotted(path), message, cure)
 
 
-def read_source(path: FilePath) -> Source:
+def read_source(path: Path) -> Source:
     """Read a file. Trouble with its text becomes problems, with empty data."""
     source = Source(str(path))
     try:
@@ -82,7 +83,7 @@ class _Reader:
     def read_document(self, node: yaml.Node) -> Any:
         return self._item(node, (), frozenset())
 
-    def read(self, node: yaml.Node, path: Path, around: frozenset[int]) -> Any:
+    def read(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Any:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
         if id(node) in around:
@@ -97,11 +98,11 @@ class _Reader:
             case _:
                 return None
 
-    def _item(self, node: yaml.Node, path: Path, around: frozenset[int]) -> Any:
+    def _item(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Any:
         self._source.places.setdefault(path, self._place(node))
         return self.read(node, path, around)
 
-    def _mapping(self, node: yaml.MappingNode, path: Path, around: frozenset[int]) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath, around: frozenset[int]) -> dict[str, Any]:
         entries: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         for key_node, value_node in node.value:
@@ -123,7 +124,7 @@ class _Reader:
     def _place(self, node: yaml.Node) -> Place:
         return Place(self._source.file, node.start_mark.line + 1)
 
-    def _merged(self, node: yaml.Node, path: Path, around: frozenset[int]) -> Mapping[str, Any]:
+    def _merged(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Mapping[str, Any]:
         match node:
             case yaml.MappingNode():
                 return self._mapping(node, path, around)
@@ -156,3 +157,55 @@ class _Reader:
                 return value if str(value) == node.value else node.value
             case _:
                 return node.value
+
+
+def put_together(first: Source, further: Iterable[Source]) -> Source:
+    """One source out of several; each part keeps the place where it was written."""
+    whole = Source(first.file, dict(mapping(first.data) or {}), dict(first.places), list(first.problems))
+    for piece in further:
+        whole.problems += piece.problems
+        for key, value in (mapping(piece.data) or {}).items():
+            whole.data[key] = _joined(whole, piece, key, value)
+    return whole
+
+
+def _joined(whole: Source, piece: Source, key: str, value: Any) -> Any:
+    mine = whole.data.get(key)
+    if value is None or mine is None:
+        _keep_places(whole, piece, (key,))
+        return mine if value is None else value
+    if (entries := mapping(value)) is not None and mapping(mine) is not None:
+        return {**mine, **_new_entries(whole, piece, key, entries)}
+    if (items := listing(value)) is not None and listing(mine) is not None:
+        _keep_places(whole, piece, (key,), moved_by=len(mine))
+        return [*mine, *items]
+    whole.problems.append(_twice(whole, piece, (key,)))
+    return mine
+
+
+def _new_entries(whole: Source, piece: Source, section: str, entries: dict[str, Any]) -> dict[str, Any]:
+    new = {name: entry for name, entry in entries.items() if name not in whole.data[section]}
+    whole.problems += [_twice(whole, piece, (section, name)) for name in entries if name not in new]
+    for name in new:
+        _keep_places(whole, piece, (section, name))
+    return new
+
+
+def _keep_places(whole: Source, piece: Source, around: KeyPath, *, moved_by: int = 0) -> None:
+    """Remember where everything within `around` stands; items of a list that was continued come `moved_by` places later."""
+    for path, place in piece.places.items():
+        if path[: len(around)] == around:
+            whole.places.setdefault(_moved(path, moved_by), place)
+
+
+def _moved(path: KeyPath, by: int) -> KeyPath:
+    match path:
+        case (section, int() as index, *rest):
+            return (section, index + by, *rest)
+        case _:
+            return path
+
+
+def _twice(whole: Source, piece: Source, path: KeyPath) -> Problem:
+    first = whole.place_of(path)
+    return piece.problem(path, f"{dotted(path)} is already set in {first.file}:{first.line}", "keep one of the two")

@@ -1,14 +1,21 @@
-"""One agent in one place of a chain: every field from the highest level that sets it. Pure module."""
+"""Resolving one agent in one place of a chain: every field from the highest level that sets it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from tarsy.config.problems import Path
-from tarsy.config.resolve.agent_skills import loadable_skills, required_skills
+from tarsy.config.problems import KeyPath
 from tarsy.config.resolve.hierarchy import BUILT_IN, Layer, Level, highest
-from tarsy.config.resolve.resolved import USUAL_ORCHESTRATOR, ResolvedAgentConfig, ResolvedFallback, ResolvedOrchestrator
-from tarsy.config.resolve.resolved_entries import fitting_backend, reaches, resolved_provider
+from tarsy.config.resolve.resolved import (
+    USUAL_ORCHESTRATOR,
+    ResolvedAgentConfig,
+    ResolvedFallback,
+    ResolvedOrchestrator,
+    ResolvedSkill,
+    fitting_backend,
+    reaches,
+    resolved_provider,
+)
 from tarsy.config.schema.agents import AgentConfig, AgentKind, SkillsKeys, SubAgentConfig
 from tarsy.config.schema.budget import BudgetKey, ceiling_of
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
@@ -17,6 +24,38 @@ from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.budget import Ceiling
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend
+from tarsy.domain.skill import Skill, text_hash
+
+
+def loadable_skills(known: Collection[str], keys: Sequence[SkillsKeys], *, has_servers: bool) -> tuple[str, ...]:
+    """The names an agent may load. `keys` are those of its definition and of its place in a stage, which adds.
+
+    An agent without tool servers gets none unless it names them: a catalogue would give it function calls, which end the vendor's own tools.
+    """
+    definition, *places = keys
+    named = _joined(key.skills for key in places)
+    if definition.skills is None and (has_servers or not named):
+        return tuple(sorted(known)) if has_servers else ()
+    return _joined([definition.skills, named])
+
+
+def required_skills(keys: Sequence[SkillsKeys]) -> tuple[str, ...]:
+    return _joined(key.required_skills for key in keys)
+
+
+def resolved_skill(skill: Skill) -> ResolvedSkill:
+    return ResolvedSkill(
+        name=skill.name,
+        description=skill.description,
+        origin=skill.origin,
+        commit=skill.commit,
+        files={path: text_hash(text) for path, text in sorted(skill.files.items())},
+    )
+
+
+def _joined(lists: Iterable[Sequence[str] | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in lists for name in names or ()))
+
 
 Value = TypeVar("Value")
 ADDS_NOTHING = SkillsKeys()
@@ -30,7 +69,7 @@ class AgentPlace:
     """Where an agent stands and what the other levels say about it."""
 
     title: str
-    path: Path
+    path: KeyPath
     name: str
     # The levels below and above its definition.
     below: tuple[Layer, ...]
@@ -48,7 +87,7 @@ class ExplainedAgent:
     """A resolved agent, and for each of its fields the level it came from."""
 
     title: str
-    path: Path
+    path: KeyPath
     agent: ResolvedAgentConfig
     levels: Mapping[str, Level]
     sub_agents: tuple["ExplainedAgent", ...] = ()

@@ -1,18 +1,21 @@
-"""From the configuration to what one session runs with. Pure module.
+"""Resolving the configuration of one session: its chain, and the variants of its tool servers."""
 
-low → high: built-in, defaults, agent definition, chain, stage, stage agent, the alert's own selection. The blocks for chat,
-synthesis and scoring stand above the chain (and stage) they belong to.
-"""
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tarsy.config.problems import Path
-from tarsy.config.resolve.agent_resolver import ADDS_NOTHING, AgentPlace, ExplainedAgent, layers_of_all, resolve_agent
-from tarsy.config.resolve.agent_skills import resolved_skill
+from tarsy.config.problems import KeyPath
+from tarsy.config.resolve.agent_resolver import ADDS_NOTHING, AgentPlace, ExplainedAgent, layers_of_all, resolve_agent, resolved_skill
 from tarsy.config.resolve.hierarchy import Layer, Level
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedChallenge, ResolvedSkill, ResolvedStage
-from tarsy.config.resolve.resolved_entries import resolved_server
+from tarsy.config.resolve.resolved import (
+    ResolvedAgentConfig,
+    ResolvedChain,
+    ResolvedChallenge,
+    ResolvedMcpServer,
+    ResolvedSkill,
+    ResolvedStage,
+    resolved_server,
+)
 from tarsy.config.schema.agents import SkillsKeys
 from tarsy.config.schema.budget import ceiling_of
 from tarsy.config.schema.chains import ChainConfig, StageConfig
@@ -113,7 +116,7 @@ class _ChainResolver:
         return {name: resolved_skill(self.config.skills[name]) for name in sorted(used & self.config.skills.keys())}
 
     def _agent(
-        self, title: str, path: Path, name: str, *layers: Layer, kind: AgentType | None = None, adds: SkillsKeys = ADDS_NOTHING
+        self, title: str, path: KeyPath, name: str, *layers: Layer, kind: AgentType | None = None, adds: SkillsKeys = ADDS_NOTHING
     ) -> ResolvedAgentConfig:
         place = AgentPlace(
             title=title,
@@ -129,7 +132,7 @@ class _ChainResolver:
         return explained.agent
 
     def _stage(self, index: int, stage: StageConfig) -> ResolvedStage:
-        path: Path = ("stages", index)
+        path: KeyPath = ("stages", index)
         own = Layer.of(Level.STAGE, stage)
         agents = tuple(
             self._agent(
@@ -188,3 +191,56 @@ def _parallel_type(stage: StageConfig) -> ParallelType | None:
     if stage.replicas > 1:
         return ParallelType.REPLICA
     return ParallelType.MULTI_AGENT if len(stage.agents) > 1 else None
+
+
+def variants_in_use(config: Config) -> Mapping[str, str]:
+    """The tool servers that some route may choose, each with the alert type it is chosen for."""
+    return {
+        variant: route.alert_type or config.defaults.alert_type
+        for route in config.routes
+        for variants in route.tool_servers.values()
+        for variant in variants.variants.values()
+    }
+
+
+def with_variants(
+    chain: ResolvedChain, chosen: Mapping[str, str], absent: Mapping[str, str], server: Callable[[str], ResolvedMcpServer]
+) -> ResolvedChain:
+    """`chain` with the variants in `chosen` in place of their tool servers, and without those in `absent`, of which each agent is told why.
+
+    `server` finds a variant by its name.
+    """
+    if not chosen and not absent:
+        return chain
+
+    def place(agent: ResolvedAgentConfig | None) -> ResolvedAgentConfig | None:
+        return _with_variants(agent, chosen, absent) if agent else None
+
+    own = {name: entry for name, entry in chain.mcp_servers.items() if name not in chosen and name not in absent}
+    taken = {chosen[name] for name in chain.mcp_servers if name in chosen}
+    return chain.model_copy(
+        update={
+            "stages": tuple(_stage(stage, place) for stage in chain.stages),
+            "executive_summary": place(chain.executive_summary),
+            "chat": place(chain.chat),
+            "scoring": place(chain.scoring),
+            "mcp_servers": {**own, **{name: server(name) for name in sorted(taken)}},
+        }
+    )
+
+
+def _stage(stage: ResolvedStage, place: Callable[[ResolvedAgentConfig | None], ResolvedAgentConfig | None]) -> ResolvedStage:
+    return stage.model_copy(update={"agents": tuple(map(place, stage.agents)), "synthesis": place(stage.synthesis)})
+
+
+def _with_variants(agent: ResolvedAgentConfig, chosen: Mapping[str, str], absent: Mapping[str, str]) -> ResolvedAgentConfig:
+    kept = [name for name in agent.mcp_servers if name not in absent]
+    return agent.model_copy(
+        update={
+            # Two servers may have the same variant.
+            "mcp_servers": tuple(dict.fromkeys(chosen.get(name, name) for name in kept)),
+            "tool_filters": {chosen.get(name, name): tools for name, tools in agent.tool_filters.items() if name not in absent},
+            "sub_agents": tuple(_with_variants(sub, chosen, absent) for sub in agent.sub_agents),
+            "absent_servers": {name: absent[name] for name in agent.mcp_servers if name in absent},
+        }
+    )

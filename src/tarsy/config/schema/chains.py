@@ -1,5 +1,6 @@
-"""The `agent_chains` entries: which agents look at an alert, in which order."""
+"""The `agent_chains` entries and the `defaults` section: which agents investigate an alert, in which order and with which settings."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field, GetJsonSchemaHandler, ValidationInfo, field_validator, model_validator
@@ -12,6 +13,7 @@ from tarsy.config.schema.agents import (
     BackendKeys,
     FallbackKey,
     LimitKeys,
+    OrchestratorKey,
     ProviderKey,
     ServersKey,
     SkillsKeys,
@@ -20,9 +22,12 @@ from tarsy.config.schema.agents import (
 from tarsy.config.schema.budget import BudgetKey
 from tarsy.config.schema.values import (
     AgentName,
+    AlertTypeName,
+    Backend,
     ChatAgentName,
     Count,
     Name,
+    PatternGroupName,
     ProviderName,
     Section,
     ServerName,
@@ -30,6 +35,7 @@ from tarsy.config.schema.values import (
     Switch,
     Text,
     known_names,
+    later,
     refuse,
     without_effect,
 )
@@ -125,3 +131,25 @@ class ChainConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, ServersKey,
     executive_summary_provider: ProviderName | None = Field(default=None, description="Unset: the chain's provider.")
     chat: ChatConfig = Field(default=ChatConfig(), description="Questions after the investigation.")
     scoring: ScoringConfig = Field(default=ScoringConfig(), description="Scoring the finished investigation.")
+
+
+class AlertMaskingConfig(Section):
+    enabled: Switch = Field(default=True, description="Mask secrets in alerts before TARSy stores them.")
+    pattern_group: PatternGroupName = Field(default="security", description="Which ones.")
+
+
+class SummarizationDefaults(Section):
+    llm_provider: ProviderName | None = Field(
+        default=None, description="The provider that shortens large tool results; unset: the agent's own."
+    )
+    llm_backend: Backend | None = Field(default=None, description="Unset: as for the provider.")
+
+
+class DefaultsConfig(OrchestratorKey, ProviderKey, BackendKeys, LimitKeys, FallbackKey, BudgetKey):
+    success_policy: SuccessPolicy | None = Field(default=None, description="For parallel stages: `any` (the default) or `all`.")
+    alert_type: AlertTypeName = Field(default="kubernetes", description="The type of alerts that have none.")
+    runbook: Text = Field(default="", description="Runbook text for alerts without a runbook.")
+    alert_masking: AlertMaskingConfig = Field(default=AlertMaskingConfig(), description="Masking secrets in alerts.")
+    scoring: ScoringConfig = Field(default=ScoringConfig(), description="Scoring finished investigations, for every chain.")
+    summarization: SummarizationDefaults = Field(default=SummarizationDefaults(), description="Shortening large tool results.")
+    memory: Mapping[str, Any] | None = later("What agents remember between sessions.")

@@ -1,17 +1,99 @@
-"""The whole configuration as one frozen value, and the model that is taken when none is named."""
+"""The whole configuration as one frozen value, with a registry per section and the choice of a default model."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
-from tarsy.config.schema import builtins
-from tarsy.config.schema.defaults import DefaultsConfig
+from tarsy.config.problems import did_you_mean
+from tarsy.config.schema import documents
+from tarsy.config.schema.agents import AgentConfig
+from tarsy.config.schema.chains import ChainConfig, DefaultsConfig
+from tarsy.config.schema.mcp_servers import MCPServerConfig
 from tarsy.config.schema.providers import LLMProviderConfig, is_local
-from tarsy.config.schema.queue import QueueConfig
-from tarsy.config.schema.registries import AgentRegistry, ChainRegistry, LLMProviderRegistry, MCPServerRegistry
-from tarsy.config.schema.routes import MuteConfig, RouteConfig
-from tarsy.config.schema.senders import SenderConfig
-from tarsy.config.schema.system import SystemConfig
+from tarsy.config.schema.routes import MuteConfig, RouteConfig, SenderConfig
+from tarsy.config.schema.system import QueueConfig, SystemConfig
 from tarsy.domain.skill import Skill
+
+Entry = TypeVar("Entry")
+
+
+class UnknownEntryError(KeyError):
+    """An entry was asked for that does not exist; the caller can act."""
+
+    def __init__(self, kind: str, name: str, known: Mapping[str, object]) -> None:
+        self.kind = kind
+        self.name = name
+        self.known = tuple(sorted(known))
+        self.message = f'there is no {kind} "{name}"; {did_you_mean(name, known)}'
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        # A KeyError would show the quoted form of its argument.
+        return self.message
+
+
+class Registry(Mapping[str, Entry], Generic[Entry]):
+    """Entries by name, in the order of the files, built-ins first."""
+
+    kind = "entry"
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self._entries = dict(entries)
+
+    def __getitem__(self, name: str) -> Entry:
+        """Raises:
+        UnknownEntryError: there is no such entry.
+        """
+        try:
+            return self._entries[name]
+        except KeyError:
+            raise UnknownEntryError(self.kind, name, self._entries) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+
+class AgentRegistry(Registry[AgentConfig]):
+    kind = "agent"
+
+
+class MCPServerRegistry(Registry[MCPServerConfig]):
+    kind = "MCP server"
+
+
+class LLMProviderRegistry(Registry[LLMProviderConfig]):
+    kind = "LLM provider"
+
+
+class ChainRegistry(Registry[ChainConfig]):
+    kind = "chain"
+
+    def __init__(self, entries: Mapping[str, ChainConfig]) -> None:
+        super().__init__(entries)
+        self._by_alert_type = {alert_type: chain_id for chain_id, chain in entries.items() for alert_type in chain.alert_types}
+
+    @property
+    def alert_types(self) -> tuple[str, ...]:
+        """Every alert type that some chain answers, sorted."""
+        return tuple(sorted(self._by_alert_type))
+
+    def id_for(self, alert_type: str) -> str:
+        """The id of the chain that answers `alert_type`.
+
+        Raises:
+            UnknownEntryError: no chain does.
+        """
+        try:
+            return self._by_alert_type[alert_type]
+        except KeyError:
+            raise UnknownEntryError("chain for alert type", alert_type, self._by_alert_type) from None
+
 
 _LOCAL_MODEL = (
     "for a model on your own machine or network (Ollama, llama.cpp, vLLM) run `tarsy init local-model --url ADDRESS --model NAME`, which writes an entry "
@@ -41,7 +123,7 @@ class Config:
 
 def with_any_model(config: Config) -> Config:
     """The same with a model where there is none: enough to follow the chains and to look at their tools."""
-    return config if config.default_provider else replace(config, default_provider=next(iter(builtins.LLM_PROVIDERS)))
+    return config if config.default_provider else replace(config, default_provider=next(iter(documents.LLM_PROVIDERS)))
 
 
 class NoProviderError(Exception):
@@ -62,7 +144,7 @@ def ways_to_a_model(variables: Mapping[str, tuple[str, ...]]) -> str:
 def vendor_variables() -> Mapping[str, tuple[str, ...]]:
     """The variables to set, by vendor, in order of preference."""
     found: dict[str, tuple[str, ...]] = {}
-    for entry in builtins.LLM_PROVIDERS.values():
+    for entry in documents.LLM_PROVIDERS.values():
         provider = LLMProviderConfig.model_validate(entry)
         found.setdefault(provider.type.value, provider.announcing_variables())
     return found
@@ -70,8 +152,8 @@ def vendor_variables() -> Mapping[str, tuple[str, ...]]:
 
 def choose_default_provider(providers: Mapping[str, LLMProviderConfig], env: Mapping[str, str]) -> str | None:
     """The first provider that can be used as it is: built-in ones in their order, then the user's own."""
-    own = [name for name in providers if name not in builtins.LLM_PROVIDERS]
-    for name in [*builtins.LLM_PROVIDERS, *own]:
+    own = [name for name in providers if name not in documents.LLM_PROVIDERS]
+    for name in [*documents.LLM_PROVIDERS, *own]:
         provider = providers.get(name)
         if provider and _is_ready(provider, env):
             return name

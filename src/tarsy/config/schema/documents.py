@@ -1,19 +1,22 @@
-"""The two files as wholes."""
+"""The two configuration files as wholes: their models, JSON Schemas, built-in entries, and where each key may stand."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import Field
+import yaml
+from pydantic import BaseModel, Field
 
+from tarsy.config.parsed_data import mapping, mapping_at
 from tarsy.config.schema.agents import AgentConfig
-from tarsy.config.schema.chains import ChainConfig
-from tarsy.config.schema.defaults import DefaultsConfig
+from tarsy.config.schema.chains import ChainConfig, DefaultsConfig
 from tarsy.config.schema.mcp_servers import MCPServerConfig
 from tarsy.config.schema.providers import LLMProviderConfig
-from tarsy.config.schema.queue import QueueConfig
-from tarsy.config.schema.routes import MuteConfig, RouteConfig
-from tarsy.config.schema.senders import SenderConfig
+from tarsy.config.schema.routes import MuteConfig, RouteConfig, SenderConfig
 from tarsy.config.schema.skills import SkillSourceConfig
-from tarsy.config.schema.system import SystemConfig
+from tarsy.config.schema.system import QueueConfig, SystemConfig
 from tarsy.config.schema.values import Section
 
 TARSY_FILE = "tarsy.yaml"
@@ -49,3 +52,78 @@ class ProvidersDocument(Section):
     """`llm-providers.yaml`: the models."""
 
     llm_providers: Mapping[str, LLMProviderConfig] = Field(default={}, description="Models and how to reach them, by name.")
+
+
+_DOCUMENTS: dict[str, type[Section]] = {TARSY_FILE: TarsyDocument, PROVIDERS_FILE: ProvidersDocument}
+# An entry that overrides a built-in one may leave out what that one has; only the loader knows which.
+_OVERRIDABLE = ("MCPServerConfig", "TransportConfig", "ChainConfig", "LLMProviderConfig")
+
+FILES = tuple(_DOCUMENTS)
+
+
+def json_schema(file: str) -> dict[str, Any]:
+    """The schema of `tarsy.yaml` or `llm-providers.yaml`."""
+    schema = _DOCUMENTS[file].model_json_schema()
+    definitions = mapping_at(schema, "$defs")
+    for name in _OVERRIDABLE:
+        mapping_at(definitions, name).pop("required", None)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": file}
+
+
+def schema_file_name(file: str) -> str:
+    return file.removesuffix(".yaml") + ".schema.json"
+
+
+@cache
+def key_places(document: type[BaseModel]) -> Mapping[str, tuple[str, ...]]:
+    """For each key the sections that have it, as people write them: `agent_chains.NAME.stages[]`."""
+    places: dict[str, list[str]] = {}
+    for key, place in _keys(document, ""):
+        if place not in places.setdefault(key, []):
+            places[key].append(place)
+    return {key: tuple(found) for key, found in places.items()}
+
+
+def _keys(model: type[BaseModel], place: str) -> Iterator[tuple[str, str]]:
+    for name, field in model.model_fields.items():
+        yield name, place
+        inner = f"{place}.{name}" if place else name
+        for section, where in _sections(field.annotation, inner):
+            yield from _keys(section, where)
+
+
+def _sections(annotation: Any, place: str) -> Iterator[tuple[type[BaseModel], str]]:
+    """The sections within a value: the value itself, the items of a list, the entries of a mapping."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation, place
+        return
+    arguments, origin = get_args(annotation), get_origin(annotation)
+    if origin is Annotated:
+        yield from _sections(arguments[0], place)
+    elif origin in {Union, UnionType}:
+        for option in arguments:
+            yield from _sections(option, place)
+    elif origin is tuple:
+        yield from _sections(arguments[0], f"{place}[]")
+    elif arguments:
+        yield from _sections(arguments[-1], f"{place}.NAME")
+
+
+_WRITTEN: Mapping[str, Mapping[str, Any]] = yaml.load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader
+)
+AGENTS, MCP_SERVERS = _WRITTEN["agents"], _WRITTEN["mcp_servers"]
+CHAINS, LLM_PROVIDERS = _WRITTEN["agent_chains"], _WRITTEN["llm_providers"]
+
+
+def over_builtin(builtin: Any, own: Any) -> Any:
+    """Lay an own entry over a built-in one: mappings key by key, anything else replaces.
+
+    A mapping of another `type` is another thing and replaces too: an `http` transport does not inherit a command.
+    """
+    below, above = mapping(builtin), mapping(own)
+    if below is None or own is None:
+        return builtin if own is None else own
+    if above is None or above.get("type", below.get("type")) != below.get("type"):
+        return own
+    return {**below, **{key: over_builtin(below.get(key), value) for key, value in above.items()}}

@@ -1,4 +1,4 @@
-"""The `mcp_servers` entries: tool servers, what they may show and how much of it."""
+"""The `mcp_servers` entries: tool servers, their transport, and which of their results are masked or summarized."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from tarsy.config.schema.masking import DEFAULT_GROUPS
 from tarsy.config.schema.values import (
     Backend,
     Count,
@@ -23,6 +22,23 @@ from tarsy.config.schema.values import (
     refuse,
 )
 from tarsy.config.templates import names_session
+
+# What a tool server is masked by that says nothing of masking.
+DEFAULT_GROUPS = ("security",)
+
+_GROUPS = {
+    "basic": "api_key password",
+    "secrets": "api_key password token private_key secret_key",
+    "security": "api_key password token certificate certificate_authority_data email ssh_key private_key secret_key "
+    "github_token slack_token aws_access_key aws_secret_key",
+    "kubernetes": "kubernetes_secret api_key password token secret_key aws_secret_key certificate_authority_data base64_short",
+    "cloud": "aws_access_key aws_secret_key api_key token github_token slack_token",
+    # The last is no regular expression: it understands Kubernetes Secrets in YAML and JSON.
+    "all": "api_key password certificate certificate_authority_data token email ssh_key base64_secret base64_short private_key secret_key "
+    "aws_access_key aws_secret_key github_token slack_token kubernetes_secret",
+}
+GROUPS: Mapping[str, tuple[str, ...]] = {name: tuple(members.split()) for name, members in _GROUPS.items()}
+PATTERNS = GROUPS["all"]
 
 
 class TransportType(StrEnum):

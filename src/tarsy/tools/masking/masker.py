@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from tarsy.config.resolve.resolved import ResolvedMasking
-from tarsy.config.schema.masking import GROUPS, PATTERNS
+from tarsy.config.schema.mcp_servers import GROUPS, PATTERNS
 from tarsy.tools.masking.assignments import AssignmentMasker
 from tarsy.tools.masking.blocks import (
     BEARERS,

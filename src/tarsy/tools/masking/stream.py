@@ -7,7 +7,7 @@ complete. The result does not depend on where the pieces end, and each character
 import re
 from collections.abc import Callable
 
-from tarsy.config.schema.masking import PATTERNS
+from tarsy.config.schema.mcp_servers import PATTERNS
 from tarsy.tools.masking.assignments import AssignmentMasker
 from tarsy.tools.masking.first_look import FirstLook
 

@@ -1,21 +1,90 @@
-"""All skills of an installation: those TARSy brings along, the `skills` directory, and the sources that the configuration names."""
+"""All skills of an installation: the shipped ones, the `skills` directory, and the sources that the configuration names."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
+from typing import Self
 
+import yaml
 from pydantic import ValidationError
 
-from tarsy.config.load.skills.checkouts import checkouts_dir, git_place
-from tarsy.config.load.skills.lock import SkillLock, read_lock
-from tarsy.config.load.skills.skill_directory import FoundSkills, Place, read_skills
-from tarsy.config.load.source import Source
-from tarsy.config.parsed_data import listing_at
-from tarsy.config.problems import Path as ConfigPath
+from tarsy.config.load.skill_files import FoundSkills, Place, read_skills
+from tarsy.config.load.source import Source, read_source
+from tarsy.config.parsed_data import listing_at, mapping
+from tarsy.config.problems import KeyPath as ConfigPath
 from tarsy.config.problems import Problem
-from tarsy.config.schema.skills import SkillSourceConfig
+from tarsy.config.schema.skills import SkillSourceConfig, is_commit
 from tarsy.domain.skill import SHIPPED, Skill
+from tarsy.kit.data_directory import data_dir_of
+
+LOCK_FILE = "skills.lock"
+# What a source without a ref follows.
+DEFAULT_BRANCH = "HEAD"
+_HEAD = "# Written by `tarsy skills accept`: the commits whose skills agents may use. Keep it with the configuration.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class SkillLock:
+    """Accepted commits by repository and ref."""
+
+    accepted: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    problems: tuple[Problem, ...] = ()
+
+    def commit_of(self, source: SkillSourceConfig) -> str | None:
+        """The commit to use: the one that the source names, else the one that was accepted for its branch or tag."""
+        if source.ref and is_commit(source.ref):
+            return source.ref
+        return self.accepted.get(source.git or "", {}).get(source.ref or DEFAULT_BRANCH)
+
+    def accepting(self, source: SkillSourceConfig, commit: str) -> Self:
+        of_repository = {**self.accepted.get(source.git or "", {}), source.ref or DEFAULT_BRANCH: commit}
+        return type(self)({**self.accepted, source.git or "": of_repository})
+
+    def written(self) -> str:
+        """The text of the file."""
+        entries = {address: dict(sorted(refs.items())) for address, refs in sorted(self.accepted.items())}
+        return _HEAD + yaml.safe_dump(entries, sort_keys=True)
+
+
+def read_lock(directory: Path | None) -> SkillLock:
+    if directory is None or not (directory / LOCK_FILE).exists():
+        return SkillLock()
+    source = read_source(directory / LOCK_FILE)
+    problems = list(source.problems)
+    accepted: dict[str, dict[str, str]] = {}
+    for address, refs in (mapping(source.data) or {}).items():
+        for ref, commit in (mapping(refs) or {}).items():
+            if is_commit(str(commit)):
+                accepted.setdefault(address, {})[ref] = str(commit)
+            else:
+                problems.append(source.problem((address, ref), f'"{commit}" is not a commit', "let `tarsy skills accept` write this file"))
+    return SkillLock(accepted, tuple(problems))
+
+
+# As many characters of a commit as people read.
+SHORT_COMMIT = 12
+
+
+def checkouts_dir(env: Mapping[str, str]) -> Path:
+    return data_dir_of(env) / "skills"
+
+
+def repository_dir(checkouts: Path, source: SkillSourceConfig) -> Path:
+    """The directory of one repository's part; addresses have characters that file names have not."""
+    return checkouts / sha256(f"{source.git}\n{source.dir}".encode()).hexdigest()[:32]
+
+
+def checkout_dir(checkouts: Path, source: SkillSourceConfig, commit: str) -> Path:
+    return repository_dir(checkouts, source) / commit
+
+
+def git_place(checkouts: Path, source: SkillSourceConfig, commit: str) -> Place:
+    """The skills of one commit."""
+    shown = f"{source.git}@{commit[:SHORT_COMMIT]}" + ("" if source.dir == "." else f":{source.dir}")
+    return Place(checkout_dir(checkouts, source, commit), shown, str(source.git), commit)
+
 
 SKILLS_DIRECTORY = "skills"
 SHIPPED_DIRECTORY = Path(__file__).parents[2] / "shipped_skills"

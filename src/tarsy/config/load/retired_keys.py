@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tarsy.config.parsed_data import listing, mapping, mapping_at
-from tarsy.config.problems import Path, did_you_mean, dotted
+from tarsy.config.problems import KeyPath, did_you_mean, dotted
 
 FALLBACK_LISTS = "fallback_lists"
 ITERATION_STRATEGY = "iteration_strategy"
@@ -27,7 +27,7 @@ STRATEGIES: Mapping[str, tuple[str, ...]] = {
 class Found:
     """A key that is not known where it stands: its place and value, what may stand there, and the whole document."""
 
-    path: Path
+    path: KeyPath
     value: Any
     known: Collection[str]
     document: Any
@@ -51,7 +51,7 @@ def strategy_cure(strategy: object, keys: Collection[str]) -> str:
     return "\n".join(["write instead:", *lines]) if lines else "remove it: this level cannot choose how TARSy reaches the model"
 
 
-def _fits(key: str, path: Path) -> bool:
+def _fits(key: str, path: KeyPath) -> bool:
     """Whether the key stands where other TARSys have it: `agents` is a section of `defaults` there, and a typing error elsewhere."""
     places = _PLACES.get(key)
     return places is None or (str(path[-2]) if len(path) > 1 else "") in places
