@@ -87,7 +87,7 @@ def git_place(checkouts: Path, source: SkillSourceConfig, commit: str) -> Place:
 
 
 SKILLS_DIRECTORY = "skills"
-SHIPPED_DIRECTORY = Path(__file__).parents[2] / "shipped_skills"
+SHIPPED_DIRECTORY = Path(__file__).parents[1] / "shipped_skills"
 
 
 @dataclass(slots=True)

@@ -110,7 +110,7 @@ def _sections(annotation: Any, place: str) -> Iterator[tuple[type[BaseModel], st
 
 
 _WRITTEN: Mapping[str, Mapping[str, Any]] = yaml.load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader
+    Path(__file__).with_name("builtins.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader
 )
 AGENTS, MCP_SERVERS = _WRITTEN["agents"], _WRITTEN["mcp_servers"]
 CHAINS, LLM_PROVIDERS = _WRITTEN["agent_chains"], _WRITTEN["llm_providers"]
