@@ -23,7 +23,7 @@ from tarsy.api.http_server import HttpServer, http_server
 from tarsy.api.tokens import ApiTokens, read_tokens
 from tarsy.config.load.loader import load_config
 from tarsy.db.embedded.server import open_database
-from tarsy.db.schema_revision import is_current
+from tarsy.db.migrate import is_current
 from tarsy.kit.groups import single_errors
 from tarsy.kit.imports import load
 from tarsy.kit.logs import log_mask

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from support.api_world import MASK, FixedChains, tool_server
 from support.claims import take
 from tarsy.db.connection import create_engine
-from tarsy.db.journal import PostgresJournal
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.incident import Mute

@@ -11,7 +11,7 @@ import anyio
 from tarsy.agent.ports import LLMClient, ToolServers
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.db.embedded.server import embedded_postgres
-from tarsy.db.recordings import RecordingSource
+from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.recording import Recording
 from tarsy.domain.session import AlertSession, NewSession

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedMcpServer
 from tarsy.config.resolve.resolver import with_variants
-from tarsy.db.incidents.looks import WantedLook
+from tarsy.db.incident.investigations import WantedLook
 from tarsy.domain.alert import Alert
 from tarsy.domain.incident import Incident, Member, incident_text
 from tarsy.domain.session import NewSession
