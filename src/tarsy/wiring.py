@@ -89,12 +89,10 @@ from tarsy.queue.late_handler import LateHandler
 from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
 from tarsy.reload import Reload
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import Dependencies
-from tarsy.session.elsewhere import Elsewhere
-from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
-from tarsy.session.rules import CHAT_ANSWERS, INVESTIGATIONS, SCORINGS
+from tarsy.session.chains import ConfiguredChains, SeveralSources
+from tarsy.session.dependencies import CHAT_ANSWERS, INVESTIGATIONS, SCORINGS, Cancellations, Dependencies, Elsewhere
 from tarsy.session.runbook import RunbookSource
+from tarsy.session.submission import Intake
 from tarsy.settings import Role, Settings
 from tarsy.setup.desk import SetupDesk
 from tarsy.setup.door import Door

@@ -153,7 +153,7 @@ HEAVY = (
     "stamina",
 )
 # What the first work on a session needs: a process that has none yet does without it.
-AGENTS = ("tarsy.session.executor", "tarsy.session.followup", "tarsy.agent.controllers", "tarsy.agent.prompt", "tarsy.agent.toolbox")
+AGENTS = ("tarsy.session.executor", "tarsy.session.followup", "tarsy.agent.iterating", "tarsy.agent.prompt", "tarsy.agent.toolbox")
 # What the application needs, but neither listening nor the answer that all is well: loaded while the server listens already.
 APPLICATION = (
     "sqlalchemy",

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from uvicorn.config import Config
 from uvicorn.server import Server
 
-from tarsy.agent.ceilings.unpriced import UnpricedCeiling
+from tarsy.agent.budget.unpriced import UnpricedCeiling
 from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource, WorkerItem
@@ -57,7 +57,8 @@ from tarsy.events.live_state import LiveState
 from tarsy.intake.policy import Policy
 from tarsy.intake.service import Desk
 from tarsy.intake.sns import SnsClient
-from tarsy.session.intake import AlertType, Intake, UnknownAlertTypeError
+from tarsy.session.chains import AlertType, UnknownAlertTypeError
+from tarsy.session.submission import Intake
 from tarsy.tools.masking import Masker
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

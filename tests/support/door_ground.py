@@ -31,7 +31,8 @@ from tarsy.intake.investigations import Investigations, LabelledServers
 from tarsy.intake.maintenance import IncidentUpkeep
 from tarsy.intake.policy import Policy, Route
 from tarsy.kit.clock import FixedClock
-from tarsy.session.intake import ChainSource, Intake
+from tarsy.session.chains import ChainSource
+from tarsy.session.submission import Intake
 
 FIRING, RESOLVED = AlertStatus.FIRING, AlertStatus.RESOLVED
 # One problem, however many alerts tell of it; and no waiting for more of them, so that a worker can begin.

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Request
 
-from tarsy.agent.ceilings.unpriced import UnpricedCeiling
+from tarsy.agent.budget.unpriced import UnpricedCeiling
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WorkerItem
 from tarsy.api.streams import Streams
@@ -35,7 +35,7 @@ from tarsy.domain.tool import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.intake.service import Desk
 from tarsy.kit.prometheus import generate_latest
-from tarsy.session.intake import Intake
+from tarsy.session.submission import Intake
 from tarsy.setup.desk import SetupDesk
 
 DATABASE = "database"

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import httpx
 
-from tarsy.agent.ceilings.unpriced import CURE, unpriced_ceilings
+from tarsy.agent.budget.unpriced import CURE, unpriced_ceilings
 from tarsy.agent.ports import LLMClient
 from tarsy.api.auth import check_bind
 from tarsy.api.tokens import TokenSettingError, read_tokens

@@ -25,7 +25,7 @@ from tarsy.evals.worlds.loading import open_world
 from tarsy.evals.worlds.tool_servers import ForkedServers, WorldServers
 from tarsy.evals.worlds.world import World
 from tarsy.kit.groups import single_errors
-from tarsy.session.elsewhere import Elsewhere
+from tarsy.session.dependencies import Elsewhere
 from tarsy.settings import Role, Settings
 from tarsy.wiring import Application, application, llm_client
 

@@ -13,7 +13,7 @@ from tarsy.domain.session import NewSession
 from tarsy.intake.decision import Look
 from tarsy.intake.policy import Route, UnknownVariant
 from tarsy.kit.text import clip
-from tarsy.session.intake import Intake, new_nonce
+from tarsy.session.submission import Intake, new_nonce
 
 # Names of clusters and regions are shorter.
 MAX_SHOWN_VALUE = 60

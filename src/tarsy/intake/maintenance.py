@@ -29,7 +29,7 @@ from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.decision import due_look, ended_by_silence, resolution
 from tarsy.intake.policy import Policy, route_for
 from tarsy.intake.updates import News, NewsKind, news_text, tell_news
-from tarsy.session.intake import AlertRefusedError
+from tarsy.session.chains import AlertRefusedError
 
 log = structlog.get_logger(__name__)
 

@@ -41,8 +41,7 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.queue.handler import Handler
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import Dependencies, RunScope
+from tarsy.session.dependencies import Cancellations, Dependencies, RunScope
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import ChatAnswers
 from tarsy.session.runbook import RunbookSource

@@ -32,8 +32,7 @@ from tarsy.domain.work import Claimed, Parking, RunEnd
 from tarsy.kit.clock import SystemClock
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import RunScope
+from tarsy.session.dependencies import Cancellations, RunScope
 from tarsy.session.executor import SessionExecutor
 
 DECISIONS = "CREATE TABLE decisions (session_id uuid PRIMARY KEY)"

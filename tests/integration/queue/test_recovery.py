@@ -36,8 +36,7 @@ from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.work import Claimed, Continues, Ends, Recovered, poisoned
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.prices import PriceList
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import Dependencies
+from tarsy.session.dependencies import Cancellations, Dependencies
 from tarsy.session.executor import SessionExecutor
 from tarsy.tools.masking import Unmasked
 

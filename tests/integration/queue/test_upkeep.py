@@ -26,8 +26,7 @@ from tarsy.kit.clock import FixedClock
 from tarsy.queue import pool as pools
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import RunScope
+from tarsy.session.dependencies import Cancellations, RunScope
 from tarsy.session.executor import SessionExecutor
 
 CONFIG = QueueConfig(

@@ -10,8 +10,7 @@ from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, Parking, RunEnd, WorkRules
 from tarsy.queue.handler import Handler
 from tarsy.queue.late_handler import LateHandler
-from tarsy.session.dependencies import RunScope
-from tarsy.session.rules import SCORINGS
+from tarsy.session.dependencies import SCORINGS, RunScope
 
 MODULE = "heavy_work"
 
