@@ -102,11 +102,11 @@ from tarsy.telemetry.measured_requests import CountedIntake, EventLag, MeasuredH
 from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredRecovery, MeasuredStore, SessionTimes, measured_delivery
 from tarsy.telemetry.metrics import Metrics
 from tarsy.telemetry.observer import Observer, observer
+from tarsy.tools.executor import McpToolServers
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.masking import Masker, Unmasked
 from tarsy.tools.pool import ConnectionPool, connection_pool
 from tarsy.tools.server_process import kept_supervisor
-from tarsy.tools.servers import McpToolServers
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

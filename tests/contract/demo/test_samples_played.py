@@ -45,8 +45,8 @@ from tarsy.session.dependencies import Cancellations, Dependencies, RunScope
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import ChatAnswers
 from tarsy.session.runbook import RunbookSource
+from tarsy.tools.executor import McpToolServers
 from tarsy.tools.masking import Masker
-from tarsy.tools.servers import McpToolServers
 
 NOT_RECORDED = "And what did you have for lunch?"
 MASK = Masker.for_group("security")

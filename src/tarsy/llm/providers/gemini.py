@@ -1,26 +1,37 @@
-"""Gemini's stream in our terms. Pure; imported with the SDK on first use."""
+"""Gemini through Google's own SDK: thinking apart from text, thought signatures, Google's own tools, on AI Studio or Vertex AI."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from typing import Any
 
+import structlog
 from google.genai import types
 
 from tarsy.domain.llm import (
+    Chunk,
     CodeExecutionChunk,
+    ErrorChunk,
+    ErrorCode,
+    GenerateInput,
     GroundingChunk,
     GroundingSource,
     GroundingSupport,
+    ProviderType,
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,
 )
 from tarsy.domain.usage import TokenUsage
-from tarsy.llm.attempts import Alive, Finished, Signal
-from tarsy.llm.code_execution import CodeExecutions
+from tarsy.llm.access import Access
+from tarsy.llm.attempts import RetryPolicy, TimeLimits, answer
 from tarsy.llm.failures import RefusedAnswerError
+from tarsy.llm.providers import gemini_request
 from tarsy.llm.providers.gemini_request import Signatures
+from tarsy.llm.providers.google_client import GoogleClient, make_client
+from tarsy.llm.providers.provider import ClientCache, TurnMemory, key_of, vendor_stream
+from tarsy.llm.signals import Alive, CodeExecutions, Finished, Signal
 from tarsy.llm.tool_dialect import ToolNames, own_call_id
-from tarsy.llm.turn_memory import key_of
 
 
 class GeminiAnswer:
@@ -43,7 +54,7 @@ class GeminiAnswer:
         _raise_if_blocked(response)
         yield Alive.SIGN
         for signal in self._said(response):
-            yield from self._executions.pass_on(signal)
+            yield from self._executions.feed(signal)
 
     def _said(self, response: types.GenerateContentResponse) -> Iterator[Signal]:
         if response.usage_metadata is not None:
@@ -133,3 +144,52 @@ def _support(support: types.GroundingSupport) -> GroundingSupport:
     return GroundingSupport(
         segment.start_index or 0, segment.end_index or 0, segment.text or "", tuple(support.grounding_chunk_indices or ())
     )
+
+
+log = structlog.get_logger(__name__)
+
+
+class GoogleNativeProvider:
+    """Speaks to Gemini models."""
+
+    def __init__(self, *, policy: RetryPolicy, memory: TurnMemory[Signatures] | None = None) -> None:
+        self._policy = policy
+        self._memory = memory or TurnMemory[Signatures]()
+        self._clients = ClientCache[Access, GoogleClient](make_client)
+
+    async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
+        if access.type not in {ProviderType.GOOGLE, ProviderType.VERTEXAI}:
+            yield ErrorChunk(
+                f"the backend native-gemini speaks to providers of type google or vertexai, not {access.type}: use llm_backend langchain",
+                ErrorCode.INVALID_REQUEST,
+            )
+            return
+        if request.clear_cache:
+            self._memory.forget(request.execution_id)
+        for name in gemini_request.suppressed_tools(request):
+            log.warning("llm.native_tool.suppressed", tool=name, execution_id=request.execution_id, reason="function calls are on offer")
+        models: Any = (await self._clients.get(access)).sdk.aio.models
+        names = ToolNames(tool.name for tool in request.tools)
+        question = {
+            "model": request.provider.model,
+            "contents": gemini_request.contents(request, self._memory),
+            "config": gemini_request.config(request),
+        }
+        limits = TimeLimits.of(request.provider)
+
+        async def attempt() -> AsyncGenerator[Signal]:
+            heard = GeminiAnswer(names)
+            async with vendor_stream(await models.generate_content_stream(**question)) as stream:
+                async for response in stream:
+                    for signal in heard.signals(response):
+                        yield signal
+            turn = heard.turn()
+            if turn is not None:
+                self._memory.keep(request.execution_id, *turn)
+
+        async with aclosing(answer(attempt, limits=limits, policy=self._policy, censor=access.censor)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def aclose(self) -> None:
+        await self._clients.aclose()
