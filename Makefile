@@ -133,8 +133,8 @@ $(INSTALLED): requirements.lock pyproject.toml | $(BIN)/python
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
 	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock
 	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
-	@# Importing leaves bytecode behind: the first start finds what it needs compiled, and nothing else had to be.
-	@$(BIN)/python .ci/lean_bytecode.py
+	@# Importing leaves bytecode behind: the first start finds what it needs compiled.
+	@$(BIN)/python -c "import tarsy.server"
 	@touch $@
 
 .PHONY: node

