@@ -1,8 +1,8 @@
-"""`tarsy serve --processes`: one process that serves people and several that work, under a parent that starts, restarts and stops them.
+"""`tarsy serve --processes`: one process that serves the API and several that work, under a parent that starts, restarts and stops them.
 
-The parent loads the program and forks, so that what was loaded is in memory once. It has neither threads nor an event loop, which do not outlive a fork, and
-does nothing else, so that nothing brings it down. Each of its processes holds one end of a pipe whose other end only the parent has: whatever
-ends the parent closes it, and they end, too.
+The parent has loaded the program and forks, so that the loaded code is in memory once. It has neither threads nor an event loop, because they
+do not survive a fork, and does nothing else that could fail. Each child holds one end of a pipe, the lifeline, whose other end only the
+parent has: if the parent dies, the pipe is closed and the children stop.
 """
 
 import gc
@@ -15,7 +15,6 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import NoReturn, Self
@@ -25,29 +24,27 @@ import structlog
 from tarsy.kit.process import has_terminal, name_process
 from tarsy.settings import LIFELINE, PROCESS_NAME, SHARING, Role
 
-# What one process works on at once, at most: more sessions need more processes.
+# The most sessions that one process works on at once: more sessions need more processes.
 SESSIONS_PER_PROCESS = 50
-# A process that works keeps half a core of PostgreSQL busy, and as much of what it calls.
+# A busy worker process keeps half a core of PostgreSQL busy, and as much of the tools it calls.
 CORES_PER_PROCESS = 2
-# What breaks again and again shall neither spin nor stay away for long.
+# A process that fails again and again must neither be restarted all the time nor stay away for long.
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
-# What the processes have in common: the application, and what works on sessions.
-PROGRAM = ("tarsy.server", "tarsy.wiring", "tarsy.session.executor", "tarsy.session.followup")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
 
-# Elsewhere, libraries of the system do not bear it: there each process loads the program for itself.
+# On other platforms system libraries do not support forking: there each process loads the program by itself.
 FORKS = sys.platform == "linux"
 
-# The command line with other arguments, in this process; answers with its exit status.
+# Runs the command line with these arguments in this process, and returns the exit status.
 Command = Callable[[Sequence[str]], int]
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One of the processes: its name in the logs, and what it is told to be."""
+class ProcessSpec:
+    """A process to run: its name in the logs, its role, and its command line."""
 
     name: str
     role: Role
@@ -55,13 +52,13 @@ class Part:
 
 
 def default_processes(cores: int, max_concurrent_sessions: int) -> int:
-    """As many as the sessions that may run at once need, and no more than the cores can feed; 1: all in one process."""
+    """Return how many worker processes the configured sessions need, but no more than the cores can feed; 1 means all in one process."""
     needed = -(-max_concurrent_sessions // SESSIONS_PER_PROCESS)
     return max(1, min(needed, cores // CORES_PER_PROCESS))
 
 
 def cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
-    """The cores that this process may use; a container's share of them can be smaller than what the machine has."""
+    """Return the cores that this process may use; a container's quota can be smaller than the machine."""
     usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     try:
         limit, period = quota.read_text().split()
@@ -71,106 +68,101 @@ def cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
         return usable
 
 
-def parts(count: int, *, host: str, port: int, more: Sequence[str]) -> tuple[Part, ...]:
-    """One process that serves at the address, and `count` that work; their probes and numbers are at the ports that follow."""
+def process_specs(count: int, *, host: str, port: int, more: Sequence[str]) -> tuple[ProcessSpec, ...]:
+    """Return one API process at the address and `count` workers; the probes and metrics of the workers are at the ports that follow."""
 
-    def part(name: str, role: Role, number: int) -> Part:
+    def spec(name: str, role: Role, number: int) -> ProcessSpec:
         own = str(port + number if port else 0)
-        return Part(name, role, ("serve", "--processes", "1", "--role", role, "--host", host, "--port", own, *more))
+        return ProcessSpec(name, role, ("serve", "--processes", "1", "--role", role, "--host", host, "--port", own, *more))
 
-    return part("api", Role.API, 0), *(part(f"worker-{number}", Role.WORKER, number) for number in range(1, count + 1))
+    return spec("api", Role.API, 0), *(spec(f"worker-{number}", Role.WORKER, number) for number in range(1, count + 1))
 
 
-def run_processes(wanted: Sequence[Part], command: Command) -> int:
-    """Keep all of them running until told to stop, each by the `command` with its arguments; answers with the exit status."""
-    _load_program()
-    lifeline, mine = os.pipe()
+def run_processes(specs: Sequence[ProcessSpec], command: Command) -> int:
+    """Keep all processes running until a signal says to stop; return the exit status. Load the program before this is called."""
+    # As Python's manual advises before a fork: a collection would write into every page that the processes share.
+    gc.freeze()
+    lifeline, parent_end = os.pipe()
     try:
         with _Signals() as signals:
-            return _Family(wanted, command, signals, lifeline, mine).live()
+            return _Supervisor(specs, command, signals, lifeline, parent_end).run()
     finally:
-        os.close(mine)
+        os.close(parent_end)
         os.close(lifeline)
 
 
-def _load_program() -> None:
-    if not FORKS:
-        return
-    for name in PROGRAM:
-        import_module(name)
-    # A collector that looked through what was loaded would write into each page of it, and the process would have it for itself.
-    gc.freeze()
-
-
-def _note(_number: int, _frame: FrameType | None) -> None:
-    """It is enough that the signal wakes us."""
-
-
 class _Signals:
-    """Signals to be read one after the other, in place of what they would do."""
+    """Collects signals, to be read one after the other, instead of their default actions."""
 
     def __enter__(self) -> Self:
-        self._reads, self._writes = os.pipe()
-        for end in (self._reads, self._writes):
+        self._read_end, self._write_end = os.pipe()
+        for end in (self._read_end, self._write_end):
             os.set_blocking(end, False)
-        self._before = {number: signal.signal(number, _note) for number in SIGNALS}
-        signal.set_wakeup_fd(self._writes, warn_on_full_buffer=False)
+
+        def ignore(_number: int, _frame: FrameType | None) -> None:
+            """Do nothing: the wakeup file descriptor receives the number of the signal."""
+
+        self._before = {number: signal.signal(number, ignore) for number in SIGNALS}
+        signal.set_wakeup_fd(self._write_end, warn_on_full_buffer=False)
         return self
 
     def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
-        self.give_back()
+        self.restore()
 
-    def give_back(self) -> None:
-        """Let signals do again what they did before."""
+    def restore(self) -> None:
+        """Restore the actions that signals had before."""
         signal.set_wakeup_fd(-1)
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        os.close(self._reads)
-        os.close(self._writes)
+        os.close(self._read_end)
+        os.close(self._write_end)
 
-    def heard(self, seconds: float | None) -> bytes:
-        """The numbers of those that came; waits for the first of them, but not for longer than this."""
-        ready, _, _ = select.select([self._reads], [], [], seconds)
-        return os.read(self._reads, 1024) if ready else b""
+    def wait(self, seconds: float | None) -> bytes:
+        """Wait for signals, at most `seconds`, and return their numbers."""
+        ready, _, _ = select.select([self._read_end], [], [], seconds)
+        return os.read(self._read_end, 1024) if ready else b""
 
 
-class _Family:
-    def __init__(self, wanted: Sequence[Part], command: Command, signals: _Signals, lifeline: int, mine: int) -> None:
-        self._wanted = wanted
+class _Supervisor:
+    def __init__(self, specs: Sequence[ProcessSpec], command: Command, signals: _Signals, lifeline: int, parent_end: int) -> None:
+        self._specs = specs
         self._command = command
         self._signals = signals
         self._lifeline = lifeline
-        self._mine = mine
-        self._running: dict[int, Part] = {}
-        # When those that ended without having been told to are started again, and after which pause the next time.
-        self._due: dict[Part, float] = {}
-        self._pauses: dict[Part, float] = {}
+        self._parent_end = parent_end
+        self._running: dict[int, ProcessSpec] = {}
+        # When processes that failed are started again, and how long the pause before that was.
+        self._restart_at: dict[ProcessSpec, float] = {}
+        self._pauses: dict[ProcessSpec, float] = {}
+        # Kept: a Popen object that is collected while its process runs warns.
         self._spawned: list[subprocess.Popen[bytes]] = []
         self._had_terminal = has_terminal()
         self._stopping = False
-        # Until the process that serves people was told to end.
-        self._serving = True
+        self._api_is_stopping = False
         self._status = 0
 
-    def live(self) -> int:
-        for part in self._wanted:
-            self._start(part)
-        while self._running or self._due:
-            for number in self._signals.heard(self._patience()):
-                self._obey(signal.Signals(number))
+    def run(self) -> int:
+        for spec in self._specs:
+            self._start(spec)
+        while self._running or self._restart_at:
+            pause = max(0.0, min(self._restart_at.values()) - time.monotonic()) if self._restart_at else None
+            for number in self._signals.wait(pause):
+                self._handle(signal.Signals(number))
             self._reap()
-            self._start_due()
-            self._end_serving()
+            for spec in [spec for spec, due in self._restart_at.items() if due <= time.monotonic()]:
+                del self._restart_at[spec]
+                self._start(spec)
+            # The API is served until the last session has ended or was released.
+            if self._stopping and not self._api_is_stopping and all(spec.role is Role.API for spec in self._running.values()):
+                self._api_is_stopping = True
+                self._signal(Role.API)
         return self._status
 
-    def _patience(self) -> float | None:
-        return max(0.0, min(self._due.values()) - time.monotonic()) if self._due else None
-
-    def _obey(self, number: signal.Signals) -> None:
-        """First signal to stop: the workers finish what runs. Second: they hand it back at once. A hang-up: read the configuration anew."""
+    def _handle(self, number: signal.Signals) -> None:
+        """First signal to stop: the workers finish what runs. Second: they release it at once. SIGHUP: all reload the configuration."""
         if number == signal.SIGCHLD:
             return
-        # A terminal that is closed says the same as `kill -HUP`, and means that the person has left.
+        # A terminal that is closed sends SIGHUP too, and means that the person has left.
         if number == signal.SIGHUP and not (self._had_terminal and not has_terminal()):
             for pid in self._running:
                 os.kill(pid, signal.SIGHUP)
@@ -180,101 +172,84 @@ class _Family:
 
     def _stop(self) -> None:
         self._stopping = True
-        self._due.clear()
-        self._tell(Role.WORKER)
+        self._restart_at.clear()
+        self._signal(Role.WORKER)
 
-    def _end_serving(self) -> None:
-        """People are served until the last session has ended or was handed back."""
-        if self._stopping and self._serving and all(part.role is Role.API for part in self._running.values()):
-            self._serving = False
-            self._tell(Role.API)
-
-    def _tell(self, role: Role) -> None:
-        for pid, part in self._running.items():
-            if part.role is role:
+    def _signal(self, role: Role) -> None:
+        for pid, spec in self._running.items():
+            if spec.role is role:
                 os.kill(pid, signal.SIGTERM)
 
     def _reap(self) -> None:
+        """Schedule the restart of processes that ended, unless they were stopped or would only fail again."""
         while self._running:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            pid, wait_status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
-            self._ended(self._running.pop(pid), os.waitstatus_to_exitcode(status))
+            spec, status = self._running.pop(pid), os.waitstatus_to_exitcode(wait_status)
+            if status > 0 and spec not in self._pauses:
+                # It has printed the reason: a port that is taken, a mistake in the configuration, no database. A restart would not help.
+                self._status = self._status or status
+                self._stop()
+            if self._stopping:
+                continue
+            pause = self._pauses.get(spec, FIRST_PAUSE_SECONDS)
+            log.warning("processes.ended", name=spec.name, status=status, again_in_seconds=pause)
+            self._restart_at[spec] = time.monotonic() + pause
+            self._pauses[spec] = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
-    def _ended(self, part: Part, status: int) -> None:
-        """Have it started again, unless it was told to end or would only end again."""
-        if status > 0 and part not in self._pauses:
-            # It has said why: a port that is taken, a mistake in the configuration, no database. Starting again would not mend it.
-            self._status = self._status or status
-            self._stop()
-        if self._stopping:
-            return
-        pause = self._pauses.get(part, FIRST_PAUSE_SECONDS)
-        log.warning("processes.ended", name=part.name, status=status, again_in_seconds=pause)
-        self._due[part] = time.monotonic() + pause
-        self._pauses[part] = min(pause * 2, LONGEST_PAUSE_SECONDS)
+    def _start(self, spec: ProcessSpec) -> None:
+        self._running[self._fork(spec) if FORKS else self._spawn(spec)] = spec
 
-    def _start_due(self) -> None:
-        for part in [part for part, due in self._due.items() if due <= time.monotonic()]:
-            del self._due[part]
-            self._start(part)
-
-    def _start(self, part: Part) -> None:
-        self._running[self._fork(part) if FORKS else self._spawn(part)] = part
-
-    def _fork(self, part: Part) -> int:
-        # A signal that comes before the process has let go of ours would be read by us.
+    def _fork(self, spec: ProcessSpec) -> int:
+        # Blocked: a signal that arrives before the child has restored its own actions would be written to the parent's pipe.
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             pid = os.fork()
             if pid == 0:
-                self._become(part)
+                self._run_child(spec)
             return pid
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
-    def _become(self, part: Part) -> NoReturn:
-        """Do in this new process what the command would do in one of its own."""
+    def _run_child(self, spec: ProcessSpec) -> NoReturn:
+        """Run the command in the new process and end it."""
         status = 1
         try:
-            self._signals.give_back()
+            self._signals.restore()
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-            os.close(self._mine)
-            _settle(part)
-            os.environ.update(self._environment(part))
-            status = self._command(part.arguments)
-        except BaseException:  # noqa: BLE001 - the last guard: the parent's code must not go on in its child
+            os.close(self._parent_end)
+            # A terminal's Ctrl-C is for the parent, which stops its children in order.
+            os.setsid()
+            name_process(f"tarsy {spec.name}")
+            devnull = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(devnull, 0)
+            os.close(devnull)
+            if spec.role is not Role.API:
+                # The output of this command is the address to open, and nothing else.
+                os.dup2(2, 1)
+            os.environ.update(self._environment(spec))
+            status = self._command(spec.arguments)
+        except BaseException:  # noqa: BLE001 - the last guard: the parent's code must not continue in its child
             traceback.print_exc()
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
 
-    def _spawn(self, part: Part) -> int:
-        command = [sys.executable, "-P", "-c", "from tarsy.cli.main import main; main()", *part.arguments]
+    def _spawn(self, spec: ProcessSpec) -> int:
+        command = [sys.executable, "-P", "-c", "from tarsy.cli.main import main; main()", *spec.arguments]
         process = subprocess.Popen(  # noqa: S603 - ourselves
             command,
             stdin=subprocess.DEVNULL,
-            stdout=None if part.role is Role.API else sys.stderr,
-            env={**os.environ, **self._environment(part)},
+            stdout=None if spec.role is Role.API else sys.stderr,
+            env={**os.environ, **self._environment(spec)},
             start_new_session=True,
             pass_fds=(self._lifeline,),
         )
         self._spawned.append(process)
         return process.pid
 
-    def _environment(self, part: Part) -> Mapping[str, str]:
-        sharing = sum(one.role is Role.WORKER for one in self._wanted)
-        return {PROCESS_NAME: part.name, SHARING: str(sharing), LIFELINE: str(self._lifeline)}
-
-
-def _settle(part: Part) -> None:
-    # A terminal's Ctrl-C is meant for the parent, who tells them in order.
-    os.setsid()
-    name_process(f"tarsy {part.name}")
-    nowhere = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nowhere, 0)
-    os.close(nowhere)
-    if part.role is not Role.API:
-        # The address to open is the only answer of this command.
-        os.dup2(2, 1)
+    def _environment(self, spec: ProcessSpec) -> Mapping[str, str]:
+        sharing = sum(one.role is Role.WORKER for one in self._specs)
+        return {PROCESS_NAME: spec.name, SHARING: str(sharing), LIFELINE: str(self._lifeline)}

@@ -6,13 +6,14 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import anyio
 import structlog
 from anyio import to_thread
 from anyio.abc import TaskGroup
+from fastapi import FastAPI
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -30,32 +31,37 @@ from tarsy.config.resolve.resolved import resolved_server
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.audit import AuditLog
+from tarsy.db.changes import ChangeRepository, StoredChanges
+from tarsy.db.chats import ChatRepository
+from tarsy.db.citations import CitationRepository
 from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, create_engine, pool_use
 from tarsy.db.embedded.server import open_database
-from tarsy.db.incident.changes import ChangeRepository, StoredChanges
-from tarsy.db.incident.mutes import MuteRepository
-from tarsy.db.incident.repository import IncidentRepository
+from tarsy.db.evidence import EvidenceRepository
+from tarsy.db.forks import ForkRepository
+from tarsy.db.history import SessionHistory, StoredResults
+from tarsy.db.incidents.repository import IncidentRepository
+from tarsy.db.interactions import InteractionRepository
+from tarsy.db.journal import PostgresJournal
+from tarsy.db.listen import NotificationListener, NotificationSender
 from tarsy.db.migrate import upgrade
-from tarsy.db.notifications import CANCEL, PAUSE, RELOAD, WORK, NotificationListener, NotificationSender, ReloadNotices
+from tarsy.db.mutes import MuteRepository
+from tarsy.db.notes import NoteRepository
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
-from tarsy.db.processes import ProcessRepository, VitalSignsReader
+from tarsy.db.pauses import PauseRepository
+from tarsy.db.processes import ProcessRepository
+from tarsy.db.recordings import RecordingSource
+from tarsy.db.reloads import ReloadNotices
+from tarsy.db.retention import OldIncidents, OldSessions
 from tarsy.db.retry import is_transient
-from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
-from tarsy.db.run.history import SessionHistory, StoredResults
-from tarsy.db.run.journal import PostgresJournal
-from tarsy.db.run.timeline import TimelineRepository
-from tarsy.db.run.trace import InteractionRepository
-from tarsy.db.session.followups import ChatRepository, ScoreRepository
-from tarsy.db.session.forks import ForkRepository
-from tarsy.db.session.notes import NoteRepository
-from tarsy.db.session.recordings import RecordingSource
-from tarsy.db.session.repository import SessionRepository
-from tarsy.db.session.retention import OldIncidents, OldSessions
+from tarsy.db.scores import ScoreRepository
+from tarsy.db.sessions import SessionRepository
+from tarsy.db.signals import CANCEL, PAUSE, RELOAD, WORK
 from tarsy.db.skill_texts import SkillTextRepository
-from tarsy.db.spending import PostgresSpendingBook
+from tarsy.db.spending_book import PostgresSpendingBook
+from tarsy.db.timeline import TimelineRepository
 from tarsy.db.usage import UsageRepository
-from tarsy.db.work.parking import wake_within
-from tarsy.db.work.pauses import PauseRepository
+from tarsy.db.vital_signs import VitalSignsReader
+from tarsy.db.work.budget_waits import wake_within
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
@@ -63,8 +69,6 @@ from tarsy.domain.diagnosis import LiveProcess
 from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.run_input import AnyInput
-from tarsy.domain.session import AlertSession
-from tarsy.domain.work import ChatWork, ScoreWork
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.installation import (
     Installation,
@@ -85,14 +89,16 @@ from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.llm.service_client import ServiceLLMClient
 from tarsy.queue.handler import Handler, Runner
-from tarsy.queue.late_handler import LateHandler
 from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
 from tarsy.reload import Reload
-from tarsy.session.chains import ConfiguredChains, SeveralSources
-from tarsy.session.dependencies import CHAT_ANSWERS, INVESTIGATIONS, SCORINGS, Cancellations, Dependencies, Elsewhere
+from tarsy.session.cancellation import Cancellations
+from tarsy.session.dependencies import Dependencies
+from tarsy.session.elsewhere import Elsewhere
+from tarsy.session.executor import SessionExecutor
+from tarsy.session.followup import ChatAnswers, Scorings
+from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
 from tarsy.session.runbook import RunbookSource
-from tarsy.session.submission import Intake
 from tarsy.settings import Role, Settings
 from tarsy.setup.desk import SetupDesk
 from tarsy.setup.door import Door
@@ -102,14 +108,11 @@ from tarsy.telemetry.measured_requests import CountedIntake, EventLag, MeasuredH
 from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredRecovery, MeasuredStore, SessionTimes, measured_delivery
 from tarsy.telemetry.metrics import Metrics
 from tarsy.telemetry.observer import Observer, observer
-from tarsy.tools.executor import McpToolServers
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.masking import Masker, Unmasked
 from tarsy.tools.pool import ConnectionPool, connection_pool
 from tarsy.tools.server_process import kept_supervisor
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
+from tarsy.tools.servers import McpToolServers
 
 log = structlog.get_logger(__name__)
 
@@ -121,7 +124,7 @@ SETUP = "setup"
 class Application:
     """Everything put together and connected; `pool` is None where this process only serves."""
 
-    api: "FastAPI"
+    api: FastAPI
     services: Services
     pool: WorkerPool | None
     engine: AsyncEngine
@@ -437,33 +440,7 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         elsewhere=parts.given.elsewhere,
         cancellations=parts.cancellations,
     )
-    return _late_handlers(dependencies)
-
-
-def _late_handlers(dependencies: Dependencies) -> Sequence[Handler[Any]]:
-    """The imports are those of modules that were just loaded, off the event loop."""
-
-    def investigations() -> Handler[AlertSession]:
-        from tarsy.session.executor import SessionExecutor  # noqa: PLC0415 - see above
-
-        return SessionExecutor(dependencies)
-
-    def answers() -> Handler[ChatWork]:
-        from tarsy.session.followup import ChatAnswers  # noqa: PLC0415 - see above
-
-        return ChatAnswers(dependencies)
-
-    def scorings() -> Handler[ScoreWork]:
-        from tarsy.session.followup import Scorings  # noqa: PLC0415 - see above
-
-        return Scorings(dependencies)
-
-    followup = "tarsy.session.followup"
-    return (
-        LateHandler(INVESTIGATIONS, "tarsy.session.executor", investigations),
-        LateHandler(CHAT_ANSWERS, followup, answers),
-        LateHandler(SCORINGS, followup, scorings),
-    )
+    return SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies)
 
 
 def _setup_desk(parts: _Parts) -> SetupDesk:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.processes import cores, default_processes, parts
+from tarsy.processes import cores, default_processes, process_specs
 from tarsy.settings import Role, Settings, settings_from
 
 
@@ -26,12 +26,12 @@ def test_a_container_counts_the_cores_it_was_given(tmp_path: Path) -> None:
 
 
 def test_probes_of_workers_are_at_the_ports_that_follow() -> None:
-    api, first, second = parts(2, host="127.0.0.1", port=8080, more=("--insecure",))
-    ports = [part.arguments[part.arguments.index("--port") + 1] for part in (api, first, second)]
+    api, first, second = process_specs(2, host="127.0.0.1", port=8080, more=("--insecure",))
+    ports = [spec.arguments[spec.arguments.index("--port") + 1] for spec in (api, first, second)]
     assert ports == ["8080", "8081", "8082"]
-    assert [part.role for part in (api, first, second)] == [Role.API, Role.WORKER, Role.WORKER]
-    assert all(part.arguments[-1] == "--insecure" for part in (api, first, second))
-    assert [part.arguments[part.arguments.index("--port") + 1] for part in parts(1, host="::1", port=0, more=())] == ["0", "0"]
+    assert [spec.role for spec in (api, first, second)] == [Role.API, Role.WORKER, Role.WORKER]
+    assert all(spec.arguments[-1] == "--insecure" for spec in (api, first, second))
+    assert [spec.arguments[spec.arguments.index("--port") + 1] for spec in process_specs(1, host="::1", port=0, more=())] == ["0", "0"]
 
 
 def test_processes_share_what_one_would_take_on() -> None:

@@ -26,8 +26,7 @@ from tarsy.domain.fork import ForkRefusedError
 from tarsy.intake.service import SenderRefusedError
 from tarsy.kit.model import Model
 from tarsy.kit.text import clip
-from tarsy.session.chains import AlertRefusedError, UnknownAlertTypeError
-from tarsy.session.submission import AlertTooLargeError, KeyReusedError
+from tarsy.session.intake import AlertRefusedError, AlertTooLargeError, KeyReusedError, UnknownAlertTypeError
 
 log = structlog.get_logger(__name__)
 

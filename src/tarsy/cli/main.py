@@ -1,51 +1,27 @@
 """The `tarsy` command. Commands import what they need when they run: `tarsy --help` must answer at once."""
 
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
-from typer.core import TyperGroup
 
 from tarsy import __version__
+from tarsy.cli import config, db, evals, incidents, routes, samples, sessions, skills, tools
 from tarsy.cli.doctor import doctor
 from tarsy.cli.fork import fork
 from tarsy.cli.hint import hint
 from tarsy.cli.init import init
 from tarsy.cli.investigate import investigate, watch
-from tarsy.cli.late_group import LateGroup
-from tarsy.cli.llm_service import llm_service
 from tarsy.cli.pause import pause, resume
 from tarsy.cli.recordings import export, replay
 from tarsy.cli.reload import reload
 from tarsy.cli.report import report
 from tarsy.cli.samples import demo
-from tarsy.cli.serve import serve
+from tarsy.cli.serve import llm_service, serve
+from tarsy.cli.terminal import explained
 from tarsy.cli.usage import usage
 
-GROUPS = (
-    LateGroup("config", "config", "Check, show and describe the configuration."),
-    LateGroup("db", "db", "Show the database's schema revision and update it."),
-    LateGroup("eval", "evals", "Measure how well TARSy investigates, on cases with a known answer, without a cluster."),
-    LateGroup("incidents", "incidents", "List and show incidents."),
-    LateGroup("routes", "routes", "Try out the routes of the configuration."),
-    LateGroup("samples", "samples", "Sample incidents that need no key and no cluster."),
-    LateGroup("sessions", "sessions", "List, show and erase sessions."),
-    LateGroup("skills", "skills", "List, check, fetch and accept skills."),
-    LateGroup("tools", "tools", "List the tools of the tool servers, and call a tool by hand."),
-)
-
-
-class Program(TyperGroup):
-    """All commands: those that stand alone, then the groups."""
-
-    def __init__(self, **said: Any) -> None:
-        super().__init__(**said)
-        for group in GROUPS:
-            self.add_command(group)
-
-
 app = typer.Typer(
-    cls=Program,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -67,6 +43,15 @@ app.command()(export)
 app.command()(replay)
 app.command()(report)
 app.command("llm-service")(llm_service)
+app.add_typer(config.app, name="config", help="Check, show and describe the configuration.")
+app.add_typer(db.app, name="db", help="Show the database's schema revision and update it.")
+app.add_typer(evals.app, name="eval", help="Measure how well TARSy investigates, on cases with a known answer, without a cluster.")
+app.add_typer(incidents.app, name="incidents", help="List and show incidents.")
+app.add_typer(routes.app, name="routes", help="Try out the routes of the configuration.")
+app.add_typer(samples.app, name="samples", help="Sample incidents that need no key and no cluster.")
+app.add_typer(sessions.app, name="sessions", help="List, show and erase sessions.")
+app.add_typer(skills.app, name="skills", help="List, check, fetch and accept skills.")
+app.add_typer(tools.app, name="tools", help="List the tools of the tool servers, and call a tool by hand.")
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 - typer calls it so
@@ -93,8 +78,6 @@ def root(
 
 def main() -> NoReturn:
     """Run the command; what a person can act on is told in a sentence, not in a traceback."""
-    from tarsy.cli.terminal import explained
-
     with explained():
         app()
     sys.exit(0)

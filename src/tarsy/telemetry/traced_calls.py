@@ -15,7 +15,7 @@ from tarsy.domain.llm import Chunk, ErrorChunk, FinishChunk, GenerateInput, LLMH
 from tarsy.domain.tool import ToolCatalog, ToolResult
 from tarsy.domain.usage import TokenUsage
 from tarsy.telemetry import conventions as names
-from tarsy.telemetry.tracing import Tracing, fail
+from tarsy.telemetry.tracing import Tracing, fail, is_traced
 
 
 class TracedModel:
@@ -42,6 +42,11 @@ class Models(Protocol):
     def generate_for(self, request: GenerateInput, *, project: str | None = None, location: str | None = None) -> AsyncGenerator[Chunk]: ...
 
     async def aclose(self) -> None: ...
+
+
+def traced_models(models: Models, env: Mapping[str, str]) -> Models:
+    """Return the models of the LLM service, traced if the environment names a collector."""
+    return TracedService(models, Tracing(env)) if is_traced(env) else models
 
 
 class TracedService:

@@ -258,7 +258,7 @@ async def test_a_port_that_is_taken_is_said_to_be(service: LLMService) -> None:
 
 
 async def test_the_command_serves_until_it_is_told_to_stop() -> None:
-    program = "import typer; from tarsy.cli.llm_service import llm_service; typer.run(llm_service)"
+    program = "import typer; from tarsy.cli.serve import llm_service; typer.run(llm_service)"
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", program, "--port", "0", "--grace", "1", stdout=asyncio.subprocess.PIPE
     )

@@ -23,7 +23,8 @@ from tarsy.domain.work import Claimed, Lane, Parking, Retry, RunEnd, WorkRules
 from tarsy.kit.clock import SystemClock
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
-from tarsy.session.dependencies import Cancellations, RunScope
+from tarsy.session.cancellation import Cancellations
+from tarsy.session.dependencies import RunScope
 
 LETTER = WorkKind("letter")
 Doing = Callable[[Claimed[None]], Awaitable[RunEnd | Parking]]

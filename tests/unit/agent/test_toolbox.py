@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from tarsy.agent.toolbox.toolbox import MAX_CONCURRENT_TOOLS, CallRefusedError, OnOutput, ToolWrapper, toolbox
+from tarsy.agent.toolbox.built_in import CallRefusedError
+from tarsy.agent.toolbox.limits import MAX_CONCURRENT_TOOLS
+from tarsy.agent.toolbox.toolbox import toolbox
+from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.clock import FixedClock

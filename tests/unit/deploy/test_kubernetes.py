@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from support.deployment_files import KUBERNETES, ROOT, containers, manifests, of_kind
-from tarsy.cli.llm_service import DEFAULT_GRACE
+from tarsy.cli.serve import DEFAULT_GRACE
 from tarsy.config.load.loader import load_config
 from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.domain.llm import ProviderType

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tarsy.cli.llm_service import _traced  # pyright: ignore[reportPrivateUsage] - what the command wraps its models with
 from tarsy.llm.in_process import in_process_client
+from tarsy.telemetry.traced_calls import traced_models
 from tarsy.telemetry.tracing import is_traced
 
 COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
@@ -15,7 +15,7 @@ OFF = [{}, {"OTEL_EXPORTER_OTLP_ENDPOINT": ""}, COLLECTOR | {"OTEL_SDK_DISABLED"
 async def test_where_it_is_off_the_models_of_the_llm_service_stay_as_they_are(env: dict[str, str]) -> None:
     assert not is_traced(env)
     models = in_process_client(env={})
-    assert _traced(models, env) is models
+    assert traced_models(models, env) is models
     await models.aclose()
 
 

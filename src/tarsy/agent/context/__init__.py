@@ -1,0 +1,1 @@
+"""How finished work is told to the agents that come after it."""

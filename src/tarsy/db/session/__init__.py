@@ -1,1 +1,0 @@
-"""Sessions in the database: accepted, listed, asked about, forked, exported, erased."""
