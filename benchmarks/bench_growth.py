@@ -26,13 +26,13 @@ from workload import chain, load
 
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer
-from tarsy.db.interactions import InteractionRepository
 from tarsy.db.migrate import upgrade
 from tarsy.db.outbox import Outbox
-from tarsy.db.retention import OldSessions
-from tarsy.db.session_list import SessionFilter
-from tarsy.db.sessions import SessionRepository
-from tarsy.db.timeline import TimelineRepository
+from tarsy.db.run.timeline import TimelineRepository
+from tarsy.db.run.trace import InteractionRepository
+from tarsy.db.session.listing import SessionFilter
+from tarsy.db.session.repository import SessionRepository
+from tarsy.db.session.retention import OldSessions
 from tarsy.db.work.queue import WorkQueue
 from tarsy.session.executor import SessionExecutor
 

@@ -27,8 +27,8 @@ from websockets.asyncio.client import connect
 
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer
-from tarsy.db.listen import NotificationListener
 from tarsy.db.migrate import upgrade
+from tarsy.db.notifications import NotificationListener
 from tarsy.domain.live_events import session_channel
 from tarsy.events.relay_wire import TEXT_NOTIFICATION
 from tarsy.kit.logs import configure_logs

@@ -12,10 +12,11 @@ from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import Chunk, GenerateInput, LLMBackend, ProviderType, TextChunk
 from tarsy.llm.access import Access
-from tarsy.llm.attempts import Finished, RetryPolicy, Signal, TimeLimits, answer
+from tarsy.llm.attempts import RetryPolicy, TimeLimits, answer
 from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import InProcessLLMClient, Route
 from tarsy.llm.service import start_service
+from tarsy.llm.signals import Finished, Signal
 
 CHUNKS = 3000
 CHUNKS_PER_SECOND = 1000

@@ -17,7 +17,7 @@ from tarsy.api.auth import AuthSettings
 from tarsy.api.connection_limits import prepare_listener
 from tarsy.api.live_socket import LiveSocket
 from tarsy.db.connection import create_engine
-from tarsy.db.listen import NotificationListener, NotificationSender
+from tarsy.db.notifications import NotificationListener, NotificationSender
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish
 from tarsy.domain.live_events import LiveEvent, LiveEventType, StreamDelta, session_channel
 from tarsy.events.live_updates import LiveUpdates

@@ -23,13 +23,13 @@ from tarsy.config.resolve.resolved import (
 )
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.config.schema.system import QueueConfig
-from tarsy.db.changes import StoredChanges
-from tarsy.db.history import SessionHistory, StoredResults
-from tarsy.db.journal import PostgresJournal
+from tarsy.db.incident.changes import StoredChanges
 from tarsy.db.retry import is_transient, retrying
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.run.history import SessionHistory, StoredResults
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.repository import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
-from tarsy.db.spending_book import PostgresSpendingBook
+from tarsy.db.spending import PostgresSpendingBook
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.conversation import ToolCall
@@ -46,8 +46,7 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import Dependencies
+from tarsy.session.dependencies import Cancellations, Dependencies
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.runbook import RunbookSource

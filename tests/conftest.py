@@ -19,8 +19,7 @@ from sqlalchemy import make_url
 
 from tarsy.db import migrate
 from tarsy.db.connection import create_engine
-from tarsy.db.embedded.file_lock import FileLock
-from tarsy.db.embedded.server import EmbeddedServer
+from tarsy.db.embedded.server import EmbeddedServer, FileLock
 
 # Set by the process that starts the run, inherited by its xdist workers: they share one server.
 SERVER_DIR_VARIABLE = "TARSY_TESTS_SERVER_DIR"

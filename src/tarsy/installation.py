@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.agent.ceilings.unpriced import UnpricedCeiling, unpriced_ceilings
+from tarsy.agent.budget.unpriced import UnpricedCeiling, unpriced_ceilings
 from tarsy.agent.ports import LLMClient
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource, WorkerItem
 from tarsy.api.services import DATABASE, Health, Probe
@@ -27,7 +27,7 @@ from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
 from tarsy.queue.pool import WorkerPool
 from tarsy.reload import Refusal, Reload
-from tarsy.session.intake import AlertType, UnknownAlertTypeError
+from tarsy.session.chains import AlertType, UnknownAlertTypeError
 from tarsy.tools.health import HealthMonitor
 
 

@@ -31,37 +31,32 @@ from tarsy.config.resolve.resolved import resolved_server
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.audit import AuditLog
-from tarsy.db.changes import ChangeRepository, StoredChanges
-from tarsy.db.chats import ChatRepository
-from tarsy.db.citations import CitationRepository
 from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, create_engine, pool_use
 from tarsy.db.embedded.server import open_database
-from tarsy.db.evidence import EvidenceRepository
-from tarsy.db.forks import ForkRepository
-from tarsy.db.history import SessionHistory, StoredResults
-from tarsy.db.incidents.repository import IncidentRepository
-from tarsy.db.interactions import InteractionRepository
-from tarsy.db.journal import PostgresJournal
-from tarsy.db.listen import NotificationListener, NotificationSender
+from tarsy.db.incident.changes import ChangeRepository, StoredChanges
+from tarsy.db.incident.mutes import MuteRepository
+from tarsy.db.incident.repository import IncidentRepository
 from tarsy.db.migrate import upgrade
-from tarsy.db.mutes import MuteRepository
-from tarsy.db.notes import NoteRepository
+from tarsy.db.notifications import CANCEL, PAUSE, RELOAD, WORK, NotificationListener, NotificationSender, ReloadNotices
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
-from tarsy.db.pauses import PauseRepository
-from tarsy.db.processes import ProcessRepository
-from tarsy.db.recordings import RecordingSource
-from tarsy.db.reloads import ReloadNotices
-from tarsy.db.retention import OldIncidents, OldSessions
+from tarsy.db.processes import ProcessRepository, VitalSignsReader
 from tarsy.db.retry import is_transient
-from tarsy.db.scores import ScoreRepository
-from tarsy.db.sessions import SessionRepository
-from tarsy.db.signals import CANCEL, PAUSE, RELOAD, WORK
+from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
+from tarsy.db.run.history import SessionHistory, StoredResults
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.run.timeline import TimelineRepository
+from tarsy.db.run.trace import InteractionRepository
+from tarsy.db.session.followups import ChatRepository, ScoreRepository
+from tarsy.db.session.forks import ForkRepository
+from tarsy.db.session.notes import NoteRepository
+from tarsy.db.session.recordings import RecordingSource
+from tarsy.db.session.repository import SessionRepository
+from tarsy.db.session.retention import OldIncidents, OldSessions
 from tarsy.db.skill_texts import SkillTextRepository
-from tarsy.db.spending_book import PostgresSpendingBook
-from tarsy.db.timeline import TimelineRepository
+from tarsy.db.spending import PostgresSpendingBook
 from tarsy.db.usage import UsageRepository
-from tarsy.db.vital_signs import VitalSignsReader
-from tarsy.db.work.budget_waits import wake_within
+from tarsy.db.work.parking import wake_within
+from tarsy.db.work.pauses import PauseRepository
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
@@ -92,13 +87,12 @@ from tarsy.queue.handler import Handler, Runner
 from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
 from tarsy.reload import Reload
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import Dependencies
-from tarsy.session.elsewhere import Elsewhere
+from tarsy.session.chains import ConfiguredChains, SeveralSources
+from tarsy.session.dependencies import Cancellations, Dependencies, Elsewhere
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import ChatAnswers, Scorings
-from tarsy.session.intake import ConfiguredChains, Intake, SeveralSources
 from tarsy.session.runbook import RunbookSource
+from tarsy.session.submission import Intake
 from tarsy.settings import Role, Settings
 from tarsy.setup.desk import SetupDesk
 from tarsy.setup.door import Door
@@ -108,11 +102,11 @@ from tarsy.telemetry.measured_requests import CountedIntake, EventLag, MeasuredH
 from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredRecovery, MeasuredStore, SessionTimes, measured_delivery
 from tarsy.telemetry.metrics import Metrics
 from tarsy.telemetry.observer import Observer, observer
+from tarsy.tools.executor import McpToolServers
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.masking import Masker, Unmasked
 from tarsy.tools.pool import ConnectionPool, connection_pool
 from tarsy.tools.server_process import kept_supervisor
-from tarsy.tools.servers import McpToolServers
 
 log = structlog.get_logger(__name__)
 

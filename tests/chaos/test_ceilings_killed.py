@@ -10,7 +10,7 @@ from support.claims import take_back
 from support.deadly_model import deadly, worker
 from support.queue_ground import ROUNDS, Ground
 from tarsy.db.connection import create_engine
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.budget import Ceiling
 
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(600 if ROUNDS else 180)]

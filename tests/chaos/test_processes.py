@@ -15,10 +15,9 @@ from support.queue_ground import Ground
 from support.queue_scenario import followups, lengthy, scenario, short, three_stages
 from support.replica import Replica
 from support.story import check_ended, check_events, ledger, read_story
-from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
-from tarsy.db.scores import ScoreRepository
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.session.followups import ChatRepository, ScoreRepository
+from tarsy.db.session.repository import SessionRepository
 from tarsy.db.work.parking import CancelAnswer
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.claim import CHAT_ANSWER, SCORING, WorkKind

@@ -19,8 +19,7 @@ from support.queue_scenario import scenario, short
 from support.replica import Replica, stop
 from support.story import FINAL, check_ended, check_events, ledger, read_story
 from tarsy.db.connection import create_engine
-from tarsy.db.embedded.account import account_for
-from tarsy.db.embedded.programs import run
+from tarsy.db.embedded.programs import account_for, run
 from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.migrate import upgrade
 

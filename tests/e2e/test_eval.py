@@ -13,7 +13,7 @@ import pytest
 from support.tarsy_process import TARSY, Tarsy, plain_environment
 from support.tarsy_process import tarsy as cold_tarsy
 from tarsy.db.connection import create_engine
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.session.repository import SessionRepository
 
 # A database is started for each run.
 pytestmark = [pytest.mark.xdist_group("evals"), pytest.mark.timeout(300)]

@@ -27,7 +27,7 @@ from tarsy.db.tables import metadata
 from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.recording import RecordedCall
 from tarsy.domain.tool import ToolCalling
-from tarsy.session.intake import Submission
+from tarsy.session.submission import Submission
 from tarsy.settings import Settings
 from tarsy.tools.masking import Masker
 from tarsy.wiring import Application, application

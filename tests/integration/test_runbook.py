@@ -9,9 +9,7 @@ import httpx
 import pytest
 
 from tarsy.kit.clock import FixedClock
-from tarsy.session.runbook import Runbook, RunbookSource
-from tarsy.session.runbook_download import MAX_BYTES
-from tarsy.session.runbook_url import credentials_for, raw_url
+from tarsy.session.runbook import MAX_BYTES, Runbook, RunbookSource, credentials_for, raw_url
 
 DEFAULT = "the default runbook"
 

@@ -21,7 +21,7 @@ from tarsy.config.resolve.resolved import (
     ResolvedStage,
     ResolvedTransport,
 )
-from tarsy.db.recordings import RecordingSource
+from tarsy.db.session.recordings import RecordingSource
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend, ProviderType

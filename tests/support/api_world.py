@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from uvicorn.config import Config
 from uvicorn.server import Server
 
-from tarsy.agent.ceilings.unpriced import UnpricedCeiling
+from tarsy.agent.budget.unpriced import UnpricedCeiling
 from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource, WorkerItem
@@ -31,26 +31,24 @@ from tarsy.config.resolve.resolved import (
 from tarsy.config.schema.selection import McpSelection, SelectionError
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.audit import AuditLog
-from tarsy.db.changes import ChangeRepository
-from tarsy.db.chats import ChatRepository
-from tarsy.db.citations import CitationRepository
 from tarsy.db.connection import create_engine
-from tarsy.db.evidence import EvidenceRepository
-from tarsy.db.forks import ForkRepository
-from tarsy.db.incidents.repository import IncidentRepository
-from tarsy.db.interactions import InteractionRepository
-from tarsy.db.mutes import MuteRepository
-from tarsy.db.notes import NoteRepository
+from tarsy.db.incident.changes import ChangeRepository
+from tarsy.db.incident.mutes import MuteRepository
+from tarsy.db.incident.repository import IncidentRepository
+from tarsy.db.notifications import ReloadNotices
 from tarsy.db.outbox import Outbox
-from tarsy.db.pauses import PauseRepository
-from tarsy.db.recordings import RecordingSource
-from tarsy.db.reloads import ReloadNotices
-from tarsy.db.scores import ScoreRepository
-from tarsy.db.sessions import SessionRepository
-from tarsy.db.spending_book import PostgresSpendingBook
-from tarsy.db.timeline import TimelineRepository
+from tarsy.db.processes import VitalSignsReader
+from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
+from tarsy.db.run.timeline import TimelineRepository
+from tarsy.db.run.trace import InteractionRepository
+from tarsy.db.session.followups import ChatRepository, ScoreRepository
+from tarsy.db.session.forks import ForkRepository
+from tarsy.db.session.notes import NoteRepository
+from tarsy.db.session.recordings import RecordingSource
+from tarsy.db.session.repository import SessionRepository
+from tarsy.db.spending import PostgresSpendingBook
 from tarsy.db.usage import UsageRepository
-from tarsy.db.vital_signs import VitalSignsReader
+from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.domain.tool import ServerHealth, ServerState, ToolCalling, ToolDefinition
@@ -59,7 +57,8 @@ from tarsy.events.live_state import LiveState
 from tarsy.intake.policy import Policy
 from tarsy.intake.service import Desk
 from tarsy.intake.sns import SnsClient
-from tarsy.session.intake import AlertType, Intake, UnknownAlertTypeError
+from tarsy.session.chains import AlertType, UnknownAlertTypeError
+from tarsy.session.submission import Intake
 from tarsy.tools.masking import Masker
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from support.api_world import MASK, FixedChains, tool_server
 from support.claims import take
 from tarsy.db.connection import create_engine
-from tarsy.db.journal import PostgresJournal
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.incident import Mute
@@ -31,7 +31,8 @@ from tarsy.intake.investigations import Investigations, LabelledServers
 from tarsy.intake.maintenance import IncidentUpkeep
 from tarsy.intake.policy import Policy, Route
 from tarsy.kit.clock import FixedClock
-from tarsy.session.intake import ChainSource, Intake
+from tarsy.session.chains import ChainSource
+from tarsy.session.submission import Intake
 
 FIRING, RESOLVED = AlertStatus.FIRING, AlertStatus.RESOLVED
 # One problem, however many alerts tell of it; and no waiting for more of them, so that a worker can begin.

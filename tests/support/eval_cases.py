@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from tarsy.agent.evidence.checker import Seen, check
-from tarsy.agent.evidence.verdict_block import read_verdict
+from tarsy.agent.evidence.verdict import read_verdict
 from tarsy.domain.evidence import Evidence
 from tarsy.evals.attempts import Attempt, CitedEvidence
 from tarsy.evals.cases import CaseFile, Expectation

@@ -4,8 +4,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario
-from tarsy.db.chats import ChatRepository
-from tarsy.db.scores import ScoreRepository
+from tarsy.db.session.followups import ChatRepository, ScoreRepository
 from tarsy.domain.claim import CHAT_ANSWER, WorkKind
 
 

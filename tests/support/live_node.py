@@ -11,7 +11,7 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.connection import create_engine
-from tarsy.db.listen import NotificationListener, NotificationSender
+from tarsy.db.notifications import NotificationListener, NotificationSender
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish
 from tarsy.domain.live_events import LiveEvent, LiveEventType, StoredLiveEvent, StreamDelta, session_channel
 from tarsy.events.connection import Connection

@@ -10,15 +10,11 @@ from anyio.lowlevel import checkpoint
 
 from support.agent_scenario import NONCE, SERVER, Scenario
 from tarsy.agent.agent import BaseAgent, create_controller
-from tarsy.agent.ceilings.ceilings import Ceilings, ExecutionPlace
-from tarsy.agent.ceilings.ledger import SESSION, Ledger
-from tarsy.agent.ceilings.memory_book import MemoryBook
-from tarsy.agent.cut_short import CutPlace
-from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.budget.ceilings import Ceilings, ExecutionPlace
+from tarsy.agent.budget.ledger import SESSION, Ledger, MemoryBook
+from tarsy.agent.execution import CutPlace, ExecutionContext, ExecutionResult, Stopping
 from tarsy.agent.ports import ToolExecutor
-from tarsy.agent.prompt.builder import PromptBuilder
-from tarsy.agent.prompt.inputs import PromptContext
-from tarsy.agent.stopping import Stopping
+from tarsy.agent.prompt.builder import PromptBuilder, PromptContext
 from tarsy.agent.toolbox.read_result import ReadResult
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.schema.budget import CostEstimationConfig

@@ -7,9 +7,8 @@ from typing import Any, cast
 
 from support.agent_scenario import NONCE, Scenario
 from support.memory_run import DiedError, MemoryJournal
-from tarsy.agent.ceilings.ledger import Ledger
-from tarsy.agent.ceilings.memory_book import MemoryBook
-from tarsy.agent.stopping import Stopping
+from tarsy.agent.budget.ledger import Ledger, MemoryBook
+from tarsy.agent.execution import Stopping
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.evidence import AnsweredCall, Evidence
@@ -24,8 +23,7 @@ from tarsy.domain.work import Parking
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import Dependencies
+from tarsy.session.dependencies import Cancellations, Dependencies
 from tarsy.session.plan import StageOutcome, plan
 from tarsy.session.stage_runner import StageJob, StageRunner
 from tarsy.tools.masking import Unmasked

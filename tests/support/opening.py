@@ -14,9 +14,8 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolResult
-from tarsy.tools.masked import MaskedTools
+from tarsy.tools.executor import MaskedTools, McpToolServers
 from tarsy.tools.pool import ConnectionPool
-from tarsy.tools.servers import McpToolServers
 
 SERVERS = TESTS / "contract" / "tools" / "servers"
 MASKING = ResolvedMasking(enabled=True, pattern_groups=("all",))

@@ -12,7 +12,7 @@ import asyncpg
 from support.queue_scenario import Scenario
 from support.story import FINAL
 from tarsy.db.connection import create_engine
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.session.repository import SessionRepository
 
 # 0 in CI: a short form of everything.
 ROUNDS = int(os.environ.get("TARSY_CHAOS_ROUNDS") or 0)

@@ -4,7 +4,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 
 from tarsy.agent.ports import ToolServers
-from tarsy.db.recordings import RecordingSource
+from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.recording import Recording

@@ -18,7 +18,7 @@ import anyio
 
 from tarsy import wiring
 from tarsy.agent.late_journal import LateJournal
-from tarsy.db.journal import PostgresJournal
+from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.step import Committed, Step
 from tarsy.server import run_server
 from tarsy.settings import Role, Settings

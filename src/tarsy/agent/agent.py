@@ -6,17 +6,14 @@ import anyio
 import structlog
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from tarsy.agent.ceilings.ceilings import CeilingMetError
-from tarsy.agent.ceilings.ending import end_unspoken
-from tarsy.agent.controllers.iterating import IteratingController
-from tarsy.agent.controllers.native import NativeSpeech
-from tarsy.agent.controllers.react import ReActSpeech
-from tarsy.agent.controllers.single_shot import executive_summary_controller, scoring_controller, synthesis_controller
-from tarsy.agent.controllers.speech import ToolSpeech
-from tarsy.agent.controllers.tool_turn import RunWaitsError
-from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.budget.ceilings import CeilingMetError
+from tarsy.agent.ceiling_end import end_unspoken
+from tarsy.agent.execution import ExecutionContext, ExecutionResult, Stopping, StopReason
+from tarsy.agent.iterating import IteratingController
 from tarsy.agent.recorder import Recorder
-from tarsy.agent.stopping import Stopping, StopReason
+from tarsy.agent.single_shot import executive_summary_controller, scoring_controller, synthesis_controller
+from tarsy.agent.tool_calls import NativeSpeech, ReActSpeech, ToolSpeech
+from tarsy.agent.tool_turn import RunWaitsError
 from tarsy.domain.claim import ClaimLostError
 from tarsy.domain.execution import AgentType
 from tarsy.domain.status import RunStatus, TimelineStatus

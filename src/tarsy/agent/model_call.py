@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol, assert_never
+from typing import Any, assert_never
 from uuid import uuid4
 
 import anyio
 
-from tarsy.agent.chunk_masker import ChunkMasker
+from tarsy.agent.answer_text import ChunkMasker, TextRouter
 from tarsy.agent.execution import ExecutionContext
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import LOOP_NOTE, LoopWatch, find_loop, without_loop
@@ -33,30 +33,6 @@ from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.clock import milliseconds_since
 from tarsy.kit.text import storable
-
-
-class TextRouter(Protocol):
-    """Decides, delta by delta, as which kind of event a person sees the model's text; what it holds back is not shown."""
-
-    def route(self, delta: str) -> Iterable[tuple[TimelineEventType, str]]: ...
-
-    def finish(self) -> Iterable[tuple[TimelineEventType, str]]:
-        """What was held back and has nothing more to wait for."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class WholeText:
-    """Shows all text as one kind of event."""
-
-    event_type: TimelineEventType
-
-    def route(self, delta: str) -> Iterable[tuple[TimelineEventType, str]]:
-        return ((self.event_type, delta),)
-
-    def finish(self) -> Iterable[tuple[TimelineEventType, str]]:
-        return ()
-
 
 # Thinking that comes as text is a ReAct thought; a model's own has chunks of its own.
 REACT = "react"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tarsy.agent.execution import ExecutionContext
-from tarsy.agent.prompt.note_text import note_text
+from tarsy.agent.prompt.nudges import note_text
 from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.run_input import Heard, PlacedInput

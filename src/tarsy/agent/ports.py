@@ -7,10 +7,12 @@ from typing import Protocol
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.alert import StoredChange
+from tarsy.domain.budget import Reservation, SpentBy
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.evidence import AnsweredCall, Evidence
 from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ResolvedProvider
+from tarsy.domain.period_budget import PeriodBudget, PeriodState
 from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
 from tarsy.domain.usage import Price
@@ -139,4 +141,24 @@ class ResultStore(Protocol):
 
     async def answered(self, execution_id: str) -> Sequence[AnsweredCall]:
         """The calls of an execution that came to something, in order, without the refused ones."""
+        ...
+
+
+class SpendingBook(Protocol):
+    """The durable side of the ledger."""
+
+    async def spent(self, session_id: str) -> Sequence[SpentBy]:
+        """What each execution of a session has used."""
+        ...
+
+    async def is_critical(self, session_id: str) -> bool:
+        """Whether a session investigates an incident that a period's ceiling does not stop."""
+        ...
+
+    async def reserve(self, reservation: Reservation, periods: Sequence[PeriodBudget]) -> PeriodState | None:
+        """Write a reservation down, unless it passes one of the periods' ceilings: then that one's state.
+
+        Raises:
+            ClaimLostError: the work belongs to another worker now.
+        """
         ...

@@ -7,9 +7,8 @@ from uuid import uuid4
 
 import anyio
 
-from tarsy.agent.execution import ExecutionContext
+from tarsy.agent.execution import ExecutionContext, Stopping, StopReason
 from tarsy.agent.notes import Notes
-from tarsy.agent.stopping import Stopping, StopReason
 from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction

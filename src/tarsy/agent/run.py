@@ -4,21 +4,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Never, assert_never
 
+from tarsy.agent.answer_text import CONTINUE, TextRouter, WithoutVerdict, pieces_so_far
 from tarsy.agent.context_window import USABLE_SHARE, Pointer, Scales, fit, tokens_of, window_of, without_oldest_turns
-from tarsy.agent.cut_answer import CONTINUE, pieces_so_far
-from tarsy.agent.cut_short import CutPlace
-from tarsy.agent.execution import ExecutionContext, ExecutionResult
-from tarsy.agent.failure_log import FailureLog
-from tarsy.agent.inputs import Inputs
-from tarsy.agent.iteration import IterationState, failed_in_a_row, state_after
-from tarsy.agent.model_call import CompletedCall, ModelCall, OpenEvent, TextRouter
-from tarsy.agent.model_failure import FallBack, Hopeless, Outage, TryAgain, after_failure, told_end, told_outage
+from tarsy.agent.execution import CutPlace, ExecutionContext, ExecutionResult, Inputs
+from tarsy.agent.failures import FailureLog, FallBack, Hopeless, Outage, TryAgain, after_failure, failed_in_a_row, told_end, told_outage
+from tarsy.agent.iteration_state import IterationState, state_after
+from tarsy.agent.model_call import CompletedCall, ModelCall, OpenEvent
 from tarsy.agent.note_delivery import as_draft, joined, telling
 from tarsy.agent.prompt.builder import CONCLUSION_FORMS, READ_RESULT_TOOL, PromptBuilder
+from tarsy.agent.prompt.fence import utc
 from tarsy.agent.prompt.nudges import error_note
-from tarsy.agent.prompt.result_line import utc
 from tarsy.agent.recorder import Recorder, StepParts
-from tarsy.agent.verdict_router import WithoutVerdict
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall

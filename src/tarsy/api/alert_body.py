@@ -9,7 +9,8 @@ from tarsy.config.schema.budget import Budget
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.kit.text import clip
-from tarsy.session.intake import MAX_RUNBOOK_URL, AlertRefusedError, AlertTooLargeError
+from tarsy.session.chains import AlertRefusedError
+from tarsy.session.submission import MAX_RUNBOOK_URL, AlertTooLargeError
 
 # Room for all fields but `data`: hundreds of tool names, and little enough to be looked at in a millisecond.
 MAX_REST_BYTES = 64 * 1024

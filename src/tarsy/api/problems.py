@@ -26,7 +26,8 @@ from tarsy.domain.fork import ForkRefusedError
 from tarsy.intake.service import SenderRefusedError
 from tarsy.kit.model import Model
 from tarsy.kit.text import clip
-from tarsy.session.intake import AlertRefusedError, AlertTooLargeError, KeyReusedError, UnknownAlertTypeError
+from tarsy.session.chains import AlertRefusedError, UnknownAlertTypeError
+from tarsy.session.submission import AlertTooLargeError, KeyReusedError
 
 log = structlog.get_logger(__name__)
 

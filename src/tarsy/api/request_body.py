@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tarsy.api.schemas.view import Name, StorableText
 from tarsy.domain.session import MAX_ALERT_BYTES
-from tarsy.session.intake import MAX_RUNBOOK_URL, AlertTooLargeError
+from tarsy.session.submission import MAX_RUNBOOK_URL, AlertTooLargeError
 
 TEXT_BODY: Mapping[str, Any] = {"text/plain": {"schema": {"type": "string", "minLength": 1, "maxLength": MAX_ALERT_BYTES}}}
 ANY_BODY: Mapping[str, Any] = {"application/json": {"schema": {}}, **TEXT_BODY}

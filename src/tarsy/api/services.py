@@ -6,38 +6,36 @@ from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Request
 
-from tarsy.agent.ceilings.unpriced import UnpricedCeiling
+from tarsy.agent.budget.unpriced import UnpricedCeiling
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WorkerItem
 from tarsy.api.streams import Streams
 from tarsy.config.load.display import Differences
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.audit import AuditLog
-from tarsy.db.changes import ChangeRepository
-from tarsy.db.chats import ChatRepository
-from tarsy.db.citations import CitationRepository
-from tarsy.db.evidence import EvidenceRepository
-from tarsy.db.forks import ForkRepository
-from tarsy.db.incidents.repository import IncidentRepository
-from tarsy.db.interactions import InteractionRepository
-from tarsy.db.mutes import MuteRepository
-from tarsy.db.notes import NoteRepository
-from tarsy.db.pauses import PauseRepository
-from tarsy.db.recordings import RecordingSource
-from tarsy.db.reloads import ReloadNotices
-from tarsy.db.scores import ScoreRepository
-from tarsy.db.sessions import SessionRepository
-from tarsy.db.spending_book import PostgresSpendingBook
-from tarsy.db.timeline import TimelineRepository
+from tarsy.db.incident.changes import ChangeRepository
+from tarsy.db.incident.mutes import MuteRepository
+from tarsy.db.incident.repository import IncidentRepository
+from tarsy.db.notifications import ReloadNotices
+from tarsy.db.processes import VitalSignsReader
+from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
+from tarsy.db.run.timeline import TimelineRepository
+from tarsy.db.run.trace import InteractionRepository
+from tarsy.db.session.followups import ChatRepository, ScoreRepository
+from tarsy.db.session.forks import ForkRepository
+from tarsy.db.session.notes import NoteRepository
+from tarsy.db.session.recordings import RecordingSource
+from tarsy.db.session.repository import SessionRepository
+from tarsy.db.spending import PostgresSpendingBook
 from tarsy.db.usage import UsageRepository
-from tarsy.db.vital_signs import VitalSignsReader
+from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.llm import ResolvedProvider
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.tool import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.intake.service import Desk
 from tarsy.kit.prometheus import generate_latest
-from tarsy.session.intake import Intake
+from tarsy.session.submission import Intake
 from tarsy.setup.desk import SetupDesk
 
 DATABASE = "database"

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import httpx
 
-from tarsy.agent.ceilings.unpriced import CURE, unpriced_ceilings
+from tarsy.agent.budget.unpriced import CURE, unpriced_ceilings
 from tarsy.agent.ports import LLMClient
 from tarsy.api.auth import check_bind
 from tarsy.api.tokens import TokenSettingError, read_tokens
@@ -24,8 +24,8 @@ from tarsy.config.schema.configuration import Config, NoProviderError, vendor_va
 from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
-from tarsy.db.pauses import PauseRepository
-from tarsy.db.vital_signs import VitalSignsReader
+from tarsy.db.processes import VitalSignsReader
+from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.diagnosis import diagnose
 from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.kit.data_directory import default_data_dir

@@ -10,8 +10,7 @@ from tarsy.cli.terminal import harmless
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tarsy.db.incidents.incident_list import IncidentSummary
-    from tarsy.db.incidents.repository import IncidentDetail
+    from tarsy.db.incident.repository import IncidentDetail, IncidentSummary
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -24,8 +23,7 @@ def list_incidents(
     data_dir: DataDir = None,
 ) -> None:
     """List incidents, the latest first."""
-    from tarsy.db.incidents.incident_list import IncidentFilter
-    from tarsy.db.incidents.repository import IncidentRepository
+    from tarsy.db.incident.repository import IncidentFilter, IncidentRepository
     from tarsy.domain.incident import IncidentState
 
     if state is not None and state not in set(IncidentState):
@@ -55,7 +53,7 @@ def show(
     from uuid import UUID
 
     from tarsy.db.errors import NotFoundError
-    from tarsy.db.incidents.repository import IncidentRepository
+    from tarsy.db.incident.repository import IncidentRepository
 
     try:
         wanted = str(UUID(incident))

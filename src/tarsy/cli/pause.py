@@ -26,7 +26,7 @@ def pause(
     data_dir: DataDir = None,
 ) -> None:
     """Start no new investigations, answers or scores. Running ones finish; with --now they wait too."""
-    from tarsy.db.pauses import PauseRepository
+    from tarsy.db.work.pauses import PauseRepository
 
     left = with_upgraded_engine(
         lambda engine: PauseRepository(engine).pause(chain, actor=ACTOR, reason=reason, now=now), database_url, data_dir
@@ -36,7 +36,7 @@ def pause(
 
 def resume(chain: Chain = None, database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
     """End a pause: start waiting sessions and continue parked ones."""
-    from tarsy.db.pauses import PauseRepository
+    from tarsy.db.work.pauses import PauseRepository
 
     _tell(with_upgraded_engine(lambda engine: PauseRepository(engine).resume(chain, actor=ACTOR), database_url, data_dir))
 

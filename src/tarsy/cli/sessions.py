@@ -44,9 +44,9 @@ def list_sessions(
     data_dir: DataDir = None,
 ) -> None:
     """List sessions, newest first unless --sort says otherwise."""
-    from tarsy.db.session_list import SessionFilter
-    from tarsy.db.session_order import SessionOrder, SessionSort
-    from tarsy.db.sessions import SessionRepository
+    from tarsy.db.session.listing import SessionFilter
+    from tarsy.db.session.repository import SessionRepository
+    from tarsy.db.session.sorting import SessionOrder, SessionSort
     from tarsy.domain.status import SessionStatus
     from tarsy.domain.verdict import Confidence, VerdictOutcome
 
@@ -94,7 +94,7 @@ def show(
 ) -> None:
     """Show the stages of a session with their agents and sub-agents, their tasks and how they ended."""
     from tarsy.cli.session_tree import tree_lines
-    from tarsy.db.history import SessionHistory
+    from tarsy.db.run.history import SessionHistory
 
     (wanted,) = _session_ids([session_id])
     records = with_upgraded_engine(lambda engine: SessionHistory(engine).told(wanted), database_url, data_dir)
@@ -117,7 +117,7 @@ def purge(
     data_dir: DataDir = None,
 ) -> None:
     """Erase finished sessions and everything stored about them. Only the audit log keeps a record."""
-    from tarsy.db.retention import OldSessions
+    from tarsy.db.session.retention import OldSessions
 
     if bool(ids) == (older_than is not None):
         typer.echo("Name sessions by id, or say --older-than DAYS.", err=True)
@@ -148,7 +148,7 @@ def _session_ids(ids: list[str]) -> list[str]:
 
 def _purge_by_id(ids: list[str], *, yes: bool, url: str | None, data_dir: "Path | None") -> None:
     from tarsy.db.errors import ConflictError, NotFoundError
-    from tarsy.db.sessions import SessionRepository
+    from tarsy.db.session.repository import SessionRepository
 
     wanted = _session_ids(ids)
     if not yes:

@@ -14,7 +14,7 @@ from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
     from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
-    from tarsy.tools.masked import MaskedTools
+    from tarsy.tools.executor import MaskedTools
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -72,7 +72,7 @@ def _say(text: str) -> None:
 async def _opened(directory: Path | None, names: tuple[str, ...], call_timeout: float = 60.0) -> "AsyncGenerator[MaskedTools]":
     from tarsy.config.load.loader import load_config
     from tarsy.config.resolve.resolved import resolved_server
-    from tarsy.tools.servers import McpToolServers
+    from tarsy.tools.executor import McpToolServers
 
     loaded = load_config(directory, os.environ)
     known = loaded.config.mcp_servers

@@ -33,7 +33,7 @@ def usage(
     """Show the usage of models and tools, and what it cost."""
     from datetime import UTC, datetime
 
-    from tarsy.db.spending_book import PostgresSpendingBook
+    from tarsy.db.spending import PostgresSpendingBook
     from tarsy.db.usage import DETAIL_COLUMNS, UsageRepository
     from tarsy.domain.usage import Period, csv_table
 

@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, Statem
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
-from tarsy.db.unavailable import DatabaseUnavailableError
+from tarsy.db.errors import DatabaseUnavailableError
 
 APPLICATION_NAME = "tarsy"
 # Workers, HTTP requests and the heartbeat of one process; ten replicas stay below PostgreSQL's default of 100 connections.

@@ -1,4 +1,4 @@
-"""Why a repository refused: the caller asked for something that is not there, or not possible now."""
+"""Errors of the database layer: what a caller asked for is missing or not possible, or there is no database to work with."""
 
 
 class NotFoundError(LookupError):
@@ -22,3 +22,12 @@ class QueueFullError(Exception):
 
 class BadCursorError(ValueError):
     """A page was asked for with a cursor that no page ever gave."""
+
+
+class DatabaseUnavailableError(Exception):
+    """The database cannot be used. The operator can act; the text says how."""
+
+    def __init__(self, problem: str, cure: str) -> None:
+        super().__init__(f"{problem}\n{cure}")
+        self.problem = problem
+        self.cure = cure

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.driver import Connection, Statement, borrowed
-from tarsy.db.storable import as_stored
+from tarsy.db.rows import as_stored
 from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 
 # PostgreSQL's channel for persistent events; subscribers' channels are inside the payload.

@@ -1,24 +1,73 @@
-"""Pure module: rows from domain values and back, for what a run writes."""
+"""Rows from domain values and back, and JSON in a form that PostgreSQL can store."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
+import orjson
+
 from tarsy.db.driver import Row
-from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus
+from tarsy.domain.citation import CheckedCitation, Citation, CitationCounts, CitationStatus
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import AgentExecution
+from tarsy.domain.followup import ChatUserMessage, SessionScore
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.note import Note, NoteKind
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
+from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage
 from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.usage import Spending, TokenUsage
+from tarsy.domain.verdict import Confidence, JudgedVerdict, judged_fields, verdict_of
 from tarsy.kit.model import adapter
+from tarsy.kit.text import storable
+
+_INTEGERS = range(-(2**63), 2**64)
+
+
+# As JSON spells the one character that can be written, and not be stored.
+_NUL = b"\\u0000"
+
+
+def json_text(value: Any) -> str:
+    """A JSON value as text that PostgreSQL can store. Nearly all can be written as they are; what cannot, or should not, is made storable."""
+    return as_stored(value)[1]
+
+
+def as_stored(value: Any) -> tuple[Any, str]:
+    """A JSON value as PostgreSQL can store it (nearly always itself, which its text tells sooner than looking at each part would), and that text."""
+    text = _text(value)
+    if _NUL in text:
+        value = storable_json(value)
+        text = orjson.dumps(value)
+    return value, text.decode()
+
+
+def _text(value: Any) -> bytes:
+    """A value as JSON; what has none is told by a NUL."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return _NUL
+
+
+def storable_json(value: Any) -> Any:
+    """A JSON value with every string storable, copied only as far as needed."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Mapping):
+        return {storable(str(key)): storable_json(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, Sequence):
+        return [storable_json(item) for item in cast("Sequence[Any]", value)]
+    if isinstance(value, int) and value not in _INTEGERS:
+        return str(value)
+    return value
+
 
 # Values by column.
 NewRow = dict[str, Any]
@@ -184,3 +233,37 @@ def note_of(row: Row) -> Note:
         text=row["content"],
         at=datetime.fromisoformat(at) if isinstance(at, str) else at,
     )
+
+
+def session_of(row: Row) -> AlertSession:
+    return read(AlertSession, row, verdict=judged_of(row["verdict"]))
+
+
+def checked_values(judged: JudgedVerdict | None, counts: CitationCounts) -> dict[str, Any]:
+    """What checking made of a session's analysis, as its columns hold it."""
+    citations = orjson.dumps(asdict(counts)).decode()
+    if judged is None:
+        return {"citations": citations, **dict.fromkeys(("verdict", "outcome", "confidence", "object", "words"))}
+    affected = storable(str(judged.verdict.object or ""))
+    return {
+        "citations": citations,
+        "verdict": orjson.dumps(storable_json(judged_fields(judged))).decode(),
+        "outcome": judged.verdict.outcome.value,
+        "confidence": judged.confidence.value,
+        "object": affected or None,
+        "words": f"{affected} {storable(judged.verdict.mechanism)}".replace("/", " "),
+    }
+
+
+def judged_of(fields: Mapping[str, Any] | None) -> JudgedVerdict | None:
+    if fields is None:
+        return None
+    return JudgedVerdict(verdict_of(fields), Confidence(fields["confidence"]), fields["confidence_reason"])
+
+
+def chat_message_of(row: Row) -> ChatUserMessage:
+    return read(ChatUserMessage, row)
+
+
+def score_of(row: Row) -> SessionScore:
+    return read(SessionScore, row)

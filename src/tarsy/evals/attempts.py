@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tarsy.agent.evidence.checker import Seen, check
-from tarsy.agent.evidence.verdict_block import read_verdict
+from tarsy.agent.evidence.verdict import read_verdict
 from tarsy.domain.citation import CheckedCitation, CitationStatus
 from tarsy.domain.evidence import ALERT, RUNBOOK, Evidence, agent_prefix, call_id
 from tarsy.domain.recording import RecordedTool, Recording

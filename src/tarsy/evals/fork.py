@@ -16,7 +16,7 @@ from tarsy.evals.cases import Case, WorldKind
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
-from tarsy.session.elsewhere import Elsewhere
+from tarsy.session.dependencies import Elsewhere
 from tarsy.session.plan import plan
 from tarsy.session.playback import NotReplayableError, played_from
 

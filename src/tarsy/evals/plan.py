@@ -20,7 +20,7 @@ from tarsy.evals.models import Model
 from tarsy.evals.trials import Identity, Trial
 from tarsy.evals.worlds.world import World
 from tarsy.kit.clock import FixedClock, SystemClock
-from tarsy.session.elsewhere import Elsewhere
+from tarsy.session.dependencies import Elsewhere
 from tarsy.session.playback import NotReplayableError, chain_of, session_from
 
 _AMOUNT = re.compile(r"\s*\$?\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<scale>[kM]?)\s*(?P<unit>usd|\$|tokens?|)\s*", re.IGNORECASE)

@@ -11,7 +11,7 @@ import anyio
 from tarsy.agent.ports import LLMClient, ToolServers
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.db.embedded.server import embedded_postgres
-from tarsy.db.recordings import RecordingSource
+from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.recording import Recording
 from tarsy.domain.session import AlertSession, NewSession
@@ -25,7 +25,7 @@ from tarsy.evals.worlds.loading import open_world
 from tarsy.evals.worlds.tool_servers import ForkedServers, WorldServers
 from tarsy.evals.worlds.world import World
 from tarsy.kit.groups import single_errors
-from tarsy.session.elsewhere import Elsewhere
+from tarsy.session.dependencies import Elsewhere
 from tarsy.settings import Role, Settings
 from tarsy.wiring import Application, application, llm_client
 

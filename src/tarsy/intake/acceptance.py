@@ -10,14 +10,12 @@ import structlog
 from anyio import to_thread
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.changes import store_changes
-from tarsy.db.deliveries import answered, remember_answers
-from tarsy.db.incidents.locks import lock_keys
-from tarsy.db.incidents.looks import WantedLook, cancel_looks, lock_waiting, raise_looks, room_in_queue, store_looks
-from tarsy.db.incidents.state import count_activity, read_known, write_incidents, write_members
-from tarsy.db.mutes import mutes_at
+from tarsy.db.batcher import Turns
+from tarsy.db.incident.changes import store_changes
+from tarsy.db.incident.investigations import WantedLook, cancel_looks, lock_waiting, raise_looks, room_in_queue, store_looks
+from tarsy.db.incident.mutes import mutes_at
+from tarsy.db.incident.state import answered, count_activity, lock_keys, read_known, remember_answers, write_incidents, write_members
 from tarsy.db.outbox import publish_for
-from tarsy.db.turns import Turns
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus, Change
 from tarsy.domain.incident import Incident, Investigation, Member, identity_of

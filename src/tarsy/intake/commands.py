@@ -9,10 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.errors import ConflictError, NotFoundError, QueueFullError
-from tarsy.db.incidents.locks import lock_all
-from tarsy.db.incidents.looks import cancel_looks, lock_waiting, room_in_queue, store_looks
-from tarsy.db.incidents.rows import member_of
-from tarsy.db.incidents.state import lock_incidents, write_incidents, write_members
+from tarsy.db.incident.investigations import cancel_looks, lock_waiting, room_in_queue, store_looks
+from tarsy.db.incident.rows import member_of
+from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents, write_members
 from tarsy.db.outbox import publish_for
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents
 from tarsy.domain import live_events

@@ -6,14 +6,14 @@ from datetime import datetime
 
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedMcpServer
 from tarsy.config.resolve.resolver import with_variants
-from tarsy.db.incidents.looks import WantedLook
+from tarsy.db.incident.investigations import WantedLook
 from tarsy.domain.alert import Alert
 from tarsy.domain.incident import Incident, Member, incident_text
 from tarsy.domain.session import NewSession
 from tarsy.intake.decision import Look
 from tarsy.intake.policy import Route, UnknownVariant
 from tarsy.kit.text import clip
-from tarsy.session.intake import Intake, new_nonce
+from tarsy.session.submission import Intake, new_nonce
 
 # Names of clusters and regions are shorter.
 MAX_SHOWN_VALUE = 60

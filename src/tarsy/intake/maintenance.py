@@ -14,11 +14,10 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.config.schema.configuration import NoProviderError
-from tarsy.db.incidents.locks import lock_all
-from tarsy.db.incidents.looks import cancel_looks, lock_waiting, room_in_queue
-from tarsy.db.incidents.rows import member_of
-from tarsy.db.incidents.state import lock_incidents, write_incidents, write_members
-from tarsy.db.mutes import mutes_at
+from tarsy.db.incident.investigations import cancel_looks, lock_waiting, room_in_queue
+from tarsy.db.incident.mutes import mutes_at
+from tarsy.db.incident.rows import member_of
+from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents, write_members
 from tarsy.db.outbox import publish_for
 from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain import live_events
@@ -30,7 +29,7 @@ from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.decision import due_look, ended_by_silence, resolution
 from tarsy.intake.policy import Policy, route_for
 from tarsy.intake.updates import News, NewsKind, news_text, tell_news
-from tarsy.session.intake import AlertRefusedError
+from tarsy.session.chains import AlertRefusedError
 
 log = structlog.get_logger(__name__)
 

@@ -22,7 +22,7 @@ from tarsy.intake.maintenance import IncidentUpkeep
 from tarsy.intake.policy import Policy
 from tarsy.intake.sns import ConfirmSubscription, LeaveUnconfirmed, SnsClient, answer_handshake, certificate_address, is_envelope
 from tarsy.kit.clock import Clock, SystemClock
-from tarsy.session.intake import Intake
+from tarsy.session.submission import Intake
 
 log = structlog.get_logger(__name__)
 

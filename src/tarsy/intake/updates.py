@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.notes import NewNote, store_notes
+from tarsy.db.session.notes import NewNote, store_notes
 from tarsy.domain import live_events
 from tarsy.domain.alert import Alert, Severity
 from tarsy.domain.incident import Incident

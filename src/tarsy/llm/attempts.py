@@ -5,7 +5,6 @@ import traceback
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Self
 
 import anyio
@@ -25,33 +24,12 @@ from tarsy.domain.llm import (
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.text import whole_characters
 from tarsy.llm.failures import Failure, RefusedAnswerError, UnfinishedStreamError, describe
+from tarsy.llm.signals import Alive, Finished, Signal
 
 log = structlog.get_logger(__name__)
 
 # Finish reasons, over all vendors, by which an answer was withheld rather than forgotten.
 WITHHELD = {"safety", "prohibited_content", "blocklist", "recitation", "spii", "content_filter", "refusal"}
-# And those by which it ended before the model was done.
-CUT = {"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"}
-
-
-class Alive(Enum):
-    """The vendor sent something that says nothing to the caller, but it is there."""
-
-    SIGN = "sign"
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The vendor's word that the answer is complete, and why it ended there."""
-
-    reason: str
-
-    @property
-    def cut(self) -> bool:
-        return self.reason.lower() in CUT
-
-
-Signal = Chunk | Alive | Finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

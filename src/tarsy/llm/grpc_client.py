@@ -15,7 +15,6 @@ from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
 from tarsy.domain.recording import merge_text
 from tarsy.llm.access import USUAL_LOCATION
-from tarsy.llm.code_execution import CodeExecutions
 from tarsy.llm.failures import code_in_words
 from tarsy.llm.grpc_call import Answer, Service
 from tarsy.llm.grpc_status import RpcError, Status
@@ -25,6 +24,7 @@ from tarsy.llm.http2.link import Link
 from tarsy.llm.http2.target import Target, UnusableAddressError, target_of
 from tarsy.llm.http2.tls import ClientTLS
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
+from tarsy.llm.signals import CodeExecutions
 from tarsy.llm.wire import (
     CALL_METADATA,
     GENERATE,
@@ -155,7 +155,7 @@ class _Reading:
             if response.is_final:
                 self.is_final = True
                 break
-        chunks = [whole for chunk in merge_text(heard) for whole in self._executions.pass_on(chunk)]
+        chunks = [whole for chunk in merge_text(heard) for whole in self._executions.feed(chunk)]
         if self.is_final:
             chunks += self._executions.end()
         self.said = self.said or bool(chunks)

@@ -9,8 +9,7 @@ from typing import assert_never
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMBackend, LLMHealth, ProviderType
 from tarsy.llm.access import CredentialsMissingError, resolve_access
 from tarsy.llm.attempts import RetryPolicy
-from tarsy.llm.client_cache import ClientCache
-from tarsy.llm.providers.provider import Provider, ProviderNotInstalledError
+from tarsy.llm.providers.provider import ClientCache, Provider, ProviderNotInstalledError
 from tarsy.llm.providers.replay import RecordingFiles, RecordingLoader, ReplayProvider
 
 
@@ -78,7 +77,7 @@ def in_process_client(
     retries = policy or RetryPolicy()
 
     def google_native() -> Provider:
-        from tarsy.llm.providers.google_native import GoogleNativeProvider  # noqa: PLC0415 - heavy, imported on first use
+        from tarsy.llm.providers.gemini import GoogleNativeProvider  # noqa: PLC0415 - heavy, imported on first use
 
         return GoogleNativeProvider(policy=retries)
 

@@ -6,13 +6,12 @@ from typing import Any, Protocol, TypeVar, assert_never
 
 import structlog
 
-from tarsy.agent.stopping import StopReason
+from tarsy.agent.execution import StopReason
 from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
 from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, Continues, Ends, Parking, Pulse, Recovered, Release, Retries, RunEnd, WorkRules
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import RunScope
+from tarsy.session.dependencies import Cancellations, RunScope
 
 
 class Queue(Protocol):

@@ -11,7 +11,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from tarsy.agent.stopping import StopReason
+from tarsy.agent.execution import StopReason
 from tarsy.config.schema.system import QueueConfig
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.work import Claimed, Lane, Parking, Pulse

@@ -5,7 +5,7 @@ from uuid import UUID
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import open_database
 from tarsy.db.migrate import upgrade
-from tarsy.db.recordings import RecordingSource
+from tarsy.db.session.recordings import RecordingSource
 from tarsy.domain.recording import Recording
 from tarsy.settings import Settings
 

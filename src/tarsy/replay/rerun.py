@@ -13,7 +13,7 @@ from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedProvider, resolved_provider
 from tarsy.db.embedded.server import embedded_postgres
-from tarsy.db.recordings import RecordingSource
+from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
 from tarsy.domain.recording import RecordedOutcome, Recording, reaches

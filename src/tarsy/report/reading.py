@@ -6,12 +6,11 @@ from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.db.chats import ChatRepository
-from tarsy.db.citations import CheckedText, CitationRepository
 from tarsy.db.errors import NotFoundError
-from tarsy.db.evidence import EvidenceRepository, EvidenceText
-from tarsy.db.interactions import InteractionRepository, SessionRun
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.run.evidence import CheckedText, CitationRepository, EvidenceRepository, EvidenceText
+from tarsy.db.run.trace import InteractionRepository, SessionRun
+from tarsy.db.session.followups import ChatRepository
+from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.alert import alert_title
 from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.session import AlertSession

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 
-from tarsy.db.citations import PlacedCitation
-from tarsy.db.evidence import EvidenceText, SeenEvidence
+from tarsy.db.run.evidence import EvidenceText, PlacedCitation, SeenEvidence
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.session import AlertSession
 from tarsy.domain.usage import Spending

@@ -5,13 +5,12 @@ from uuid import uuid4
 
 import structlog
 
-from tarsy.agent.ceilings.ledger import Ledger
-from tarsy.agent.ceilings.unpriced import limits_dollars, told_in_session, unpriced_models
-from tarsy.agent.context.formatter import formatter_for
-from tarsy.agent.context.verdict_text import judged_text
+from tarsy.agent.budget.ledger import Ledger
+from tarsy.agent.budget.unpriced import limits_dollars, told_in_session, unpriced_models
 from tarsy.agent.context_window import context_limit
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.prompt.fence import Fence
+from tarsy.agent.prompt.stage_context import formatter_for, judged_text
 from tarsy.config.resolve.resolved import ResolvedChain, chain_of
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.conclusion import best_analysis, concluding_executions, conclusions_of, partial_reason, says_nothing, told_ceiling
@@ -24,11 +23,20 @@ from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.work import Claimed, Parking, RunEnd
 from tarsy.kit.text import clip_bytes, in_thread_if_long
-from tarsy.session.challenge import passed_over, tempered, told_to
-from tarsy.session.dependencies import Dependencies, RunScope
-from tarsy.session.ledgers import session_ledger
-from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, ended_by_ceiling, next_step, plan
-from tarsy.session.rules import INVESTIGATIONS
+from tarsy.session.dependencies import INVESTIGATIONS, Dependencies, RunScope, session_ledger
+from tarsy.session.plan import (
+    FinishSession,
+    PlannedStage,
+    StageOutcome,
+    concluded,
+    cut_short,
+    ended_by_ceiling,
+    next_step,
+    passed_over,
+    plan,
+    tempered,
+    told_to,
+)
 from tarsy.session.stage_runner import Closing, StageJob, StageRunner, abandoned, outcome_of, read_back_of
 
 log = structlog.get_logger(__name__)

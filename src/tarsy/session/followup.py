@@ -6,12 +6,12 @@ from typing import ClassVar, Generic, TypeVar
 
 import structlog
 
-from tarsy.agent.context.formatter import record_formatter
-from tarsy.agent.context.trail import TrailView, tell_trail
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionResult
+from tarsy.agent.prompt.builder import ChatExchange, ChatPrompt
 from tarsy.agent.prompt.fence import Fence
-from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt
+from tarsy.agent.prompt.stage_context import record_formatter
+from tarsy.agent.prompt.transcript import TrailView, tell_trail
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, chain_of
 from tarsy.domain.evidence import question_prefix
 from tarsy.domain.followup import NO_SCORE, ChatUserMessage, Judgement, parse_score
@@ -21,10 +21,8 @@ from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
 from tarsy.domain.work import ChatWork, Claimed, Parking, RunEnd, ScoreWork, WorkRules
 from tarsy.kit.text import clip
-from tarsy.session.dependencies import Dependencies, RunScope
-from tarsy.session.ledgers import followup_ledger
-from tarsy.session.planned_stage import PlannedStage
-from tarsy.session.rules import CHAT_ANSWERS, SCORINGS
+from tarsy.session.dependencies import CHAT_ANSWERS, SCORINGS, Dependencies, RunScope, followup_ledger
+from tarsy.session.plan import PlannedStage
 from tarsy.session.stage_runner import StageJob, StageRunner, abandoned, read_back_of
 
 log = structlog.get_logger(__name__)

@@ -9,23 +9,17 @@ import anyio
 import structlog
 
 from tarsy.agent.agent import LAST_WRITE_SECONDS, BaseAgent, create_controller
-from tarsy.agent.ceilings.ceilings import Ceilings, ExecutionPlace
-from tarsy.agent.ceilings.ledger import SESSION, AccountPath, Ledger
-from tarsy.agent.ceilings.share import share_of
+from tarsy.agent.budget.ceilings import Ceilings, ExecutionPlace
+from tarsy.agent.budget.ledger import SESSION, AccountPath, Ledger, share_of
 from tarsy.agent.context_window import context_limit, side_limit
-from tarsy.agent.cut_short import CutPlace
-from tarsy.agent.execution import ExecutionContext, ExecutionResult
-from tarsy.agent.prompt.agent_section import agent_section, handed_over
-from tarsy.agent.prompt.builder import READ_RESULT_TOOL, PromptBuilder
+from tarsy.agent.execution import CutPlace, ExecutionContext, ExecutionResult, Stopping, StopReason
+from tarsy.agent.prompt.builder import READ_RESULT_TOOL, ChatPrompt, PromptBuilder, PromptContext
 from tarsy.agent.prompt.fence import Fence
-from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext
-from tarsy.agent.skills import AgentSkills
-from tarsy.agent.stopping import Stopping, StopReason
-from tarsy.agent.toolbox.built_in import BuiltInTool
-from tarsy.agent.toolbox.load_skill import LoadSkill
+from tarsy.agent.prompt.sections import agent_section, handed_over
 from tarsy.agent.toolbox.read_result import ReadResult, shown_document
 from tarsy.agent.toolbox.recent_changes import RecentChanges
-from tarsy.agent.toolbox.toolbox import toolbox
+from tarsy.agent.toolbox.skills import AgentSkills, LoadSkill
+from tarsy.agent.toolbox.toolbox import BuiltInTool, toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.budget import Ceiling
 from tarsy.domain.claim import Claim, ClaimLostError
@@ -44,8 +38,7 @@ from tarsy.domain.tool import spoken_name
 from tarsy.domain.work import Parking
 from tarsy.kit.groups import for_each, single_errors
 from tarsy.session.dependencies import Dependencies
-from tarsy.session.plan import StageOutcome
-from tarsy.session.planned_stage import ChallengePart, PlannedStage
+from tarsy.session.plan import ChallengePart, PlannedStage, StageOutcome
 from tarsy.session.sub_agents import Sender, Sent, SubAgents
 
 log = structlog.get_logger(__name__)

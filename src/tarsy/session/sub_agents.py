@@ -6,12 +6,11 @@ from uuid import uuid4
 
 import anyio
 
-from tarsy.agent.execution import ExecutionResult
+from tarsy.agent.execution import ExecutionResult, Stopping
 from tarsy.agent.ports import ToolExecutor
-from tarsy.agent.prompt.result_line import result_line
-from tarsy.agent.stopping import Stopping
-from tarsy.agent.toolbox.built_in import CallRefusedError
+from tarsy.agent.prompt.fence import result_line
 from tarsy.agent.toolbox.run_agent import Errand, Report, SendingTools
+from tarsy.agent.toolbox.toolbox import CallRefusedError
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedOrchestrator
 from tarsy.domain.claim import Claim
 from tarsy.domain.evidence import AnsweredCall, Evidence, call_number, sub_agent_prefix

@@ -10,7 +10,7 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.templates import variables
 from tarsy.domain.tool import ToolCatalog
 from tarsy.setup.finding import Finding, fail, ok, warn
-from tarsy.tools.servers import McpToolServers
+from tarsy.tools.executor import McpToolServers
 
 # A first start of a server by npx downloads it; a person who waits for longer is better told.
 TOOLS_SECONDS = 60.0

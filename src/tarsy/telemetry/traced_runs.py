@@ -19,7 +19,7 @@ from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.work import Claimed, Parking, Pulse, Release, WorkRules
 from tarsy.queue.handler import Queue
-from tarsy.session.ports import History
+from tarsy.session.dependencies import History
 from tarsy.telemetry import conventions as names
 from tarsy.telemetry.tracing import Tracing, fail, nanoseconds
 

@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from tarsy.kit.imports import load
 from tarsy.kit.text import clip
-from tarsy.tools.answers import CallResult, ListedTool
 from tarsy.tools.endpoint import Endpoint, HttpEndpoint, StdioEndpoint
 from tarsy.tools.failures import (
     AuthRejected,
@@ -30,9 +29,9 @@ from tarsy.tools.failures import (
     failures,
 )
 from tarsy.tools.masking import Masker, StreamMasker
-from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, Ears, Session, SessionError
+from tarsy.tools.messages import CallResult, ListedTool
+from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, Ears, Session, SessionError, StdioSession
 from tarsy.tools.stdio import Observer, child_environment, stdio_link
-from tarsy.tools.stdio_session import StdioSession
 
 log = structlog.get_logger(__name__)
 

@@ -1,21 +1,27 @@
-"""The tools of one execution on their MCP servers. Every failure is a result with words for the model; `masked` hides the secrets in it."""
+"""The tools of one execution: opened, called, masked and closed."""
 
 import difflib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import anyio
 import structlog
+from anyio.abc import TaskGroup
 
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
-from tarsy.kit.clock import Clock, milliseconds_since
-from tarsy.kit.groups import for_each
-from tarsy.tools.answers import CallResult
-from tarsy.tools.content import clip_content, render
+from tarsy.kit.clock import Clock, SystemClock, milliseconds_since
+from tarsy.kit.groups import for_each, single_errors
+from tarsy.kit.text import in_thread_if_long
 from tarsy.tools.failures import ToolServerError
+from tarsy.tools.masking import Masker
+from tarsy.tools.messages import CallResult, clip_content, render
+from tarsy.tools.pool import ConnectionPool
 from tarsy.tools.server import Lost, ToolServer
 
 log = structlog.get_logger(__name__)
@@ -147,3 +153,120 @@ def _no_such_tool(name: str, server: ToolServer) -> str:
     close = difflib.get_close_matches(name, names, n=MAX_SUGGESTIONS, cutoff=0.5) or names[:MAX_SUGGESTIONS]
     hint = f" Did you mean: {', '.join(close)}?" if close else " It offers no tools."
     return f"'{name}' is not a tool that may be used on server '{server.name}'.{hint}"
+
+
+class UnmaskedTools(Protocol):
+    """Tools whose results are what their servers said, secrets and all."""
+
+    async def list_tools(self) -> ToolCatalog: ...
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult: ...
+
+
+class MaskedTools:
+    """The innermost wrapper: nothing of a server leaves it unmasked. `maskers` are the servers' own."""
+
+    def __init__(self, inner: UnmaskedTools, maskers: Mapping[str, Masker]) -> None:
+        self._inner = inner
+        self._maskers = maskers
+        # For calls that name no server of ours.
+        self._strict = Masker.for_group("all")
+
+    async def list_tools(self) -> ToolCatalog:
+        return await self._inner.list_tools()
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        name = ToolName.parse(call.name)
+        masker = self._maskers.get(name.server, self._strict) if name else self._strict
+        said = masker.stream(by_words=False)
+
+        def pass_on(masked: str) -> None:
+            if masked:
+                on_output(masked)
+
+        try:
+            result = await self._inner.execute(call, lambda output: pass_on(said.feed(output)))
+        finally:
+            pass_on(said.finish())
+        shown, arguments = masker.mask(call.name), await in_thread_if_long(masker.mask, call.arguments)
+        made = call if (shown, arguments) == (call.name, call.arguments) else replace(call, name=shown, arguments=arguments)
+        content = await in_thread_if_long(masker.mask, result.content)
+        # As a rule there was nothing to hide.
+        return result if result.call is made and result.content == content else replace(result, call=made, content=content)
+
+
+# A server that was told to end gets this long, its process tree included, before its connection is cut.
+CLOSE_SECONDS = 10.0
+
+
+class McpToolServers:
+    """The way to every configured MCP server; `env` fills in the templates of their configuration.
+
+    With a pool, executions share their connections to servers whose configuration says so.
+    """
+
+    def __init__(self, *, env: Mapping[str, str] | None = None, clock: Clock | None = None, pool: ConnectionPool | None = None) -> None:
+        # As it is when an execution opens its tools: a reload may have changed it.
+        self._env = os.environ if env is None else env
+        self._clock = clock or SystemClock()
+        self._pool = pool
+
+    def open(
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str = ""
+    ) -> AbstractAsyncContextManager[MaskedTools]:
+        """The tools `agent` may use, connected on first use. A name without a configuration is an operator's mistake: KeyError."""
+        del track  # recordings know an execution by it, servers do not
+        return self.open_servers(
+            {name: servers[name] for name in agent.mcp_servers},
+            call_timeout=agent.tool_call_timeout,
+            execution_id=execution_id,
+            filters=agent.tool_filters,
+        )
+
+    @asynccontextmanager
+    async def open_servers(
+        self,
+        configs: Mapping[str, ResolvedMcpServer],
+        *,
+        call_timeout: float,
+        execution_id: str,
+        filters: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> AsyncGenerator[MaskedTools]:
+        """The tools of these servers, narrowed by `filters`."""
+        allowed = {name: frozenset(tools) for name, tools in (filters or {}).items()}
+        async with nullcontext(self._pool.tasks) if self._pool else _own_tasks() as tasks:
+            servers = {
+                name: ToolServer(
+                    config,
+                    allowed=allowed.get(name),
+                    env=self._env,
+                    execution_id=execution_id,
+                    tasks=tasks,
+                    clock=self._clock,
+                    pool=self._pool,
+                )
+                for name, config in configs.items()
+            }
+            try:
+                executor = McpToolExecutor(servers, call_timeout=call_timeout, clock=self._clock)
+                yield MaskedTools(executor, {name: server.masker for name, server in servers.items()})
+            finally:
+                await close_all(list(servers.values()))
+
+
+@asynccontextmanager
+async def _own_tasks() -> AsyncGenerator[TaskGroup]:
+    # What the owner raises must reach it as itself, not as one of a group.
+    with single_errors():
+        async with anyio.create_task_group() as tasks:
+            yield tasks
+
+
+async def close_all(servers: Sequence[ToolServer]) -> None:
+    """End all connections at once, orderly while that is quick; not even a cancelled owner leaves one behind."""
+    if not servers:
+        return
+    with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+        await for_each(servers, ToolServer.close, name=lambda server: f"close {server.name}")
+    for server in servers:
+        server.abort()

@@ -10,9 +10,9 @@ import structlog
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.domain.tool import ServerHealth, ServerState
 from tarsy.kit.clock import Clock, SystemClock
+from tarsy.tools.executor import close_all
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.server import ToolServer
-from tarsy.tools.servers import close_all
 
 log = structlog.get_logger(__name__)
 

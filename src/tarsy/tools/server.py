@@ -13,10 +13,10 @@ from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName
 from tarsy.kit.clock import Clock, milliseconds_since
 from tarsy.kit.imports import load
-from tarsy.tools.answers import CallResult, ListedTool
 from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
 from tarsy.tools.masking import Masker
+from tarsy.tools.messages import CallResult, ListedTool
 from tarsy.tools.pool import ConnectionPool
 
 if TYPE_CHECKING:

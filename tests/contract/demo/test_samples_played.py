@@ -19,15 +19,15 @@ from support.replaying import replayed
 from support.weighing import Weighing
 from tarsy.agent.late_journal import LateJournal
 from tarsy.config.schema.budget import CostEstimationConfig
-from tarsy.db.changes import StoredChanges
-from tarsy.db.chats import ChatRepository
 from tarsy.db.connection import create_engine
-from tarsy.db.history import SessionHistory, StoredResults
-from tarsy.db.journal import PostgresJournal
-from tarsy.db.recordings import RecordingSource
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.incident.changes import StoredChanges
+from tarsy.db.run.history import SessionHistory, StoredResults
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.followups import ChatRepository
+from tarsy.db.session.recordings import RecordingSource
+from tarsy.db.session.repository import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
-from tarsy.db.spending_book import PostgresSpendingBook
+from tarsy.db.spending import PostgresSpendingBook
 from tarsy.db.tables import llm_interactions, mcp_interactions, messages
 from tarsy.demo.samples import Sample, list_samples, recording_loader
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, WorkKind
@@ -41,13 +41,12 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.queue.handler import Handler
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import Dependencies, RunScope
+from tarsy.session.dependencies import Cancellations, Dependencies, RunScope
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import ChatAnswers
 from tarsy.session.runbook import RunbookSource
+from tarsy.tools.executor import McpToolServers
 from tarsy.tools.masking import Masker
-from tarsy.tools.servers import McpToolServers
 
 NOT_RECORDED = "And what did you have for lunch?"
 MASK = Masker.for_group("security")

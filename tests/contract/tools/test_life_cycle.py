@@ -7,7 +7,7 @@ from support.http_fault_server import http_fault_server
 from support.opening import fault, opened, server
 from support.own_processes import children
 from tarsy.config.resolve.resolved import ResolvedTransport
-from tarsy.tools import connection, servers
+from tarsy.tools import connection, executor
 
 
 async def test_nothing_is_started_before_it_is_needed() -> None:
@@ -65,7 +65,7 @@ async def test_a_lost_server_that_ignores_our_goodbye_holds_up_nobody(monkeypatc
     assert connection.END_SECONDS == 10.0
     monkeypatch.setattr(connection, "END_SECONDS", 0.5)
     # If it were waited for, then for longer than this test lasts.
-    monkeypatch.setattr(servers, "CLOSE_SECONDS", 600.0)
+    monkeypatch.setattr(executor, "CLOSE_SECONDS", 600.0)
     async with http_fault_server() as remote:
         remote.ignores_farewells = True
         with anyio.fail_after(60):

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from support.agent_scenario import SUMMARY, Scenario, agent, calls, chain, says, stage
-from tarsy.agent.toolbox.limits import MAX_CONCURRENT_TOOLS
+from tarsy.agent.toolbox.toolbox import MAX_CONCURRENT_TOOLS
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
 

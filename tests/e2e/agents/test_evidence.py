@@ -13,7 +13,7 @@ from support.api_world import serving
 from support.overheard import Overheard
 from support.replaying import replayed
 from tarsy.cli.main import app
-from tarsy.db.session_list import SessionFilter
+from tarsy.db.session.listing import SessionFilter
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.recording import RecordedCall, Recording

@@ -8,7 +8,7 @@ from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers
 from support.forking import forking
 from support.replaying import replayed
 from tarsy.db.audit import AuditAction
-from tarsy.db.recordings import RecordingSource
+from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.tables import session_figures
 from tarsy.domain.recording import Recording
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.agent_scenario import SESSION_ID, answers, read_back
 from support.runaway import CHAT_TRACK, Runaway, endless_tools, priced_chain, runaway, runaway_agent, usage, used, with_ceiling
-from tarsy.agent.ceilings.share import share_of
+from tarsy.agent.budget.ledger import share_of
 from tarsy.config.resolve.resolved import ResolvedOrchestrator
 from tarsy.domain.budget import Account, Ceiling, Spent
 from tarsy.domain.claim import INVESTIGATION

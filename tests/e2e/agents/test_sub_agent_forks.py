@@ -13,7 +13,7 @@ from support.forking import forking, submitted
 from support.replaying import replayed
 from tarsy.agent.ports import ToolExecutor
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
-from tarsy.db.recordings import RecordingSource
+from tarsy.db.session.recordings import RecordingSource
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import Recording
 from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolResult

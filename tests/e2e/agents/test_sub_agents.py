@@ -19,7 +19,7 @@ from tarsy.agent.run import Run
 from tarsy.cli.session_tree import tree_lines
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedOrchestrator
 from tarsy.db.connection import pool_use
-from tarsy.db.history import SessionHistory
+from tarsy.db.run.history import SessionHistory
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import AgentExecution

@@ -6,8 +6,8 @@ import sqlalchemy as sa
 
 from support.agent_scenario import SUMMARY, Scenario, agent, calls, chain, says, stage
 from support.replaying import replayed
-from tarsy.db.changes import ChangeRepository, store_changes
 from tarsy.db.connection import create_engine
+from tarsy.db.incident.changes import ChangeRepository, store_changes
 from tarsy.db.tables import changes
 from tarsy.domain.alert import Change, ChangeOutcome
 

@@ -20,7 +20,7 @@ from support.agent_scenario import (
     stage,
     thinks,
 )
-from tarsy.db.journal import PostgresJournal
+from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import RecordedTool
 from tarsy.domain.tool import ToolCalling

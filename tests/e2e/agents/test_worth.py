@@ -20,7 +20,7 @@ from support.agent_scenario import (
     thinks,
     told,
 )
-from tarsy.agent.cut_answer import CONTINUE
+from tarsy.agent.answer_text import CONTINUE
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import RecordedOutcome
 from tarsy.domain.session import AlertSession

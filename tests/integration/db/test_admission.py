@@ -12,10 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario, scenario, short
-from tarsy.db import admission
 from tarsy.db.connection import create_engine
-from tarsy.db.new_sessions import insert_sessions
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.session import admission
+from tarsy.db.session.admission import insert_sessions
+from tarsy.db.session.repository import SessionRepository
 from tarsy.db.tables import alert_sessions
 
 TOGETHER = 40

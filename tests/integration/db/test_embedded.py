@@ -18,8 +18,7 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 
-from tarsy.db.embedded.postmaster import running_postmaster
-from tarsy.db.embedded.programs import EmbeddedPostgresError, cure_for, last_words
+from tarsy.db.embedded.programs import EmbeddedPostgresError, cure_for, last_words, running_postmaster
 from tarsy.db.embedded.server import DATABASE, EmbeddedServer, embedded_postgres
 
 USER = Path(__file__).with_name("embedded_user.py")

@@ -15,10 +15,10 @@ from support.connection_cutter import cutting
 from support.queue_ground import Ground
 from support.queue_scenario import scenario, short
 from support.timeline_entries import streaming, warning
-from tarsy.db import signals
+from tarsy.db import notifications
 from tarsy.db.connection import create_engine
 from tarsy.db.driver import borrowed
-from tarsy.db.journal import PostgresJournal
+from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, Claim, ClaimLostError
 from tarsy.domain.conversation import ConversationMessage, Message, Role
@@ -243,11 +243,11 @@ async def test_the_end_of_a_session_ends_its_work_and_wakes_what_waited_for_it(
         heard.append(told[3])
 
     async with borrowed(engine) as listening:
-        await listening.add_listener(signals.WORK, hear)
+        await listening.add_listener(notifications.WORK, hear)
         await PostgresJournal(engine, lambda _events: None).commit(Step(claim=claim, session_close=close))
         # What was committed before is heard with the answer.
         await listening.fetch("SELECT")
-        await listening.remove_listener(signals.WORK, hear)
+        await listening.remove_listener(notifications.WORK, hear)
     await engine.dispose()
     assert heard == [INVESTIGATION]
     assert await ground.fetch("SELECT state, claim_token FROM work") == [{"state": "done", "claim_token": None}]

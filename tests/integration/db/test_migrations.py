@@ -19,8 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db import migrate
 from tarsy.db.connection import create_engine
-from tarsy.db.embedded.account import account_for
-from tarsy.db.embedded.programs import program
+from tarsy.db.embedded.programs import account_for, program
 from tarsy.db.tables import metadata
 
 UPGRADING_PROCESS = Path(__file__).with_name("upgrading_process.py")

@@ -12,8 +12,8 @@ from support.timeline_entries import warning
 from tarsy.db.connection import create_engine
 from tarsy.db.driver import borrowed
 from tarsy.db.errors import ConflictError, NotFoundError
-from tarsy.db.journal import PostgresJournal
-from tarsy.db.notes import MAX_NEWS, NO_MORE_NEWS, NewNote, NoteRepository, store_notes
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.notes import MAX_NEWS, NO_MORE_NEWS, NewNote, NoteRepository, store_notes
 from tarsy.domain.claim import Claim
 from tarsy.domain.note import MAX_HINTS, NoteKind
 from tarsy.domain.step import Step

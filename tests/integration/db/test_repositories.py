@@ -15,8 +15,8 @@ from tarsy.db.connection import create_engine
 from tarsy.db.driver import borrowed
 from tarsy.db.errors import BadCursorError, NotFoundError
 from tarsy.db.outbox import Outbox
-from tarsy.db.session_list import SessionFilter, SessionSummary
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.session.listing import SessionFilter, SessionSummary
+from tarsy.db.session.repository import SessionRepository
 from tarsy.db.tables import agent_executions as executions
 from tarsy.db.tables import alert_sessions, llm_interactions, stages, work
 from tarsy.db.work.parking import CancelAnswer

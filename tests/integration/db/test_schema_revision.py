@@ -1,8 +1,7 @@
 """Whether a database can be used as it is, asked before anything heavy is loaded."""
 
 from tarsy.db.connection import create_engine
-from tarsy.db.migrate import upgrade
-from tarsy.db.schema_revision import is_current
+from tarsy.db.migrate import is_current, upgrade
 
 
 async def test_a_database_is_current_once_it_was_migrated(empty_database_url: str) -> None:

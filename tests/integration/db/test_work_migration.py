@@ -17,8 +17,8 @@ from support.queue_ground import Ground
 from support.queue_scenario import scenario, short
 from tarsy.db import migrate
 from tarsy.db.connection import create_engine
-from tarsy.db.session_list import SessionFilter
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.session.listing import SessionFilter
+from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
 
 RUNNING = {"in_progress", "cancelling", "active"}

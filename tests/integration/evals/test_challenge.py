@@ -8,8 +8,8 @@ import pytest
 from support.replaying import replayed
 from tarsy.config.load.loader import load_config
 from tarsy.db.connection import create_engine
-from tarsy.db.recordings import RecordingSource
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.session.recordings import RecordingSource
+from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.recording import Recording
 from tarsy.evals.cases import SUITE, chosen, load_cases
 from tarsy.evals.models import find_models

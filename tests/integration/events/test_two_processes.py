@@ -12,7 +12,7 @@ from support.live_node import (
     read_until,
     text_of,
 )
-from tarsy.db.listen import NotificationListener
+from tarsy.db.notifications import NotificationListener
 from tarsy.domain.live_events import session_channel
 from tarsy.events.relay_wire import TEXT_NOTIFICATION, Bulletin, read_bulletin
 

@@ -4,8 +4,7 @@ import pytest
 
 from support.door_ground import RESOLVED, alert, door_ground
 from tarsy.db.errors import ConflictError, NotFoundError
-from tarsy.db.incidents.incident_list import IncidentFilter
-from tarsy.db.incidents.repository import IncidentRepository
+from tarsy.db.incident.repository import IncidentFilter, IncidentRepository
 from tarsy.domain.alert import Severity
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, Verdict, VerdictOutcome
 from tarsy.intake.batch import Outcome

@@ -6,7 +6,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from support.door_ground import RESOLVED, ROUTE, DoorGround, alert, door_ground
-from tarsy.db.retention import OldIncidents
+from tarsy.db.session.retention import OldIncidents
 from tarsy.domain.alert import Change, ChangeOutcome
 from tarsy.domain.route import RouteAction
 from tarsy.intake.policy import Route

@@ -4,7 +4,7 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from support.door_ground import RESOLVED, ROUTE, DoorGround, alert, door_ground
-from tarsy.db.notes import NoteRepository
+from tarsy.db.session.notes import NoteRepository
 from tarsy.domain.alert import Severity
 from tarsy.domain.note import NoteKind
 from tarsy.domain.route import OnResolved

@@ -16,10 +16,10 @@ from support.followups import open_followup
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
 from tarsy.db.errors import QueueFullError
-from tarsy.db.journal import PostgresJournal
 from tarsy.db.retry import retrying
-from tarsy.db.scores import ScoreRepository
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.followups import ScoreRepository
+from tarsy.db.session.repository import SessionRepository
 from tarsy.db.work.queue import CLAIM_LOCK, WorkQueue
 from tarsy.domain.claim import CHAT_ANSWER, SCORING, Claim, WorkKind
 from tarsy.domain.stage import Stage, StageType

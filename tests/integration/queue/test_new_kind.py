@@ -23,8 +23,7 @@ from tarsy.domain.work import Claimed, Lane, Parking, Retry, RunEnd, WorkRules
 from tarsy.kit.clock import SystemClock
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import RunScope
+from tarsy.session.dependencies import Cancellations, RunScope
 
 LETTER = WorkKind("letter")
 Doing = Callable[[Claimed[None]], Awaitable[RunEnd | Parking]]

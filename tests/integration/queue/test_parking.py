@@ -15,9 +15,9 @@ from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
 from support.timeline_entries import streaming
 from tarsy.config.schema.system import QueueConfig
-from tarsy.db.journal import PostgresJournal
 from tarsy.db.retry import is_transient
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.repository import SessionRepository
 from tarsy.db.tables import work
 from tarsy.db.work.parking import CancelAnswer, wake
 from tarsy.db.work.queue import WorkQueue
@@ -32,8 +32,7 @@ from tarsy.domain.work import Claimed, Parking, RunEnd
 from tarsy.kit.clock import SystemClock
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import RunScope
+from tarsy.session.dependencies import Cancellations, RunScope
 from tarsy.session.executor import SessionExecutor
 
 DECISIONS = "CREATE TABLE decisions (session_id uuid PRIMARY KEY)"

@@ -15,8 +15,8 @@ from support.queue_scenario import Scenario, lengthy, scenario
 from support.replica import Replica
 from tarsy.cli.main import app
 from tarsy.db.outbox import Outbox
-from tarsy.db.pauses import PauseRepository
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.session.repository import SessionRepository
+from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.live_events import SESSIONS_CHANNEL
 from tarsy.domain.work import Parking

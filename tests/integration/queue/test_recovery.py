@@ -20,11 +20,11 @@ from support.timeline_entries import streaming
 from tarsy.agent.late_journal import LateJournal
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.db import connection
-from tarsy.db.chats import ChatRepository
-from tarsy.db.history import SessionHistory
-from tarsy.db.journal import PostgresJournal
 from tarsy.db.retry import is_transient
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.run.history import SessionHistory
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.followups import ChatRepository
+from tarsy.db.session.repository import SessionRepository
 from tarsy.db.work.parking import CancelAnswer
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, ClaimLostError, WorkKind
 from tarsy.domain.execution import AgentExecution
@@ -36,8 +36,7 @@ from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.work import Claimed, Continues, Ends, Recovered, poisoned
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.prices import PriceList
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import Dependencies
+from tarsy.session.dependencies import Cancellations, Dependencies
 from tarsy.session.executor import SessionExecutor
 from tarsy.tools.masking import Unmasked
 

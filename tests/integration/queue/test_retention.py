@@ -16,12 +16,12 @@ from support.queue_scenario import Scenario
 from support.timeline_entries import warning
 from tarsy.cli.main import app
 from tarsy.config.schema.system import RetentionConfig
-from tarsy.db.journal import PostgresJournal
 from tarsy.db.outbox import PURGE_BATCH, Outbox
-from tarsy.db.retention import BATCH, OldIncidents, OldSessions
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.processes import VitalSignsReader
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.repository import SessionRepository
+from tarsy.db.session.retention import BATCH, OldIncidents, OldSessions
 from tarsy.db.tables import metadata
-from tarsy.db.vital_signs import VitalSignsReader
 from tarsy.domain.alert import alert_title
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, ClaimLostError, WorkKind
 from tarsy.domain.status import RunStatus

@@ -15,7 +15,7 @@ from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.retry import is_transient
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.session.repository import SessionRepository
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.claim import INVESTIGATION, WorkKind
@@ -26,8 +26,7 @@ from tarsy.kit.clock import FixedClock
 from tarsy.queue import pool as pools
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
-from tarsy.session.cancellation import Cancellations
-from tarsy.session.dependencies import RunScope
+from tarsy.session.dependencies import Cancellations, RunScope
 from tarsy.session.executor import SessionExecutor
 
 CONFIG = QueueConfig(

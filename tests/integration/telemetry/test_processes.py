@@ -14,7 +14,7 @@ from support.agent_scenario import Scenario, agent, chain, stage
 from support.scraped import value
 from tarsy.db.connection import create_engine
 from tarsy.db.processes import ProcessRepository, read_overview
-from tarsy.db.sessions import SessionRepository
+from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.diagnosis import LiveProcess, Overview
 from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
 from tarsy.queue.maintenance import Presence

@@ -9,7 +9,7 @@ import pytest
 from support.agent_scenario import Scenario, agent, answers, calls, chain, says, stage, thinks
 from support.long_texts import lines_apart
 from support.memory_run import MemoryJournal, MemoryRun
-from tarsy.agent.stopping import Stopping, StopReason
+from tarsy.agent.execution import Stopping, StopReason
 from tarsy.domain.run_input import CutShort, InputKind, input_fields, input_of
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from support.agent_scenario import Scenario, agent, answers, calls, chain, says, stage
 from support.memory_run import MemoryRun
-from tarsy.agent.emptiness import emptiness
+from tarsy.agent.tool_results import emptiness
 from tarsy.domain.conversation import ToolCall
 
 TRACK = "0.look/1.Investigator"

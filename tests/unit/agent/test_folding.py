@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tarsy.agent.emptiness import emptiness
 from tarsy.agent.folding import FEWEST_ALIKE, fold
+from tarsy.agent.tool_results import emptiness
 from tarsy.domain.conversation import ToolCall
 
 

@@ -2,8 +2,7 @@
 
 from decimal import Decimal
 
-from tarsy.agent.ceilings.ledger import SESSION, Ledger
-from tarsy.agent.ceilings.memory_book import MemoryBook
+from tarsy.agent.budget.ledger import SESSION, Ledger, MemoryBook
 from tarsy.domain.budget import Ceiling, Spent, SpentBy
 from tarsy.kit.clock import FixedClock
 

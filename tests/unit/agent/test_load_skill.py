@@ -5,11 +5,9 @@ from collections.abc import Callable, Collection, Mapping
 import pytest
 
 from support.agent_scenario import agent
-from tarsy.agent.prompt.builder import PromptBuilder
-from tarsy.agent.prompt.inputs import PromptContext, SeenResult
-from tarsy.agent.prompt.skill_section import skill_section
-from tarsy.agent.skills import AgentSkills, SkillTextMissingError
-from tarsy.agent.toolbox.load_skill import LoadSkill
+from tarsy.agent.prompt.builder import PromptBuilder, PromptContext, SeenResult
+from tarsy.agent.prompt.sections import skill_section
+from tarsy.agent.toolbox.skills import AgentSkills, LoadSkill, SkillTextMissingError
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.resolve.resolved import ResolvedSkill
 from tarsy.domain.conversation import ToolCall

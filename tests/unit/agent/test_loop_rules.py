@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.agent.context_window import TARGET_SHARE, USABLE_SHARE, Scales, fit, tokens_of, without_oldest_turns
-from tarsy.agent.iteration import ForceConclusion, GiveUp, Iterate, IterationState, next_move, state_after
+from tarsy.agent.iteration_state import ForceConclusion, GiveUp, Iterate, IterationState, next_move, state_after
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorCode

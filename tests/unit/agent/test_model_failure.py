@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.cut_answer import joined
-from tarsy.agent.model_failure import (
+from tarsy.agent.answer_text import joined
+from tarsy.agent.failures import (
     MAX_CONSECUTIVE_FAILURES,
     OUTAGE_MINUTES,
     FallBack,

@@ -3,9 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.controllers.native import NativeSpeech
-from tarsy.agent.controllers.speech import WantsTools
 from tarsy.agent.model_call import ModelAnswer
+from tarsy.agent.tool_calls import NativeSpeech, WantsTools
 from tarsy.domain.conversation import ToolCall
 
 IDS = st.sampled_from(["", "call_0", "call_1", "call-3-1", "call-5-1"])

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tarsy.agent.toolbox.built_in import CallRefusedError
 from tarsy.agent.toolbox.recent_changes import DEFINITION, MAX_SHOWN, RecentChanges
+from tarsy.agent.toolbox.toolbox import CallRefusedError
 from tarsy.domain.alert import ChangeOutcome, StoredChange
 from tarsy.domain.tool import ToolCatalog
 from tarsy.kit.clock import FixedClock

@@ -11,8 +11,7 @@ import pytest
 from support.agent_scenario import OTHER, PROVIDER, Scenario, agent, answers, calls, chain, fails, fallback, says, stage, thinks
 from support.long_texts import lines_apart
 from support.memory_run import DiedError, MemoryJournal, MemoryRun
-from tarsy.agent.execution import ExecutionResult
-from tarsy.agent.stopping import Stopping, StopReason
+from tarsy.agent.execution import ExecutionResult, Stopping, StopReason
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.llm import Chunk, GenerateInput, LLMBackend, LLMHealth
 from tarsy.domain.recording import Recording

@@ -5,10 +5,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from tarsy.agent.toolbox.built_in import CallRefusedError
-from tarsy.agent.toolbox.limits import MAX_CONCURRENT_TOOLS
-from tarsy.agent.toolbox.toolbox import toolbox
-from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
+from tarsy.agent.toolbox.toolbox import MAX_CONCURRENT_TOOLS, CallRefusedError, OnOutput, ToolWrapper, toolbox
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.clock import FixedClock

@@ -8,9 +8,9 @@ import pytest
 
 from support.verdicts import ODD, VERDICT
 from tarsy.api.schemas.sessions import SessionDetail, detail_json
-from tarsy.db.interactions import SessionRun
-from tarsy.db.sessions import StoredDetail
-from tarsy.db.work.standing import Standing
+from tarsy.db.run.trace import SessionRun
+from tarsy.db.session.repository import StoredDetail
+from tarsy.db.work.queue_position import Standing
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.session import AlertSession

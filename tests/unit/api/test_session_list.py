@@ -7,8 +7,8 @@ import orjson
 
 from support.verdicts import ODD, VERDICT
 from tarsy.api.schemas.sessions import SessionList, SessionListItem, list_json
-from tarsy.db.session_list import SessionPage, SessionSummary
-from tarsy.db.work.standing import Standing
+from tarsy.db.session.listing import SessionPage, SessionSummary
+from tarsy.db.work.queue_position import Standing
 from tarsy.domain.alert import Severity
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.status import SessionStatus

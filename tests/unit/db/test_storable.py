@@ -6,7 +6,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.db.storable import as_stored, json_text, storable_json
+from tarsy.db.rows import as_stored, json_text, storable_json
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=10)
 LEAVES = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | TEXTS

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import anyio
 
-from tarsy.db.turns import Turns
+from tarsy.db.batcher import Turns
 
 ENOUGH = 3
 

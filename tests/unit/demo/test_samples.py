@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tarsy.agent.evidence.verdict_block import read_verdict
+from tarsy.agent.evidence.verdict import read_verdict
 from tarsy.agent.react.parser import ReActAction, ReActFinalAnswer, parse
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedProvider
 from tarsy.demo.samples import Sample, UnknownSampleError, list_samples, load_sample, recording_loader

@@ -4,7 +4,7 @@ from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.llm import ProviderType
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.access import CredentialsMissingError, resolve_access
-from tarsy.llm.turn_memory import TurnMemory
+from tarsy.llm.providers.provider import TurnMemory
 
 
 def provider(kind: ProviderType = ProviderType.OPENAI, **settings: str) -> ResolvedProvider:

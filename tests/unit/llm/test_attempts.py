@@ -7,9 +7,10 @@ import pytest
 
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk
 from tarsy.domain.usage import TokenUsage
-from tarsy.llm.attempts import Alive, Finished, RetryPolicy, Signal, TimeLimits, answer, delay_before_retry
+from tarsy.llm.attempts import RetryPolicy, TimeLimits, answer, delay_before_retry
 from tarsy.llm.failures import Failure, describe, parse_retry_after
 from tarsy.llm.providers.langchain_request import anthropic_thinking
+from tarsy.llm.signals import Alive, Finished, Signal
 
 NOW = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 POLICY = RetryPolicy()

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from tarsy.domain.llm import TextChunk, ThinkingChunk
 from tarsy.domain.recording import merge_text
-from tarsy.llm.think_tags import ThinkTags
+from tarsy.llm.signals import ThinkTags
 
 Heard = list[TextChunk | ThinkingChunk]
 
 
 def heard(*pieces: str) -> Heard:
     tags = ThinkTags()
-    chunks: Heard = [chunk for piece in pieces for chunk in tags.take(piece)]
+    chunks: Heard = [chunk for piece in pieces for chunk in tags.feed(piece)]
     whole = merge_text([*chunks, *tags.end()])
     return [chunk for chunk in whole if isinstance(chunk, TextChunk | ThinkingChunk)]
 
@@ -47,4 +47,4 @@ def test_the_pieces_make_no_difference(text: str, cuts: list[int]) -> None:
 
 
 def test_an_answer_streams_although_a_tag_may_follow() -> None:
-    assert list(ThinkTags().take("Because of <")) == [TextChunk("Because of ")]
+    assert list(ThinkTags().feed("Because of <")) == [TextChunk("Because of ")]

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from tarsy.db.citations import PlacedCitation
-from tarsy.db.evidence import EvidenceText, SeenEvidence
+from tarsy.db.run.evidence import EvidenceText, PlacedCitation, SeenEvidence
 from tarsy.domain.citation import CheckedCitation, CitationCounts, CitationStatus, citations
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import SessionStatus

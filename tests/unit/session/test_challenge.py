@@ -13,9 +13,8 @@ from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.verdict import Challenge, Confidence, Ruling, Verdict, VerdictOutcome, read_challenge, verdict_fields
-from tarsy.session.challenge import passed_over, tempered
 from tarsy.session.executor import finished_stages
-from tarsy.session.plan import FinishSession, RunStage, StageOutcome, next_step, plan
+from tarsy.session.plan import FinishSession, RunStage, StageOutcome, next_step, passed_over, plan, tempered
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VERDICT = verdict_fields(Verdict(outcome=VerdictOutcome.FAULT, mechanism="It is full."))

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.prompt.inputs import ChatExchange
+from tarsy.agent.prompt.builder import ChatExchange
 from tarsy.session.followup import newest_exchanges
 
 EXCHANGES = st.lists(st.builds(ChatExchange, st.text(min_size=1, max_size=50), st.text(max_size=50), st.just(1)), max_size=12)

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tarsy.tools.answers import CallResult
-from tarsy.tools.content import MAX_CONTENT, clip_content, render
+from tarsy.tools.messages import MAX_CONTENT, CallResult, clip_content, render
 
 TEN_BYTES = base64.b64encode(b"0123456789").decode()
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.secret_kinds import DRESSES, KEPT, KINDS, Dress
 from tarsy.tools.masking import Masker
-from tarsy.tools.masking.first_look import FirstLook
+from tarsy.tools.masking.text_views import FirstLook
 from tarsy.tools.masking.token_formats import known_formats
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx0f\nabcDEF012345678=\n-----END RSA PRIVATE KEY-----"

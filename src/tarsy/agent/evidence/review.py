@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tarsy.agent.evidence.checker import CheckedAnalysis, Problem, Seen, check, shown_confidence
-from tarsy.agent.evidence.verdict_block import read_verdict, without_verdict
+from tarsy.agent.evidence.verdict import read_verdict, without_verdict
 from tarsy.domain.citation import CitationCounts, CitationStatus, citations
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.history import CITATIONS, CONFIDENCE, REMARKS, VERDICT

@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import assert_never
 
 from tarsy.agent.evidence.review import Review
-from tarsy.agent.prompt import challenge, instructions
-from tarsy.agent.prompt.agent_section import REPORT, sub_agent_task
-from tarsy.agent.prompt.correction import correction_points, correction_task
-from tarsy.agent.prompt.fence import Fence, unwrap
-from tarsy.agent.prompt.inputs import ChatPrompt, PromptContext, SeenResult
-from tarsy.agent.prompt.react_format import FORMAT, describe_tools
-from tarsy.agent.prompt.result_line import line_of, reading_back, result_line
+from tarsy.agent.prompt import instructions
+from tarsy.agent.prompt.fence import Fence, line_of, reading_back, result_line, unwrap
+from tarsy.agent.prompt.nudges import correction_points, correction_task
+from tarsy.agent.prompt.sections import FORMAT, REPORT, describe_tools, sub_agent_task
 from tarsy.domain.conversation import ConversationMessage, Role
-from tarsy.domain.tool import ToolCalling, ToolDefinition
+from tarsy.domain.tool import ToolCalling, ToolDefinition, ToolResult
 from tarsy.kit.text import clip
 
 READ_RESULT_TOOL = "tarsy.read_result"
@@ -30,6 +28,72 @@ _REACT_CONCLUSION = "Answer in this form:\nThought: what the evidence amounts to
 CONCLUSION_FORMS = f"{_NATIVE_CONCLUSION}\n{_REACT_CONCLUSION}"
 
 Messages = tuple[ConversationMessage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptContext:
+    """What all prompts of one execution share."""
+
+    agent_name: str
+    alert_type: str
+    alert_data: str
+    # Seeds the fences: unguessable, and the same again when the session is resumed or replayed.
+    nonce: str
+    # Given by the session, not by the clock, so that a replay says the same.
+    received_at: str
+    runbook: str = ""
+    custom_instructions: str = ""
+    # (server name, the operator's instructions for it), in the order in which the agent names its servers.
+    server_instructions: tuple[tuple[str, str], ...] = ()
+    # The section about skills, as `skill_section` writes it.
+    skills: str = ""
+    # The section about agents that this one may send, as `agent_section` writes it.
+    agents: str = ""
+    # What another agent sent this one to do; empty for an agent of the plan.
+    task: str = ""
+    # One line per tool server that should be there and is not.
+    tool_warnings: tuple[str, ...] = ()
+    # The tool that reads shortened results again, as the agent may call it; empty where it has none.
+    read_back: str = ""
+    # The time that the request states, as an input of the run.
+    now: str = ""
+    # Whether the answer becomes the session's analysis, and is to end with a verdict.
+    asks_verdict: bool = False
+    # Whether it tries to refute what others concluded, instead of investigating.
+    challenges: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenResult:
+    """A tool result with the id by which it may be cited."""
+
+    evidence_id: str
+    result: ToolResult
+    read_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ChatExchange:
+    """An earlier question of a follow-up chat and its answer."""
+
+    question: str
+    answer: str
+    number: int
+    # What was found to answer it, each result in its fence.
+    found: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatPrompt:
+    """A question about a finished session."""
+
+    number: int
+    question: str
+    # The whole investigation, as the session formatter tells it.
+    investigation: str
+    history: tuple[ChatExchange, ...] = ()
+    # How many older exchanges did not fit.
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +196,7 @@ class PromptBuilder:
         """Three tiers: what every investigator does, what the tool servers need, what this agent is for."""
         untrusted = self._untrusted(instructions.STEERING_IS_A_FINDING)
         if self.context.challenges:
-            return self._compose(challenge.ROLE, self._evidence(), untrusted, challenge.ANSWER, *protocol)
+            return self._compose(instructions.CHALLENGE_ROLE, self._evidence(), untrusted, instructions.CHALLENGE_ANSWER, *protocol)
         return self._compose(instructions.GENERAL, self._evidence(), untrusted, self._answer(), *protocol)
 
     def compose_chat_instructions(self, *protocol: str) -> str:
@@ -170,7 +234,7 @@ class PromptBuilder:
             return _blocks(self._alert(), self._runbook(), self._reports(previous), self._warnings(), task)
         task = "Investigate this alert and find its root cause, or show that there is no fault."
         if self.context.challenges:
-            task = challenge.TASK
+            task = instructions.CHALLENGE_TASK
         elif previous.strip():
             task += " Earlier stages have worked on it: build on what they established, verify what your answer depends on, and do not repeat their calls."
         return _blocks(self._alert(), self._runbook(), self._reports(previous), self._warnings(), _task(task))

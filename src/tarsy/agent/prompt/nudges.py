@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from typing import assert_never
 
+from tarsy.agent.evidence.review import Review
+from tarsy.agent.prompt.fence import Fence, defused, utc
+from tarsy.agent.prompt.instructions import VERDICT
 from tarsy.agent.repetition import Circle, CircleKind
+from tarsy.domain.citation import CheckedCitation, CitationStatus
+from tarsy.domain.note import Note, NoteKind
+from tarsy.domain.run_input import Heard
 from tarsy.domain.tool import ToolCalling
 from tarsy.kit.text import clip
 
@@ -72,3 +78,71 @@ def unknown_outcome_note(tool: str) -> str:
         f"The call of {tool} was interrupted before its result arrived. It is not known whether it took effect, and it was not made again. "
         "If that matters, find out with a call that only reads; do not assume either outcome."
     )
+
+
+# More points would not be worked through.
+_MOST_POINTS = 30
+_LONGEST_POINT = 400
+
+
+_TASK = (
+    "Write the whole answer again, with nothing left out that was right. Correct each point, or withdraw the statement, or mark it "
+    "*(inference)*. Quote only what stands in a result, character for character. Do not mention this check."
+)
+
+
+def correction_points(review: Review) -> str:
+    """What was found, one point a line; it repeats words of the answer and of results, so it belongs into a fence."""
+    failed = [_citation(one) for one in review.checked.citations if one.status is CitationStatus.FAILED]
+    remarks = [f"{clip(one.statement, _LONGEST_POINT, notice='…')}: {one.complaint}" for one in review.remarks]
+    points = [*failed, *remarks]
+    more = [f"and {len(points) - _MOST_POINTS} more"] if len(points) > _MOST_POINTS else []
+    return "\n".join(f"- {' '.join(point.split())}" for point in (*points[:_MOST_POINTS], *more))
+
+
+def correction_task(review: Review, *, asks_verdict: bool) -> str:
+    """What is to be done about it."""
+    lines = [_TASK]
+    if not review.checked.citations:
+        lines.append('Nothing in your answer cites a result: cite after each claim, as `[A7: "exact words"]`.')
+    if review.lacks_verdict(asks_verdict=asks_verdict):
+        lines.append(f"The verdict is missing. {VERDICT}")
+    return "\n".join(lines)
+
+
+def _citation(checked: CheckedCitation) -> str:
+    citation = checked.citation
+    quoted = f': "{clip(citation.quotation, _LONGEST_POINT, notice="…")}"' if citation.quotation else ""
+    nearest = f"; the nearest line there is: {checked.nearest}" if checked.nearest else ""
+    return f"[{citation.evidence_id}{quoted}]: {checked.reason}{nearest}"
+
+
+# Names of people; a header of a proxy may hold more.
+_LONGEST_NAME = 100
+
+_FOLLOW = "Take this into account from here on: it comes from the people you work for. It may still be mistaken, so check it where you can."
+_IT_IS_OVER = (
+    "The alerts have ended. Find out what it was all the same, as far as that can still be seen, and say whether it is really over "
+    "and whether it is likely to come back."
+)
+_RECONSIDER = (
+    "This came while you were concluding, and your answer was not accepted yet. Look at it again in this light, and do what it calls for. "
+    "End with your complete final answer, also where nothing in it changes."
+)
+
+
+def note_text(heard: Heard, fence: Fence, *, last: bool) -> str:
+    """`last`: of those that are told together, after which an agent that had concluded goes on."""
+    note = heard.note
+    told = _hint(note) if note.kind is NoteKind.HINT else _news(note, fence)
+    return f"{told}\n\n{_RECONSIDER}" if heard.held and last else told
+
+
+def _hint(note: Note) -> str:
+    name = clip(" ".join(note.author.split()), _LONGEST_NAME)
+    return f"[{note.id}] A hint from {defused(name)}, an engineer who follows this investigation, at {utc(note.at)}:\n\n{defused(note.text)}\n\n{_FOLLOW}"
+
+
+def _news(note: Note, fence: Fence) -> str:
+    told = f"[{note.id}] News of this incident's alerts, at {utc(note.at)}:\n{fence.wrap('NOTE', note.text, scope=note.id)}"
+    return f"{told}\n\n{_IT_IS_OVER}" if note.kind is NoteKind.RESOLVED else told

@@ -2,10 +2,24 @@
 
 import difflib
 from collections.abc import Sequence
+from enum import StrEnum
 
-from tarsy.agent.react.parsed import ReActProblem
 from tarsy.domain.tool import ToolCalling, ToolDefinition, spoken_name
 from tarsy.kit.text import clip
+
+
+class ReActProblem(StrEnum):
+    """What is wrong with a turn that is neither a call nor an answer."""
+
+    EMPTY = "empty"
+    NO_SECTIONS = "no_sections"
+    ONLY_THOUGHT = "only_thought"
+    ONLY_OBSERVATION = "only_observation"
+    MISSING_ACTION = "missing_action"
+    MISSING_INPUT = "missing_input"
+    NOT_A_TOOL_NAME = "not_a_tool_name"
+    EMPTY_ANSWER = "empty_answer"
+
 
 # Longer descriptions were in the instructions already; here they only help to choose.
 _DESCRIPTION_LIMIT = 100

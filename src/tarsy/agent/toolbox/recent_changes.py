@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tarsy.agent.ports import ChangeLog
-from tarsy.agent.toolbox.built_in import SERVER, CallRefusedError
+from tarsy.agent.toolbox.toolbox import SERVER, CallRefusedError
 from tarsy.domain.alert import StoredChange
 from tarsy.domain.tool import ToolCatalog, ToolDefinition
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments

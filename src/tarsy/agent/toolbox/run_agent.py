@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tarsy.agent.ports import ToolExecutor
-from tarsy.agent.toolbox.built_in import CallRefusedError
-from tarsy.agent.toolbox.wrapper import OnOutput, ToolWrapper
+from tarsy.agent.toolbox.toolbox import CallRefusedError, OnOutput, ToolWrapper
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
 from tarsy.domain.conversation import ToolCall

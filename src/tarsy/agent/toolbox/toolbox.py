@@ -1,16 +1,178 @@
-"""The toolbox of an execution, put together."""
+"""A ToolExecutor around another one."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
-from tarsy.agent.ceilings.ceilings import Ceilings
+import anyio
+import structlog
+
+from tarsy.agent.budget.ceilings import Ceilings
 from tarsy.agent.ports import ToolExecutor
-from tarsy.agent.toolbox.absent import AbsentServers
-from tarsy.agent.toolbox.budget import BudgetedTools
-from tarsy.agent.toolbox.built_in import BuiltInTool, BuiltInTools
-from tarsy.agent.toolbox.guard import GuardedTools
-from tarsy.agent.toolbox.limits import LimitedTools
-from tarsy.domain.tool import ToolCalling
-from tarsy.kit.clock import Clock
+from tarsy.agent.react.feedback import format_unknown_tool
+from tarsy.domain.claim import ClaimLostError
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.tool import BUILT_IN_SERVER, ToolCalling, ToolCatalog, ToolDefinition, ToolListing, ToolResult
+from tarsy.kit.clock import Clock, milliseconds_since
+
+OnOutput = Callable[[str], None]
+
+
+class ToolWrapper:
+    """Passes everything on: a wrapper says only what it does differently."""
+
+    def __init__(self, inner: ToolExecutor) -> None:
+        self._inner = inner
+
+    async def list_tools(self) -> ToolCatalog:
+        return await self._inner.list_tools()
+
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
+        return await self._inner.execute(call, on_output)
+
+
+# A model that asks for thirty things at once should not open thirty connections.
+MAX_CONCURRENT_TOOLS = 8
+
+
+class LimitedTools(ToolWrapper):
+    """Lets so many calls through at once; the others wait, and the time they wait is their iteration's."""
+
+    def __init__(self, inner: ToolExecutor) -> None:
+        super().__init__(inner)
+        self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_TOOLS)
+
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
+        async with self._limiter:
+            return await super().execute(call, on_output)
+
+
+class AbsentServers(ToolWrapper):
+    def __init__(self, inner: ToolExecutor, reasons: Sequence[str]) -> None:
+        super().__init__(inner)
+        self._reasons = reasons
+
+    async def list_tools(self) -> ToolCatalog:
+        catalog = await super().list_tools()
+        # A replayed run was told before.
+        new = tuple(reason for reason in self._reasons if reason not in catalog.warnings)
+        return ToolCatalog(catalog.tools, (*catalog.warnings, *new), catalog.listings)
+
+
+class BudgetedTools(ToolWrapper):
+    """Refuses calls that do not fit under a ceiling, and ends those that outlast one."""
+
+    def __init__(self, inner: ToolExecutor, ceilings: Ceilings, *, clock: Clock) -> None:
+        super().__init__(inner)
+        self._ceilings = ceilings
+        self._clock = clock
+
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
+        started_at, started = self._clock.now(), self._clock.monotonic()
+        if met := self._ceilings.refusal(call):
+            content = f"{call.name} was not called: this investigation has met {met.told}. Conclude with what you know."
+            return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=started_at)
+        left = self._ceilings.seconds_left
+        with anyio.move_on_after(math.inf if left is None else left):
+            return await super().execute(call, on_output)
+        content = f"{call.name} did not answer before the time of this investigation was up."
+        waited = milliseconds_since(started, self._clock)
+        return ToolResult(call=call, content=content, is_error=True, is_timeout=True, started_at=started_at, duration_ms=waited)
+
+
+# Stands before the names of built-in tools, where others have their server's name.
+SERVER = BUILT_IN_SERVER
+
+
+class CallRefusedError(Exception):
+    """A built-in tool cannot do what it was asked; the text is for the model."""
+
+
+class BuiltInTool(Protocol):
+    @property
+    def definition(self) -> ToolDefinition: ...
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it looks at the outside: then it is listed like a server's tool, and a replay has its results from the recording."""
+        ...
+
+    def is_offered(self, catalog: ToolCatalog) -> bool:
+        """Whether the tool is of any use beside these."""
+        ...
+
+    async def run(self, arguments: str) -> str:
+        """Do it, and return words for the model.
+
+        Raises:
+            CallRefusedError: the arguments cannot be met.
+        """
+        ...
+
+
+class BuiltInTools(ToolWrapper):
+    """Adds built-in tools to those of the servers."""
+
+    def __init__(self, inner: ToolExecutor, tools: Sequence[BuiltInTool], *, clock: Clock) -> None:
+        super().__init__(inner)
+        self._tools = {tool.definition.name: tool for tool in tools}
+        self._clock = clock
+        # What was recorded of a built-in tool comes as a server's.
+        self._of_servers: frozenset[str] = frozenset()
+
+    async def list_tools(self) -> ToolCatalog:
+        catalog = await super().list_tools()
+        self._of_servers = frozenset(tool.name for tool in catalog.tools)
+        offered = [tool for tool in self._tools.values() if tool.is_offered(catalog)]
+        tools = (*catalog.tools, *(tool.definition for tool in offered))
+        return ToolCatalog(tools, catalog.warnings, (*catalog.listings, *self._listings(offered)))
+
+    def _listings(self, offered: Sequence[BuiltInTool]) -> Iterator[ToolListing]:
+        names = tuple(tool.definition.name.removeprefix(f"{SERVER}.") for tool in offered if tool.is_recorded)
+        if names:
+            yield ToolListing(server=SERVER, tools=names, error=None, started_at=self._clock.now(), duration_ms=0)
+
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
+        tool = self._tools.get(call.name)
+        if tool is None or call.name in self._of_servers:
+            return await super().execute(call, on_output)
+        started_at, started = self._clock.now(), self._clock.monotonic()
+        try:
+            content = await tool.run(call.arguments)
+        except CallRefusedError as refusal:
+            return ToolResult(call=call, content=str(refusal), is_error=True, refused=True, started_at=started_at)
+        return ToolResult(call=call, content=content, started_at=started_at, duration_ms=milliseconds_since(started, self._clock))
+
+
+log = structlog.get_logger(__name__)
+
+
+class GuardedTools(ToolWrapper):
+    """Refuses tools that do not exist; a bug in a wrapper or an adapter ends the call, not the investigation."""
+
+    def __init__(self, inner: ToolExecutor, *, tool_calling: ToolCalling, mask: Callable[[str], str], clock: Clock) -> None:
+        super().__init__(inner)
+        self._tool_calling = tool_calling
+        self._mask = mask
+        self._clock = clock
+        self._catalog = ToolCatalog()
+
+    async def list_tools(self) -> ToolCatalog:
+        self._catalog = await super().list_tools()
+        return self._catalog
+
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
+        started_at = self._clock.now()
+        if self._catalog.find(call.name) is None:
+            content = format_unknown_tool(call.name, self._catalog.tools, self._tool_calling)
+            return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=started_at)
+        try:
+            return await super().execute(call, on_output)
+        except ClaimLostError:
+            raise
+        except Exception as error:  # cancellation passes: it is no Exception
+            log.exception("tool.broke", tool=call.name)
+            return ToolResult(call=call, content=f"{call.name} broke: {self._mask(str(error))}", is_error=True, started_at=started_at)
 
 
 def toolbox(

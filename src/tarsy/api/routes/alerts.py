@@ -21,7 +21,7 @@ from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.domain.budget import UNLIMITED
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
-from tarsy.session.intake import Submission
+from tarsy.session.submission import Submission
 
 router = api_router(tag="alerts", route_class=BodyRoute)
 

@@ -9,7 +9,7 @@ from tarsy.api.router import api_router
 from tarsy.api.routes.sessions import SessionChoice
 from tarsy.api.schemas.sessions import CancelledSessions
 from tarsy.api.services import AuthorOf, ServicesOf
-from tarsy.db.session_list import SessionFilter
+from tarsy.db.session.listing import SessionFilter
 
 router = api_router(tag="sessions")
 

@@ -14,7 +14,7 @@ from tarsy.api.routes.sessions import MAX_PAGE, SessionChoice
 from tarsy.api.schemas.sessions import SessionListItem
 from tarsy.api.services import Services, ServicesOf
 from tarsy.api.session_table import HEADINGS, csv_line, session_cells
-from tarsy.db.session_list import SessionFilter
+from tarsy.db.session.listing import SessionFilter
 
 router = api_router(tag="sessions")
 

@@ -27,7 +27,7 @@ from tarsy.api.schemas.incidents import (
 )
 from tarsy.api.schemas.view import Name, Request, StorableText, UtcTime
 from tarsy.api.services import AuthorOf, Services, ServicesOf
-from tarsy.db.incidents.incident_list import IncidentFilter
+from tarsy.db.incident.repository import IncidentFilter
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import IncidentState, Mute
 from tarsy.domain.route import parse_matchers

@@ -12,8 +12,8 @@ from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList,
 from tarsy.api.schemas.timeline import Timeline, timeline_json
 from tarsy.api.schemas.view import JsonInPieces, Name, Request, SessionId, StorableText, UtcTime, json_response
 from tarsy.api.services import AuthorOf, ServicesOf
-from tarsy.db.session_list import SessionFilter
-from tarsy.db.session_order import NEWEST_FIRST, SessionOrder, SessionSort, SortOrder
+from tarsy.db.session.listing import SessionFilter
+from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder, SessionSort, SortOrder
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 

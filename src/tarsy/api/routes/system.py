@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Query
 
-from tarsy.agent.ceilings.unpriced import CURE
+from tarsy.agent.budget.unpriced import CURE
 from tarsy.api.router import api_router
 from tarsy.api.schemas.system import (
     MAX_NAME,

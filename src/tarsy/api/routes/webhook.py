@@ -14,7 +14,8 @@ from tarsy.api.services import Services, ServicesOf
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.intake.authentication import TOKEN_PARAMETER
 from tarsy.intake.service import Visit
-from tarsy.session.intake import AlertRefusedError, Submission, check_text
+from tarsy.session.chains import AlertRefusedError
+from tarsy.session.submission import Submission, check_text
 
 router = api_router("/webhook", tag="alerts")
 

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from tarsy.api.schemas.view import View
-from tarsy.db.citations import CheckedText, PlacedCitation
+from tarsy.db.run.evidence import CheckedText, PlacedCitation
 from tarsy.domain.citation import CitationStatus
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tarsy.api.schemas.view import View
-from tarsy.db.evidence import EvidenceText, SeenEvidence
+from tarsy.db.run.evidence import EvidenceText, SeenEvidence
 
 
 class EvidenceItem(View):

@@ -10,9 +10,8 @@ from pydantic import AfterValidator, Field
 
 from tarsy.api.schemas.notes import NoteView
 from tarsy.api.schemas.view import Cost, Request, StorableText, UtcTime, View
-from tarsy.db.changes import StoredChange
-from tarsy.db.incidents.incident_list import IncidentPage, IncidentSummary
-from tarsy.db.incidents.repository import Activity, IncidentDetail
+from tarsy.db.incident.changes import StoredChange
+from tarsy.db.incident.repository import Activity, IncidentDetail, IncidentPage, IncidentSummary
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.domain.incident import IncidentState, Member, Mute
 from tarsy.domain.note import SessionNote

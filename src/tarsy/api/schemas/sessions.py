@@ -13,9 +13,9 @@ from tarsy.api.schemas.budget import CeilingView
 from tarsy.api.schemas.verdict import CitationSums, VerdictView
 from tarsy.api.schemas.view import Cost, Usage, View, milliseconds_between
 from tarsy.config.schema.selection import McpSelection
-from tarsy.db.interactions import SessionRun
-from tarsy.db.session_list import SessionPage, SessionSummary
-from tarsy.db.sessions import StoredDetail
+from tarsy.db.run.trace import SessionRun
+from tarsy.db.session.listing import SessionPage, SessionSummary
+from tarsy.db.session.repository import StoredDetail
 from tarsy.db.work.parking import CancelAnswer
 from tarsy.domain.alert import Severity, alert_title
 from tarsy.domain.execution import AgentExecution

@@ -8,7 +8,7 @@ import orjson
 
 from tarsy.api.schemas.execution_tree import ExecutionInTreeView
 from tarsy.api.schemas.view import View
-from tarsy.db.timeline import TimelinePage
+from tarsy.db.run.timeline import TimelinePage
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from tarsy.api.schemas.execution_tree import ExecutionInTreeView
 from tarsy.api.schemas.view import Usage, View
-from tarsy.db.interactions import LLMCall
+from tarsy.db.run.trace import LLMCall
 from tarsy.domain.conversation import Role
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteractionKind
 

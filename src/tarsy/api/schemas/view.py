@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from tarsy.domain.usage import Spending, TokenUsage
 from tarsy.kit.model import Model
-from tarsy.session.intake import is_storable
+from tarsy.session.submission import is_storable
 
 
 class View(Model):

@@ -1,13 +1,101 @@
-"""Running the programs that come with the embedded PostgreSQL, and reading what they complain about."""
+"""The account the embedded server runs under. PostgreSQL refuses to run as root; a container often has no other account."""
 
 import os
+import pwd
+import shutil
+import stat
 import subprocess
 import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypedDict
 
-from tarsy.db.embedded.account import ServerAccount
-from tarsy.db.unavailable import DatabaseUnavailableError
+import structlog
+
+from tarsy.db.errors import DatabaseUnavailableError
+
+log = structlog.get_logger(__name__)
+
+# Taken if they exist, in this order; the last one is created if none does.
+ACCOUNTS = ("postgres", "pgserver")
+
+
+class NoServerAccountError(Exception):
+    """Running as root, and there is no other account to run the server under."""
+
+
+class ProcessAccount(TypedDict, total=False):
+    """The arguments of `subprocess` that name the account."""
+
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAccount:
+    """Who the server runs as: ourselves, unless we are root."""
+
+    uid: int
+    gid: int
+
+    @property
+    def process(self) -> ProcessAccount:
+        if self.uid == os.geteuid():
+            return {}
+        return {"user": self.uid, "group": self.gid, "extra_groups": []}
+
+    def own(self, path: Path) -> None:
+        """Give `path` to the server, closed to all other accounts."""
+        path.chmod(0o700)
+        if self.uid != os.geteuid():
+            os.chown(path, self.uid, self.gid)
+
+
+def account_for(pgdata: Path) -> ServerAccount:
+    """The account for a data directory: its owner if it exists already.
+
+    Raises:
+        NoServerAccountError: we are root and an account can neither be found nor made.
+    """
+    if os.geteuid() != 0:
+        return ServerAccount(os.geteuid(), os.getegid())
+    if (pgdata / "PG_VERSION").exists():
+        owner = pgdata.stat()
+        return ServerAccount(owner.st_uid, owner.st_gid)
+    entry = next((found for name in ACCOUNTS if (found := _entry(name))), None) or _create(ACCOUNTS[-1])
+    return ServerAccount(entry.pw_uid, entry.pw_gid)
+
+
+def open_the_way(account: ServerAccount, *paths: Path) -> None:
+    """Let the server's account pass through the directories above `paths`: pass, not list."""
+    if account.uid == os.geteuid():
+        return
+    for directory in {parent for path in paths for parent in path.parents}:
+        mode = directory.stat().st_mode
+        if not mode & stat.S_IXOTH and directory.stat().st_uid != account.uid:
+            log.warning("database.directory_opened", directory=str(directory), reason="the server's account must pass through it")
+            directory.chmod(mode | stat.S_IXOTH)
+
+
+def _entry(name: str) -> pwd.struct_passwd | None:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        return None
+
+
+def _create(name: str) -> pwd.struct_passwd:
+    useradd = shutil.which("useradd")
+    if useradd:
+        subprocess.run([useradd, "--system", "--no-create-home", name], check=False, capture_output=True)  # noqa: S603 - a fixed command
+    entry = _entry(name)
+    if entry is None:
+        raise NoServerAccountError
+    return entry
+
 
 VERSION = "18"
 # As the operating system words it.
@@ -78,3 +166,57 @@ def cure_for(said: str) -> str:
     if any(mark in said for mark in FORBIDDEN):
         return "Give this user write access to the directory, or set TARSY_DATA_DIR to one it may write to."
     return "Set TARSY_DATA_DIR to another directory, or DATABASE_URL to a PostgreSQL of your own."
+
+
+# Lines of the file, counted from zero, as PostgreSQL documents them.
+_SOCKET_DIRECTORY_LINE = 4
+_STATUS_LINE = 7
+# Larger than any process number a kernel gives out.
+_NO_PROCESS = 999_999_999
+
+
+@dataclass(frozen=True, slots=True)
+class Postmaster:
+    pid: int
+    socket_directory: str
+    ready: bool
+
+
+def pid_file(pgdata: Path) -> Path:
+    return pgdata / "postmaster.pid"
+
+
+def running_postmaster(pgdata: Path) -> Postmaster | None:
+    """The live server of `pgdata`; None if there is none, whatever a file left behind may say."""
+    try:
+        lines = [line.strip() for line in pid_file(pgdata).read_text().splitlines()]
+        pid = int(lines[0])
+    except (FileNotFoundError, IndexError, ValueError):
+        return None
+    if not _is_server_of(pid, pgdata):
+        return None
+    padded = lines + [""] * (_STATUS_LINE + 1 - len(lines))
+    return Postmaster(pid, padded[_SOCKET_DIRECTORY_LINE], padded[_STATUS_LINE] == "ready")
+
+
+def forget_dead_server(pgdata: Path, socket_lock: Path) -> None:
+    """Take a dead server's process number out of the files it left: it may be a stranger's by now, and PostgreSQL would believe it.
+
+    The rest of `postmaster.pid` stays, because PostgreSQL looks there for children of the dead server that still live.
+    """
+    socket_lock.unlink(missing_ok=True)
+    path = pid_file(pgdata)
+    with suppress(FileNotFoundError):
+        rest = path.read_text().splitlines()[1:]
+        path.write_text("\n".join([str(_NO_PROCESS), *rest]) + "\n")
+
+
+def _is_server_of(pid: int, pgdata: Path) -> bool:
+    """Process numbers are given out again, in a restarted container at once: the number alone proves nothing."""
+    import psutil  # noqa: PLC0415 - heavy, imported on first use
+
+    try:
+        process = psutil.Process(pid)
+        return process.status() != psutil.STATUS_ZOMBIE and process.name() == "postgres" and str(pgdata) in process.cmdline()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False

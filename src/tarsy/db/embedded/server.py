@@ -1,12 +1,6 @@
-"""The embedded PostgreSQL: made on first use, shared by all processes on a data directory, stopped by the last one.
+"""Advisory file locks between processes. The kernel lets go of them when their holder dies, however it dies."""
 
-Three files beside the data directory hold no data, only locks, and a lock ends with its holder:
-
-    postgres.mutex   held by the process that starts or stops the server
-    postgres.users   shared by every process that uses the server
-    postgres.guard   held by the guard, which stops the server when its last user was killed
-"""
-
+import fcntl
 import os
 import shutil
 import subprocess
@@ -25,11 +19,64 @@ import structlog
 from anyio.to_thread import run_sync
 
 from tarsy.db.embedded import guard
-from tarsy.db.embedded.account import NoServerAccountError, ServerAccount, account_for, open_the_way
-from tarsy.db.embedded.file_lock import POLL_SECONDS, FileLock
-from tarsy.db.embedded.postmaster import Postmaster, forget_dead_server, running_postmaster
-from tarsy.db.embedded.programs import VERSION, EmbeddedPostgresError, cure_for, program, program_environment, run
+from tarsy.db.embedded.programs import (
+    VERSION,
+    EmbeddedPostgresError,
+    NoServerAccountError,
+    Postmaster,
+    ServerAccount,
+    account_for,
+    cure_for,
+    forget_dead_server,
+    open_the_way,
+    program,
+    program_environment,
+    run,
+    running_postmaster,
+)
 from tarsy.kit.data_directory import default_data_dir
+
+# Short enough not to be noticed at a start, long enough not to be felt by the processor.
+POLL_SECONDS = 0.02
+
+
+class FileLock:
+    """One open handle on a lock file; two handles in the same process compete like two processes do."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def try_exclusive(self) -> bool:
+        """Take the lock alone, giving up a shared hold if need be; False if another handle holds it."""
+        return self._try(fcntl.LOCK_EX)
+
+    def exclusive_within(self, seconds: float) -> bool:
+        return self._within(fcntl.LOCK_EX, seconds)
+
+    def shared_within(self, seconds: float) -> bool:
+        return self._within(fcntl.LOCK_SH, seconds)
+
+    def release(self) -> None:
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def _try(self, kind: int) -> bool:
+        try:
+            fcntl.flock(self._descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _within(self, kind: int, seconds: float) -> bool:
+        give_up = time.monotonic() + seconds
+        while not self._try(kind):
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(POLL_SECONDS)
+        return True
+
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 import orjson
 
 from tarsy.db.driver import Connection, Statement
-from tarsy.db.signals import WORK
+from tarsy.db.notifications import WORK
 from tarsy.domain.claim import WorkKind
 from tarsy.domain.work import PRIORITY_HEAD_START, WorkState
 

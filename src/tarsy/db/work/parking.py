@@ -1,23 +1,32 @@
 """Waking what is parked, and asking work to stop: both lock its row, so that neither falls between a worker's look and its parking."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from enum import StrEnum
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db import signals
+from tarsy.db import notifications
 from tarsy.db.outbox import publish
-from tarsy.db.tables import work
-from tarsy.db.work.claim_statement import DUE
+from tarsy.db.spending import PostgresSpendingBook
+from tarsy.db.tables import sql_list, work
 from tarsy.db.work.release import UNPARKED, WOKEN_RANK, about, claimed_row, move_noun, release
 from tarsy.db.work.subjects import SUBJECTS
+from tarsy.domain.alert import Severity
 from tarsy.domain.claim import WorkKind
 from tarsy.domain.live_events import StoredLiveEvent
+from tarsy.domain.period_budget import BudgetWait, PeriodBudget, Waiting, released
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Ends, WorkState
 
 # Parked work whose time has come at the same moment is woken in this many transactions at most before the next claim.
 DUE_AT_ONCE = 50
+# Parked work whose time has come, or whose pause has ended.
+DUE = f"""
+    work.state = {sql_list([WorkState.PARKED])} AND (work.wake_at <= now() OR (
+        work.parked_by_pause IS NOT NULL AND NOT EXISTS (SELECT FROM pauses p WHERE p.chain_id = work.parked_by_pause)
+    ))"""
 
 
 class CancelAnswer(StrEnum):
@@ -53,7 +62,7 @@ async def unpark(connection: AsyncConnection, row: sa.RowMapping) -> list[Stored
         **UNPARKED,
     }
     await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(values))
-    await signals.notify(connection, signals.WORK, row["kind"])
+    await notifications.notify(connection, notifications.WORK, row["kind"])
     subject = SUBJECTS.get(row["kind"])
     drafts = await move_noun(connection, subject, row, subject.ready, None) if subject else []
     return await publish(connection, drafts, session_id=row["session_id"])
@@ -90,9 +99,39 @@ async def cancel(
 
 async def _tell_worker(connection: AsyncConnection, row: sa.RowMapping) -> list[StoredLiveEvent]:
     await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(cancel_requested=True))
-    await signals.notify(connection, signals.CANCEL, row["subject_id"])
+    await notifications.notify(connection, notifications.CANCEL, row["subject_id"])
     subject = SUBJECTS.get(row["kind"])
     if subject is None or subject.cancelling is None:
         return []
     drafts = await move_noun(connection, subject, row, subject.cancelling, None)
     return await publish(connection, drafts, session_id=row["session_id"])
+
+
+_PARKED = f"work.state = '{WorkState.PARKED}' AND work.parked_by_budget IS NOT NULL"
+# What has become critical meanwhile is held up by none.
+_WAITING = sa.text(
+    f"""
+    SELECT work.id::text AS id, work.budget_needs AS needs, CASE WHEN i.severity = '{Severity.CRITICAL}' THEN '' ELSE work.parked_by_budget END AS budget
+    FROM work LEFT JOIN alert_sessions s ON s.id = work.session_id LEFT JOIN incidents i ON i.id = s.incident_id
+    WHERE {_PARKED} ORDER BY work.rank, work.id
+    """  # noqa: S608 - our own words
+)
+
+
+async def wake_within(engine: AsyncEngine, budgets: Sequence[PeriodBudget], now: datetime) -> list[StoredLiveEvent]:
+    """Wake them by priority and age, one after the other. Any number of processes may try: each is woken once."""
+    waiting = await _waiting(engine)
+    if not waiting:
+        return []
+    states = await PostgresSpendingBook(engine).states(budgets, now)
+    woken: list[StoredLiveEvent] = []
+    for work_id in released(waiting, states):
+        async with engine.begin() as connection:
+            row = await claimed_row(connection, (work.c.id == work_id) & sa.text(_PARKED), skip_locked=True)
+            woken += await unpark(connection, row) if row else []
+    return woken
+
+
+async def _waiting(engine: AsyncEngine) -> Sequence[Waiting]:
+    async with engine.connect() as connection:
+        return [(row.id, BudgetWait(row.budget, row.needs)) for row in await connection.execute(_WAITING)]

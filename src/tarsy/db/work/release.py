@@ -8,11 +8,11 @@ from typing import Any, assert_never
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db import signals
+from tarsy.db import notifications
 from tarsy.db.driver import Connection, Statement
-from tarsy.db.open_runs import abandon_runs, interrupt_events
 from tarsy.db.outbox import publish
-from tarsy.db.storable import storable
+from tarsy.db.rows import storable
+from tarsy.db.run.status import abandon_runs, interrupt_events
 from tarsy.db.tables import pauses, work
 from tarsy.db.work.subjects import SUBJECTS, Subject
 from tarsy.domain.claim import Claim, WorkKind
@@ -51,7 +51,7 @@ async def release(connection: AsyncConnection, row: sa.RowMapping, wish: Release
     drafts += await _move_noun(connection, row, outcome)
     await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(_FREE | _values(row, outcome)))
     if not isinstance(outcome, Parking):
-        await signals.notify(connection, signals.WORK, row["kind"])
+        await notifications.notify(connection, notifications.WORK, row["kind"])
     return await publish(connection, drafts, session_id=row["session_id"])
 
 
@@ -71,7 +71,7 @@ _FINISH = Statement(
 
 async def finish(connection: Connection, claim: Claim) -> bool:
     """Mark claimed work as done; false when the claim was lost."""
-    values = {"id": claim.id, "token": claim.token, "notification": signals.WORK, "kind": claim.kind}
+    values = {"id": claim.id, "token": claim.token, "notification": notifications.WORK, "kind": claim.kind}
     row = await _FINISH.row(connection, values)
     return row is not None and row["found"]
 

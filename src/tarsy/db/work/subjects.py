@@ -12,11 +12,9 @@ from enum import StrEnum
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.driver import RawConnection, Row, Statement, columns_of
-from tarsy.db.incidents.briefing import briefed
-from tarsy.db.open_runs import stored_analysis
-from tarsy.db.session_rows import chat_message_of, score_of, session_of
-from tarsy.db.status_moves import QUESTIONS, SCORES, SESSIONS, StatusDoor
-from tarsy.db.storable import storable
+from tarsy.db.incident.briefing import briefed
+from tarsy.db.rows import chat_message_of, score_of, session_of, storable
+from tarsy.db.run.status import QUESTIONS, SCORES, SESSIONS, StatusDoor, stored_analysis
 from tarsy.db.tables import alert_sessions
 from tarsy.domain import live_events
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, WorkKind

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from tarsy.agent.prompt import challenge, instructions
+from tarsy.agent.prompt import instructions
 from tarsy.evals.cases import Case
 from tarsy.evals.investigators.script import Calls, Conversation, Says, cited, numbered, verdict_block
 
@@ -91,7 +91,7 @@ _OBJECT = re.compile(r"^object: (\S+)$", re.MULTILINE)
 
 
 def overconfident(case: Case, conversation: Conversation) -> Calls | Says:
-    if challenge.ROLE in conversation.instructions:
+    if instructions.CHALLENGE_ROLE in conversation.instructions:
         return _challenge(case, conversation)
     if instructions.SYNTHESIS in conversation.instructions and (found := _OBJECTION.findall(conversation.told)):
         return Says(_revised(found[-1], conversation.told))

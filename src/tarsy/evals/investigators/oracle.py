@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tarsy.agent.evidence.verdict_block import without_verdict
+from tarsy.agent.evidence.verdict import without_verdict
 from tarsy.domain.verdict import StillHappening, VerdictOutcome
 from tarsy.evals.cases import Case, KnownCall, RequiredEvidence
 from tarsy.evals.investigators.script import Calls, Conversation, Says, cited, numbered, verdict_block

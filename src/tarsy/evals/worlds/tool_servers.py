@@ -12,7 +12,7 @@ from tarsy.domain.tool import ToolCatalog, ToolListing, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.evals.worlds.world import Answer, World
 from tarsy.kit.clock import Clock, SystemClock
-from tarsy.tools.masked import MaskedTools
+from tarsy.tools.executor import MaskedTools
 from tarsy.tools.masking import Masker
 
 # Where a tool server has its address, a world has the name of its case.
@@ -75,7 +75,7 @@ class WorldTools:
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
         del on_output  # a world answers at once
-        from tarsy.tools.content import clip_content  # noqa: PLC0415 - heavy, imported on first use
+        from tarsy.tools.messages import clip_content  # noqa: PLC0415 - heavy, imported on first use
 
         started_at = self._clock.now()
         answer = self._answer(call)

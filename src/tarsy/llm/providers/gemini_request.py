@@ -11,8 +11,8 @@ from google.genai import types
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
+from tarsy.llm.providers.provider import TurnMemory, turn_key
 from tarsy.llm.tool_dialect import arguments_object, is_own_call_id, object_schema
-from tarsy.llm.turn_memory import TurnMemory, turn_key
 
 # Sent where a signature is lost, as the vendor documents for conversations begun elsewhere. The field travels as URL-safe base64,
 # so these bytes put exactly the documented words on the wire.

@@ -14,8 +14,8 @@ from pydantic import SecretStr
 
 from tarsy.domain.llm import ProviderType
 from tarsy.llm.access import Access
+from tarsy.llm.failures import HOOKS
 from tarsy.llm.providers.provider import ProviderNotInstalledError
-from tarsy.llm.wrong_address import HOOKS
 
 # Models that think, and say so only through the Responses API.
 _RESPONSES = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|codex)(?!.*chat)")
@@ -118,7 +118,7 @@ def _anthropic(key: ModelKey) -> ChatModel:
 
 
 def _anthropic_on_vertex(key: ModelKey) -> ChatModel:
-    from tarsy.llm.providers.google_credentials import google_credentials  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.llm.providers.google_client import google_credentials  # noqa: PLC0415 - heavy, imported on first use
     from tarsy.llm.providers.pooled_anthropic import VertexChatAnthropic  # noqa: PLC0415 - heavy, imported on first use
 
     settings: dict[str, Any] = {

@@ -12,8 +12,8 @@ from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.langchain_models import Dialect
+from tarsy.llm.providers.provider import TurnMemory, turn_key
 from tarsy.llm.tool_dialect import arguments_object, object_schema
-from tarsy.llm.turn_memory import TurnMemory, turn_key
 
 Block = dict[str, Any]
 

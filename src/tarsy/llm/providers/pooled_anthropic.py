@@ -9,8 +9,8 @@ from langchain_anthropic import ChatAnthropic
 from langchain_anthropic.chat_models import _create_usage_metadata  # pyright: ignore[reportPrivateUsage, reportUnknownVariableType] - the sum of input and cache is the vendor's business
 from langchain_core.messages import AIMessageChunk
 
-from tarsy.llm.providers.langchain_answer import USAGE_AT_START
-from tarsy.llm.wrong_address import HOOKS
+from tarsy.llm.failures import HOOKS
+from tarsy.llm.providers.langchain import USAGE_AT_START
 
 
 class PooledChatAnthropic(ChatAnthropic):

@@ -5,9 +5,10 @@ giving up is not an option here.
 """
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 
-from tarsy.tools.masking.secret_json import MASK, MENTIONS, mask_whole, mask_within
-from tarsy.tools.masking.secret_yaml import mask_yaml
+from tarsy.tools.masking.secret_json import LAST_APPLIED, MASK, MENTIONS, PAYLOADS, SECRET_TYPE, mask_whole, mask_within
 from tarsy.tools.masking.text_views import Reading
 from tarsy.tools.masking.values import MASK_PREFIX
 
@@ -78,3 +79,217 @@ def _mask_flow(text: str) -> str:
     return _FLOW_PAYLOAD.sub(
         lambda found: found.group() if MASK_PREFIX in found.group("body") else f"ata:{found.group('gap')}{{{MASK}: {MASK}}}", text
     )
+
+
+# Each expression begins with a newline, so that the matcher leaps from line to line.
+_TELLING = re.compile(
+    rf"""\n(?:(?P<end>---|\.\.\.)|(?P<indent>[ ]*+)(?P<dashes>-[ ][- ]*+)?+["']?
+    (?P<key>apiVersion|kind|type|data|stringData|{re.escape(LAST_APPLIED)})["']?[ ]*+:(?P<value>[^\n]*+))""",
+    re.VERBOSE,
+)
+_ANY_LINE = re.compile(r"\n(?P<indent> *+)[^\n:]*+:")
+# No author indents deeper than this, except to make us compile expressions.
+_MAX_COLUMN = 200
+
+Span = tuple[int, int]
+
+
+class _Group:
+    """One mapping of a YAML text: the keys that stand at one column, below one parent."""
+
+    __slots__ = ("column", "is_cut_off", "is_object", "kind", "parent", "type")
+
+    def __init__(self, column: int, parent: "_Group | None") -> None:
+        self.column = column
+        self.parent = parent
+        self.kind: str | None = None
+        self.type: str = ""
+        # Has an apiVersion, as every object of the cluster.
+        self.is_object = False
+        # The text ends inside it, so its kind may have been lost.
+        self.is_cut_off = False
+
+    @property
+    def is_secret(self) -> bool:
+        if self.kind is not None:
+            return self.kind == "Secret"
+        if SECRET_TYPE.fullmatch(self.type) or (self.is_object and self.is_cut_off):
+            return True
+        above = self.parent
+        while above is not None:
+            if above.kind is not None or above.is_object:
+                return above.kind == "SecretList" or (above.kind is None and above.is_cut_off)
+            above = above.parent
+        return False
+
+    @property
+    def belongs_to_secret(self) -> bool:
+        above: _Group | None = self
+        while above is not None:
+            if above.is_secret:
+                return True
+            above = above.parent
+        return False
+
+    def note(self, key: str, value: str) -> None:
+        if key == "apiVersion":
+            self.is_object = True
+            return
+        bare = value.partition(" #")[0].strip().strip("\"',")
+        if key == "kind":
+            self.kind = bare
+        elif key == "type":
+            self.type = bare
+
+    def has_payload(self, key: str) -> bool:
+        """Whether what stands under this key of ours has to go."""
+        if key == LAST_APPLIED:
+            return self.belongs_to_secret
+        return key in PAYLOADS and self.is_secret
+
+
+def mask_yaml(text: str) -> str:
+    """Hide the payload of every Secret."""
+    if not any(name in text for name in (*PAYLOADS, LAST_APPLIED)):
+        return text
+    payloads = _payloads(f"\n{text}")
+    if not payloads:
+        return text
+    lines = text.split("\n")
+    return "\n".join(_masked_lines(lines, _numbered(text, payloads)))
+
+
+def _payloads(text: str) -> list[Span]:
+    """Offset and column of each line that opens a Secret's payload. The text begins with a newline, which offsets do not count."""
+    candidates: list[tuple[int, _Group, str]] = []
+    stack: list[_Group] = []
+    done = 0
+    for found in _TELLING.finditer(text):
+        segment = (done, found.start())
+        _leave(stack, text, *segment)
+        done = found.end()
+        if found["end"]:
+            # A document ends, and with it all that is open.
+            stack = []
+            continue
+        group = _enter(stack, text, segment, found)
+        key = found["key"]
+        group.note(key, found["value"])
+        candidates.append((found.start(), group, key))
+    _leave(stack, text, done, len(text))
+    for group in stack:
+        group.is_cut_off = group.kind is None
+    return [(at, group.column) for at, group, key in candidates if group.has_payload(key)]
+
+
+def _leave(stack: list[_Group], text: str, start: int, stop: int) -> None:
+    """Close the mappings that the lines between two telling ones put an end to."""
+    while stack:
+        line = _shallower(stack[-1].column).search(text, start, stop)
+        if line is None:
+            return
+        indent = len(line["indent"])
+        while stack and stack[-1].column > indent:
+            stack.pop()
+        start = line.end()
+
+
+@lru_cache(maxsize=_MAX_COLUMN + 1)
+def _shallower(column: int) -> re.Pattern[str]:
+    """A line with a key that stands before `column`; beyond reason, any line."""
+    return re.compile(rf"\n(?P<indent> {{0,{column - 1}}}+)(?! )[^\n:]*+:") if 0 < column <= _MAX_COLUMN else _ANY_LINE
+
+
+def _enter(stack: list[_Group], text: str, segment: Span, line: re.Match[str]) -> _Group:
+    """The mapping a line belongs to: leave the deeper ones, open a new one for a deeper line or a new list item."""
+    column = dash_at = len(line["indent"])
+    if line["dashes"]:
+        column += len(line["dashes"])
+    elif stack and stack[-1].column == column:
+        return stack[-1]
+    while stack and stack[-1].column > dash_at:
+        stack.pop()
+    top = stack[-1].column if stack else -1
+    if top < column:
+        for ancestor in (*_ancestors(text, segment, (top, column), dash_at), column):
+            stack.append(_Group(ancestor, stack[-1] if stack else None))
+    return stack[-1]
+
+
+def _ancestors(text: str, segment: Span, between: Span, limit: int) -> list[int]:
+    """The columns, in order, of mappings that are open at the end of a segment and not known yet: they may still tell what they are."""
+    columns: list[int] = []
+    (start, stop), (top, below) = segment, between
+    # Each line ends the mappings deeper than itself, so the last lines decide which of those before them are still open.
+    while limit > top:
+        line_at = text.rfind("\n", start, stop)
+        if line_at == -1:
+            break
+        line = text[line_at + 1 : stop]
+        stop = line_at
+        if ":" not in line:
+            continue
+        bare = line.lstrip(" ")
+        dash_at = len(line) - len(bare)
+        column = len(line) - len(bare.lstrip("- ")) if bare.startswith("- ") else dash_at
+        if top < column <= limit and column < below:
+            columns.append(column)
+            below = column
+        limit = min(limit, dash_at) if column != dash_at else min(limit, column - 1)
+    return columns[::-1]
+
+
+def _numbered(text: str, payloads: list[Span]) -> Iterator[Span]:
+    """Line numbers instead of offsets."""
+    number = done = 0
+    for at, column in payloads:
+        number += text.count("\n", done, at)
+        done = at
+        yield number, column
+
+
+def _masked_lines(lines: list[str], payloads: Iterator[Span]) -> list[str]:
+    masked: list[str] = []
+    done = 0
+    for number, column in payloads:
+        if number < done:
+            continue
+        head, _, value = lines[number].partition(":")
+        below = _deeper(lines, number + 1, column)
+        masked += lines[done:number]
+        if not value.partition("#")[0].strip():
+            masked.append(lines[number])
+            masked += _masked_entries(lines[number + 1 : below])
+        elif MASK in value or (value.strip() == "{" and all(MASK in line for line in lines[number + 1 : below] if ":" in line)):
+            # Done already: as JSON, or in an earlier pass.
+            masked += lines[number:below]
+        else:
+            # A flow mapping, a scalar or a block scalar: all of it, with the lines that continue it.
+            masked.append(f"{head}: {MASK}")
+        done = below
+    return masked + lines[done:]
+
+
+def _deeper(lines: list[str], start: int, column: int) -> int:
+    """Where the lines end that stand deeper than `column`; blank ones after the last of them are not theirs."""
+    number = end = start
+    while number < len(lines):
+        line = lines[number]
+        bare = line.lstrip(" ")
+        if bare and len(line) - len(bare) <= column and not bare.isspace():
+            break
+        number += 1
+        end = number if bare and not bare.isspace() else end
+    return end
+
+
+def _masked_entries(lines: list[str]) -> Iterator[str]:
+    """`key: value` becomes `key: mask`; lines that continue a value go."""
+    first = next((line for line in lines if line.strip()), "")
+    column = len(first) - len(first.lstrip(" "))
+    for line in lines:
+        bare = line.lstrip(" ")
+        if not bare or len(line) - len(bare) > column:
+            continue
+        key, colon, _ = line.partition(":")
+        yield f"{key}: {MASK}" if colon else f"{line[:column]}{MASK}"

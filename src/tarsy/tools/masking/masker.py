@@ -7,9 +7,11 @@ from functools import cache
 from tarsy.config.resolve.resolved import ResolvedMasking
 from tarsy.config.schema.mcp_servers import GROUPS, PATTERNS
 from tarsy.tools.masking.assignments import AssignmentMasker
-from tarsy.tools.masking.blocks import (
+from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
+from tarsy.tools.masking.patterns import (
     BEARERS,
     CERTIFICATES,
+    CONNECTION_STRINGS,
     EMAILS,
     PASSWORD_HASHES,
     PRIVATE_KEYS,
@@ -17,17 +19,15 @@ from tarsy.tools.masking.blocks import (
     encoded_secrets,
     mask_bearer,
     mask_certificates,
+    mask_connection_strings,
     mask_emails,
     mask_password_hashes,
     mask_private_keys,
     mask_ssh_keys,
 )
-from tarsy.tools.masking.connection_strings import CONNECTION_STRINGS, mask_connection_strings
-from tarsy.tools.masking.first_look import FirstLook, Rule
-from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
 from tarsy.tools.masking.secret_json import MENTIONS
 from tarsy.tools.masking.stream import OPENERS, StreamMasker
-from tarsy.tools.masking.text_views import Reading
+from tarsy.tools.masking.text_views import FirstLook, Reading, Rule
 from tarsy.tools.masking.token_formats import mask_known_formats
 from tarsy.tools.masking.values import label
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from tarsy.config.schema.mcp_servers import PATTERNS
 from tarsy.tools.masking.assignments import AssignmentMasker
-from tarsy.tools.masking.first_look import FirstLook
+from tarsy.tools.masking.text_views import FirstLook
 
 # Words of a line that might hold something are passed on so many characters at a time: a dozen tokens, a fraction of a second of a
 # model's speech. Each time, what is around them is looked at again.

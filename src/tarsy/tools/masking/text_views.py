@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 # Invisible inside a word, written as such or as JSON escapes them.
@@ -124,3 +124,33 @@ class Alphabet:
         # Bytes, because translating and splitting them costs a few milliseconds a megabyte and an expression costs tens.
         runs = set(text.encode(errors="replace").translate(self._others_blank).split())
         return [run.decode("ascii") for run in runs if len(run) >= at_least]
+
+
+Rule = Callable[[Reading], str]
+
+# In every escape, which may hide a name.
+_BACKSLASH = "\\"
+
+
+class FirstLook:
+    """Knows the literals without which no rule finds anything, but for the rules of long words: of these there are few, and they are tried."""
+
+    def __init__(self, literals: Iterable[str], for_long_words: Iterable[Rule]) -> None:
+        self._for_long_words = tuple(for_long_words)
+        # Rules differ in whether they mind the case: none of them finds more than a look that does not.
+        lowered = {literal.lower() for literal in literals} | {_BACKSLASH}
+        # A text without `key` holds no `privatekey` either.
+        self._literals = tuple(sorted(each for each in lowered if not any(other in each for other in lowered - {each})))
+
+    def passes(self, text: str) -> bool:
+        """Whether no rule would change `text`. What is not ASCII may be written so that it is read otherwise."""
+        if len(text) > SHORT or not text.isascii():
+            return False
+        lowered = text.lower()
+        for literal in self._literals:
+            if literal in lowered:
+                return False
+        return max(map(len, text.split()), default=0) < LONG_WORD or self._long_words_pass(Reading(text))
+
+    def _long_words_pass(self, reading: Reading) -> bool:
+        return all(rule(reading) == reading.text for rule in self._for_long_words)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tarsy.agent.context.formatter import ContextFormatter, formatter_for, record_formatter
 from tarsy.agent.prompt.fence import Fence, unwrap
+from tarsy.agent.prompt.stage_context import ContextFormatter, formatter_for, record_formatter
 from tarsy.domain.execution import AgentExecution, AgentType
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import Stage, StageType

@@ -4,7 +4,7 @@ import pytest
 
 from tarsy.agent.evidence.review import Review, read_answer
 from tarsy.agent.folding import fold
-from tarsy.agent.prompt.correction import correction_points, correction_task
+from tarsy.agent.prompt.nudges import correction_points, correction_task
 from tarsy.domain.evidence import Evidence
 
 LOG = Evidence(id="A1", text="10:00 disk /data is full\n10:01 web-1 evicted")

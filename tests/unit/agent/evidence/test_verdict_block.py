@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.evidence.verdict_block import read_verdict, without_verdict
+from tarsy.agent.evidence.verdict import read_verdict, without_verdict
 from tarsy.domain.verdict import AffectedObject, Confidence, RuledOut, StillHappening, Verdict, VerdictOutcome
 
 BLOCK = """\

@@ -4,11 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.controllers.react import ReActRouter
-from tarsy.agent.evidence.verdict_block import without_verdict
-from tarsy.agent.evidence.verdict_stream import VerdictFilter
-from tarsy.agent.model_call import WholeText
-from tarsy.agent.verdict_router import WithoutVerdict
+from tarsy.agent.answer_text import WholeText, WithoutVerdict
+from tarsy.agent.evidence.verdict import VerdictFilter, without_verdict
+from tarsy.agent.tool_calls import ReActRouter
 from tarsy.domain.timeline import TimelineEventType
 
 BLOCK = "```verdict\noutcome: fault\nobject: Deployment/shop/cart\n```\n"

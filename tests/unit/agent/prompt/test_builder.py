@@ -13,8 +13,7 @@ import pytest
 
 from tarsy.agent.context_window import tokens_of
 from tarsy.agent.prompt import nudges
-from tarsy.agent.prompt.builder import PromptBuilder
-from tarsy.agent.prompt.inputs import ChatExchange, ChatPrompt, PromptContext, SeenResult
+from tarsy.agent.prompt.builder import ChatExchange, ChatPrompt, PromptBuilder, PromptContext, SeenResult
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.tool import ToolCalling, ToolDefinition, ToolResult
 

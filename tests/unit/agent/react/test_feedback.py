@@ -2,8 +2,7 @@
 
 import pytest
 
-from tarsy.agent.react.feedback import FORMAT_REMINDER, format_feedback, format_observation, format_unknown_tool
-from tarsy.agent.react.parsed import ReActProblem
+from tarsy.agent.react.feedback import FORMAT_REMINDER, ReActProblem, format_feedback, format_observation, format_unknown_tool
 from tarsy.domain.tool import ToolCalling, ToolDefinition
 
 TOOLS = (ToolDefinition("k8s.pods_list", "List  pods\nof a namespace"), ToolDefinition("k8s.events_list", "x" * 500))

@@ -1,8 +1,7 @@
 """A call in a text that was masked: the tool gets what the model wrote, everything else what was masked."""
 
-from tarsy.agent.controllers.react import ReActSpeech
-from tarsy.agent.controllers.speech import WantsTools
 from tarsy.agent.model_call import ModelAnswer
+from tarsy.agent.tool_calls import ReActSpeech, WantsTools
 
 WRITTEN = 'Thought: The password is hunter2.\nAction: db.query\nAction Input: {"sql": "set password to hunter2"}'
 

@@ -1,1 +1,0 @@
-"""How finished work is told to the agents that come after it."""

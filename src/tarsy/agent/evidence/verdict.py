@@ -1,0 +1,218 @@
+"""Reading the verdict that ends an answer: a fenced block `verdict` of a few YAML lines. Lenient, since models are. Pure module.
+
+Only a block of the answer itself counts, and of several the last: what a tool result says, or an answer quotes inside another block, is no verdict.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+import yaml
+
+from tarsy.domain.citation import blocks, ends_block, fence_of
+from tarsy.domain.evidence import ID_PATTERN
+from tarsy.domain.verdict import AffectedObject, Confidence, RuledOut, StillHappening, Verdict, VerdictOutcome
+
+# A verdict is a dozen short lines; what is longer is not one.
+LONGEST_BLOCK = 8_000
+_LONGEST_VALUE = 600
+_MOST_ITEMS = 30
+_MOST_BRACKETS = 200
+
+_NAMES = frozenset({"verdict", "yaml verdict", "verdict yaml"})
+# Room for a fence with any of the names; what is longer begins another kind of block.
+_LONGEST_OPENING = 80
+_OPENING = re.compile(r" {0,3}(?:`{3,}|~{3,})(?P<name>[A-Za-z \t]*)\r?")
+_BEGUN_FENCE = re.compile(r" {0,3}(?:`{0,2}|~{0,2})")
+_IDS = re.compile(rf"\b{ID_PATTERN}")
+_FIELD = re.compile(r"^[ \t]{0,3}([A-Za-z_ ]{2,24}?)[ \t]*:[ \t]*(.*)$", re.MULTILINE)
+_OUTCOMES: Mapping[str, VerdictOutcome] = {
+    "fault": VerdictOutcome.FAULT,
+    "fault_found": VerdictOutcome.FAULT,
+    "no_fault": VerdictOutcome.NO_FAULT,
+    "no_fault_found": VerdictOutcome.NO_FAULT,
+    "healthy": VerdictOutcome.NO_FAULT,
+    "inconclusive": VerdictOutcome.INCONCLUSIVE,
+    "unknown": VerdictOutcome.INCONCLUSIVE,
+}
+_CONFIDENCE: Mapping[str, Confidence] = {one.value: one for one in Confidence}
+_HAPPENING: Mapping[str, StillHappening] = {
+    "yes": StillHappening.YES,
+    "true": StillHappening.YES,
+    "no": StillHappening.NO,
+    "false": StillHappening.NO,
+}
+
+
+def read_verdict(answer: str) -> Verdict | None:
+    """The verdict an answer ends with, or None when there is none that says at least its outcome."""
+    block = _last_block(answer)
+    return _verdict_of(_fields(block)) if block else None
+
+
+def without_verdict(answer: str) -> str:
+    """The answer for people, who are shown its verdict as a card. An earlier block that the last one took the place of is not shown either."""
+    spans = _spans(answer)
+    if not spans:
+        return answer
+    starts, ends = zip(*spans, strict=True)
+    parts = (answer[start:end].strip() for start, end in zip((0, *ends), (*starts, len(answer)), strict=True))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _last_block(answer: str) -> str:
+    spans = _spans(answer)
+    if not spans:
+        return ""
+    lines = answer[slice(*spans[-1])].splitlines()
+    body = lines[1:-1] if fence_of(lines[-1]) and len(lines) > 1 else lines[1:]
+    return "\n".join(body)[:LONGEST_BLOCK]
+
+
+def _spans(answer: str) -> list[tuple[int, int]]:
+    """Where the verdict blocks of the answer's own text stand."""
+    return [(start, end) for start, end in blocks(answer) if opens_verdict(answer[start:end].partition("\n")[0])]
+
+
+def opens_verdict(line: str) -> bool:
+    """Whether a line begins a verdict block, if it stands outside any other."""
+    found = _OPENING.fullmatch(line.rstrip("\r\n"))
+    return len(line) <= _LONGEST_OPENING and found is not None and _spoken(found) in _NAMES
+
+
+def may_open_verdict(line: str) -> bool:
+    """Whether the beginning of a line could still become one that begins a verdict block."""
+    found = _OPENING.fullmatch(line) or _BEGUN_FENCE.fullmatch(line)
+    return len(line) <= _LONGEST_OPENING and found is not None and any(name.startswith(_spoken(found)) for name in _NAMES)
+
+
+def _spoken(opening: re.Match[str]) -> str:
+    return " ".join((opening["name"] if opening.re is _OPENING else "").lower().split())
+
+
+def _fields(block: str) -> Mapping[str, Any]:
+    """The block as a mapping: as YAML where it is, else line by line. Anchors are never followed: an alias can stand for gigabytes."""
+    try:
+        # What is nested like this is no verdict either, and takes seconds to read.
+        odd = re.search(r"[:\-\[,]\s*[&*]\w", block) or block.count("[") + block.count("{") > _MOST_BRACKETS
+        parsed: Any = None if odd else yaml.load(block, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        parsed = None
+    if isinstance(parsed, dict):
+        return {_key(name): value for name, value in cast("dict[Any, Any]", parsed).items()}
+    return {_key(found[1]): found[2].strip().strip("\"'") for found in _FIELD.finditer(block)}
+
+
+def _key(name: object) -> str:
+    return str(name).strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def _verdict_of(fields: Mapping[str, Any]) -> Verdict | None:
+    outcome = _OUTCOMES.get(_key(fields.get("outcome", "")))
+    if outcome is None:
+        return None
+    both = fields.get("confidence", "")
+    return Verdict(
+        outcome=outcome,
+        object=_object(fields.get("object")),
+        mechanism=_text(fields.get("mechanism")),
+        confidence_object=_confidence(fields.get("confidence_object", both)),
+        confidence_mechanism=_confidence(fields.get("confidence_mechanism", both)),
+        since=_text(fields.get("since")),
+        still_happening=_HAPPENING.get(_key(fields.get("still_happening", "")), StillHappening.UNKNOWN),
+        evidence=_ids(fields.get("evidence")),
+        ruled_out=_ruled_out(fields.get("ruled_out")),
+        category=_text(fields.get("category")),
+    )
+
+
+def _confidence(value: object) -> Confidence:
+    return _CONFIDENCE.get(_key(value), Confidence.LOW)
+
+
+def _object(value: object) -> AffectedObject | None:
+    if isinstance(value, dict):
+        parts = {_key(name): _text(part) for name, part in cast("dict[Any, Any]", value).items()}
+        name = parts.get("name", "")
+        return AffectedObject(kind=parts.get("kind", ""), namespace=parts.get("namespace", ""), name=name) if name else None
+    parts = [part.strip() for part in _text(value).split("/") if part.strip()]
+    if not parts or parts == ["none"]:
+        return None
+    match parts:
+        case [name]:
+            return AffectedObject(name=name)
+        case [kind, name]:
+            return AffectedObject(kind=kind, name=name)
+        case [kind, namespace, *rest]:
+            return AffectedObject(kind=kind, namespace=namespace, name="/".join(rest))
+        case _:
+            return None
+
+
+def _ruled_out(value: object) -> tuple[RuledOut, ...]:
+    items = cast("list[Any]", value)[:_MOST_ITEMS] if isinstance(value, list) else []
+    return tuple(one for item in items if (one := _one_ruled_out(item)).hypothesis)
+
+
+def _one_ruled_out(item: object) -> RuledOut:
+    if isinstance(item, dict):
+        fields = {_key(name): part for name, part in cast("dict[Any, Any]", item).items()}
+        return RuledOut(_text(fields.get("hypothesis")), _ids(fields.get("evidence")))
+    return RuledOut(_text(item), _ids(item))
+
+
+def _ids(value: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_IDS.findall(_text(value, LONGEST_BLOCK))))[:_MOST_ITEMS]
+
+
+def _text(value: object, limit: int = _LONGEST_VALUE) -> str:
+    """A scalar, or a list of scalars, as one line; whatever else it is, it is no word of a verdict."""
+    if value is None or isinstance(value, dict):
+        return ""
+    if isinstance(value, list):
+        return ", ".join(_text(item) for item in cast("list[Any]", value)[:_MOST_ITEMS] if not isinstance(item, list))[:limit]
+    return " ".join(str(value)[: 2 * limit].split())[:limit]
+
+
+_PIECE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+class VerdictFilter:
+    """Feed it a text in pieces; it gives back what is no part of a verdict block, as soon as that is certain."""
+
+    def __init__(self) -> None:
+        # The fence of the block that the text is in.
+        self._fence = ""
+        self._hides = False
+        # The line so far, and whether it is given out as it comes.
+        self._line: list[str] = []
+        self._certain = False
+
+    def feed(self, delta: str) -> str:
+        return "".join(map(self._take, _PIECE.findall(delta)))
+
+    def finish(self) -> str:
+        """What was held back and has nothing more to wait for."""
+        return self._end_line()
+
+    def _take(self, piece: str) -> str:
+        if self._certain:
+            self._line.append(piece)
+            shown = piece
+        else:
+            self._line = ["".join((*self._line, piece))]
+            self._certain = not self._hides and (bool(self._fence) or not may_open_verdict(self._line[0].removesuffix("\n")))
+            shown = self._line[0] if self._certain else ""
+        return shown + self._end_line() if piece.endswith("\n") else shown
+
+    def _end_line(self) -> str:
+        line, was_certain = "".join(self._line), self._certain
+        self._line, self._certain = [], False
+        if self._fence:
+            ends = ends_block(line, self._fence)
+            was_hidden, self._hides = self._hides, self._hides and not ends
+            self._fence = "" if ends else self._fence
+            return "" if was_certain or was_hidden else line
+        self._fence = fence_of(line)
+        self._hides = opens_verdict(line)
+        return "" if was_certain or self._hides else line

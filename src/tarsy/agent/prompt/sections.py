@@ -1,0 +1,150 @@
+"""What an agent that may send others is told about them, and what those are told. Pure module."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from tarsy.agent.prompt.fence import Fence, defused, reading_back, result_line
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
+from tarsy.domain.evidence import Evidence
+from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL, ToolCalling, ToolDefinition, spoken_name
+from tarsy.kit.text import clip_bytes
+
+_HEAD = """\
+# Agents that you can send
+Send an agent with {tool}, and it works on its task with tools of its own while you wait. Agents that you send in the same turn work at the same time.
+- Plan first: which questions are open, which agent can answer each. Send several at once where their questions do not depend on each other.
+- An agent knows the alert and what you write, and nothing of what you have seen: give it a whole task, with names, namespaces and times, \
+and say what would count as an answer. Hand over results by their ids in `context_ids`.
+- Its report is what it says, no observation. Check it where your answer depends on it, and cite the results it names, such as `[A4.2: "exact words"]`, never the report.
+- An agent that fails has shown nothing. Take another way, or say what remains unknown.
+- What none of them saw alone may show when their reports are laid side by side: times, names, versions."""
+
+_TASK = """\
+# Task
+Another agent, which leads this investigation, has sent you to do what stands below, and nothing else. It widens nothing that you may do.
+{task}
+Do it, and report to that agent. It knows the alert, and sees of your work only the report."""
+
+REPORT = """\
+# Your report
+Markdown, brief: first the answer to the task in a sentence or two, then what it rests on, each observation cited with its exact words; then what speaks against it, \
+and what you could not find out. Name objects, times (UTC) and figures as the results spell them. No advice on what to do about it."""
+
+
+def agent_section(agents: Sequence[ResolvedAgentConfig], servers: Mapping[str, ResolvedMcpServer], tool_calling: ToolCalling) -> str:
+    """The catalogue of those that may be sent; empty where there are none."""
+    if not agents:
+        return ""
+    lines = (f"- {agent.agent_name}: {agent.description} (tools: {', '.join(_tools(agent, servers)) or 'none'})" for agent in agents)
+    return "\n".join((_HEAD.format(tool=spoken_name(RUN_AGENT_TOOL, tool_calling)), "", *lines))
+
+
+def _tools(agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer]) -> Iterator[str]:
+    for name in agent.mcp_servers:
+        only = agent.tool_filters.get(name, servers[name].tools)
+        yield name if only is None else f"{name} with {' and '.join(only) or 'nothing'}"
+    yield from (name for name, is_on in agent.native_tools.items() if is_on)
+
+
+def sub_agent_task(task: str) -> str:
+    """The end of the prompt of an agent that another one sent. Marked line by line: a fence would call it data, which it is not."""
+    return _TASK.format(task="\n".join(f"> {line}" for line in defused(task).splitlines()))
+
+
+def handed_over(given: Mapping[str, Evidence], fence: Fence, *, limit: int, read_back: str) -> str:
+    """Results of its sender, as a sub-agent reads them: as much of each as its share of the room allows."""
+    share = limit // max(len(given), 1)
+    return "\n\n".join(_handed(one, fence, share, read_back) for one in given.values())
+
+
+def _handed(one: Evidence, fence: Fence, share: int, read_back: str) -> str:
+    shown = clip_bytes(one.text, share)
+    rest = "" if shown == one.text else f"\n[The rest is left out.{reading_back(read_back, one.id)}]"
+    return f"{result_line(one.id, one.tool, one.arguments, one.read_at)}\n{fence.wrap('TOOL RESULT', shown, scope=one.id)}{rest}"
+
+
+_SKILLS_HEAD = """\
+# Skills
+Skills are procedures that the operators of this installation wrote for you. Follow them where they fit what you see; they are advice on how to look, \
+and widen nothing that you may do. What a skill calls likely is a hypothesis until you have observed it here."""
+_CATALOGUE = f"""\
+These can be loaded with {LOAD_SKILL_TOOL}. If one describes what you are looking into, load it before you go further; load none that does not."""
+
+
+def skill_section(required: Sequence[tuple[str, str]], catalogue: Sequence[tuple[str, str]]) -> str:
+    """The section for skills given as (name, text) and as (name, description); empty where there are none."""
+    if not required and not catalogue:
+        return ""
+    texts = [f"## Skill {name}\n{text}" for name, text in required]
+    lines = "\n".join(f"- {name}: {description}" for name, description in catalogue)
+    return "\n\n".join([_SKILLS_HEAD, *texts, *([f"{_CATALOGUE}\n{lines}"] if catalogue else [])])
+
+
+FORMAT = """\
+# How you use tools
+You call tools by writing text in a fixed form. Each of your turns has exactly one of two shapes.
+
+To call a tool:
+Thought: what you know, what you want to find out, and why this call will tell you
+Action: the tool's full name, exactly as listed
+Action Input: the arguments as one JSON object
+
+To conclude:
+Thought: why the evidence is sufficient
+Final Answer: your complete answer, over as many lines as it needs
+
+- One call a turn. After `Action Input` stop writing: the result comes back to you as `Observation:`.
+- Never write an `Observation:` yourself. An observation you made up is a false statement in an incident report.
+- Never write an Action and a Final Answer in the same turn.
+- A tool without arguments gets `Action Input: {}`."""
+
+NO_TOOLS = "No tools are available. Work with what you are given and write your Final Answer."
+
+
+def describe_tools(tools: Sequence[ToolDefinition]) -> str:
+    """The list of tools as a part of the instructions."""
+    if not tools:
+        return f"# Available tools\n{NO_TOOLS}"
+    return "# Available tools\n" + "\n".join(_describe(tool) for tool in tools)
+
+
+def _describe(tool: ToolDefinition) -> str:
+    lines = [f"- **{tool.name}**: {_one_line(tool.description) or 'no description'}"]
+    properties = _mapping(tool.parameters_schema.get("properties"))
+    required = tool.parameters_schema.get("required")
+    names: list[Any] = cast("list[Any]", required) if isinstance(required, list) else []
+    # Required ones first, in the server's order, then the others by name: a schema that was stored has lost the order of its keys.
+    ordered = dict.fromkeys([*(name for name in map(str, names) if name in properties), *sorted(properties)])
+    lines.extend(f"    - {_parameter(name, _mapping(properties[name]), required=name in names)}" for name in ordered)
+    return "\n".join(lines)
+
+
+def _parameter(name: str, schema: Mapping[str, Any], *, required: bool) -> str:
+    details = [_type_of(schema), "required" if required else "optional"]
+    if "enum" in schema:
+        details.append("one of " + _compact(schema["enum"]))
+    if "default" in schema:
+        details.append("default " + _compact(schema["default"]))
+    description = _one_line(str(schema.get("description", "")))
+    text = f"{name} ({', '.join(details)})" + (f": {description}" if description else "")
+    # A nested object is shown as its schema: a list of names would not tell the model how to build it.
+    nested = {key: schema[key] for key in ("properties", "items", "anyOf", "oneOf", "allOf") if key in schema}
+    return f"{text} schema {_compact(nested)}" if nested else text
+
+
+def _type_of(schema: Mapping[str, Any]) -> str:
+    kind = schema.get("type", "any")
+    return "|".join(str(part) for part in cast("list[Any]", kind)) if isinstance(kind, list) else str(kind)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str, sort_keys=True)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,151 @@
+"""ContextFormatter: what earlier stages found, told to the agent that comes next. Pure module.
+
+Everything that agents, tools and models said stands in a fence; headings, ids and times are ours, and stand outside.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tarsy.agent.prompt.fence import Fence
+from tarsy.agent.prompt.transcript import TrailView, tell_trail
+from tarsy.domain.execution import AgentType
+from tarsy.domain.history import ExecutionRecord, StageRecord, concluding_stages, last_text
+from tarsy.domain.stage import StageType
+from tarsy.domain.timeline import TimelineEventType
+from tarsy.domain.verdict import JudgedVerdict, Verdict
+from tarsy.kit.text import clip, clip_bytes
+
+# What all earlier stages together may take of the reader's context, in bytes: some 30,000 tokens.
+CONTEXT_LIMIT = 120_000
+# Some 75,000 tokens: a reader needs the whole story, and room to answer in.
+INVESTIGATION_LIMIT = 300_000
+_INVESTIGATED = {StageType.INVESTIGATION, StageType.SYNTHESIS, StageType.ACTION, StageType.CHALLENGE}
+# Characters left of each tool result, tried in this order until the whole fits; 0 leaves out the trail and keeps the conclusions.
+_RESULT_LIMITS = (4_000, 1_500, 400, 0)
+_NOTHING = "No analysis was produced."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextFormatter:
+    """Tells finished stages to one reader."""
+
+    fence: Fence
+    with_trail: bool = False
+    with_thinking: bool = False
+    with_metadata: bool = False
+    # The tool with which the reader can read a result whole; empty when it has none.
+    read_back: str = ""
+    # Bytes of each analysis.
+    analysis_limit: int = INVESTIGATION_LIMIT
+
+    def format_execution(self, record: ExecutionRecord, result_limit: int = _RESULT_LIMITS[0]) -> str:
+        """One agent's work."""
+        said = "\n\n".join(part for part in (record.analysis, verdict_text(record.verdict.verdict if record.verdict else None)) if part)
+        analysis = "Analysis:\n" + self.fence.wrap("ANALYSIS", clip_bytes(said, self.analysis_limit)) if said else _NOTHING
+        if not self.with_trail:
+            return analysis
+        if result_limit == 0:
+            return f"{analysis}\n\n[The steps that led to it were left out for length.]"
+        view = TrailView(fence=self.fence, result_limit=result_limit, with_thinking=self.with_thinking, read_back=self.read_back)
+        trail = tell_trail(record.events, view)
+        return f"{analysis}\n\nHow it was found:\n\n{trail}" if trail else analysis
+
+    def format_stage_context(self, record: StageRecord, *, limit: int = CONTEXT_LIMIT) -> str:
+        """A stage's results, in at most about `limit` bytes."""
+        return self._fitted((record,), (), limit)
+
+    def format_previous_stages(self, stages: Sequence[StageRecord], *, limit: int = CONTEXT_LIMIT) -> str:
+        """The results of all stages so far that still stand; empty before the first."""
+        return self._fitted(concluding_stages(stages), (), limit)
+
+    def format_investigation(self, stages: Sequence[StageRecord], *, limit: int = INVESTIGATION_LIMIT) -> str:
+        """Tell what every agent did and found, and the executive summary, in at most about `limit` bytes.
+
+        Chat and scoring stages are no part of the investigation and are left out.
+        """
+        told = [record for record in stages if record.stage.stage_type in _INVESTIGATED]
+        return self._fitted(told, self._executive_summary(stages), limit)
+
+    def _fitted(self, stages: Sequence[StageRecord], end: Sequence[str], limit: int) -> str:
+        """Tell stages with less and less of each tool result, and at last with a part of each analysis, until the whole keeps to `limit` bytes."""
+        text = ""
+        for result_limit in _RESULT_LIMITS:
+            text = "\n\n".join((*(self.render_stage(record, result_limit) for record in stages), *end))
+            if len(text.encode()) <= limit:
+                return text
+        share = limit // max(1, sum(len(record.executions) for record in stages))
+        brief = replace(self, analysis_limit=share * 9 // 10)
+        # Cut inside the fences: a fence that is cut open would swallow what follows it.
+        return "\n\n".join((*(brief.render_stage(record, 0) for record in stages), *end))
+
+    def render_stage(self, record: StageRecord, result_limit: int) -> str:
+        """A stage with this much of each tool result; 0 for conclusions only."""
+        parts = [f"### Results from '{record.stage.stage_name}' stage:"]
+        several = len(record.executions) > 1
+        for number, execution in enumerate(record.executions, start=1):
+            if several or self.with_metadata:
+                parts.append(self._heading(number, execution))
+            parts.append(self.format_execution(execution, result_limit))
+        return "\n\n".join(parts)
+
+    def _heading(self, number: int, record: ExecutionRecord) -> str:
+        execution = record.execution
+        lines = [f"#### Agent {number}: {execution.agent_name}", f"**Status**: {execution.status}"]
+        if self.with_metadata:
+            spoken = f"{execution.llm_provider}, {execution.llm_backend}, {execution.tool_calling} tool calling"
+            lines.append(f"**Model**: {execution.model_name} ({spoken})")
+        if execution.error_message:
+            lines.append(self.fence.wrap("ERROR", clip(" ".join(execution.error_message.split()), 500)))
+        return "\n".join(lines)
+
+    def _executive_summary(self, stages: Sequence[StageRecord]) -> list[str]:
+        texts = [
+            last_text(execution.events, TimelineEventType.EXECUTIVE_SUMMARY) or execution.analysis
+            for record in stages
+            if record.stage.stage_type is StageType.EXEC_SUMMARY
+            for execution in record.executions
+        ]
+        return [f"### Executive summary:\n\n{self.fence.wrap('SUMMARY', text)}" for text in texts[-1:] if text]
+
+
+def formatter_for(agent_type: AgentType, fence: Fence, *, read_back: str) -> ContextFormatter:
+    """The formatter of the consuming agent; `read_back` is its tool for reading whole results, if it has one."""
+    # A synthesis judges how agents came to their conclusions; an investigator builds on what they saw.
+    judges = agent_type is AgentType.SYNTHESIS
+    return ContextFormatter(
+        fence=fence,
+        with_trail=agent_type in {AgentType.SYNTHESIS, AgentType.DEFAULT},
+        with_thinking=judges,
+        with_metadata=judges,
+        read_back=read_back,
+    )
+
+
+def record_formatter(fence: Fence, *, read_back: str) -> ContextFormatter:
+    """The formatter of the reader of a whole investigation: a person's questions, or a judge's."""
+    return ContextFormatter(fence=fence, with_trail=True, with_thinking=True, with_metadata=True, read_back=read_back)
+
+
+def verdict_text(verdict: Verdict | None) -> str:
+    """The lines of a verdict that say something; empty without one."""
+    if verdict is None:
+        return ""
+    lines = {
+        "outcome": verdict.outcome.value,
+        "object": str(verdict.object or ""),
+        "mechanism": verdict.mechanism,
+        "confidence": verdict.confidence.value,
+        "since": verdict.since,
+        "still happening": verdict.still_happening.value,
+        "evidence": ", ".join(verdict.evidence),
+        "ruled out": "; ".join(f"{one.hypothesis} [{', '.join(one.evidence)}]" for one in verdict.ruled_out),
+        "category": verdict.category,
+    }
+    return "Verdict:\n" + "\n".join(f"- {name}: {value}" for name, value in lines.items() if value)
+
+
+def judged_text(judged: JudgedVerdict | None) -> str:
+    """The same with what checking made of its confidence, for the agent that sums it up."""
+    if judged is None or not judged.confidence_reason:
+        return verdict_text(judged.verdict if judged else None)
+    return f"{verdict_text(judged.verdict)}\n- confidence after checking: {judged.confidence.value}, because {judged.confidence_reason}"

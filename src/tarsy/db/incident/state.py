@@ -1,0 +1,164 @@
+"""Requests of senders that number them: one that is sent again is answered as the first time, and counts once."""
+
+import zlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from tarsy.db.incident.rows import UNKNOWN, Standing, incident_of, incident_row, member_of, member_row
+from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, webhook_deliveries, work
+from tarsy.domain.alert import AlertStatus
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.incident import Incident, Member
+from tarsy.domain.status import SessionStatus
+from tarsy.domain.work import WorkState
+
+
+async def answered(connection: AsyncConnection, keys: Collection[str]) -> dict[str, Any]:
+    """The answers that were given to these requests. Their keys must be locked."""
+    if not keys:
+        return {}
+    query = sa.select(webhook_deliveries).where(webhook_deliveries.c.key.in_(list(keys)))
+    return {row["key"]: row["answer"] for row in (await connection.execute(query)).mappings()}
+
+
+async def remember_answers(connection: AsyncConnection, answers: Mapping[str, Any], now: datetime) -> None:
+    if answers:
+        rows = [{"key": key, "received_at": now, "answer": answer} for key, answer in answers.items()]
+        await connection.execute(sa.insert(webhook_deliveries), rows)
+
+
+# Two numbers that only these locks use.
+_ALONE = 0x7A25_0002
+_STRIPE = 0x7A25
+# Keys share locks, so that a request of thousands of alerts does not fill the server's table of locks, which by default has room for
+# 6,400: thirty connections with all of these take 3,840.
+STRIPES = 128
+
+_SHARED = sa.text(
+    f"""
+    SELECT count(pg_advisory_xact_lock({_STRIPE}, stripe)), pg_advisory_xact_lock_shared({_ALONE})
+    FROM unnest(CAST(:stripes AS integer[])) AS s(stripe)
+    """  # noqa: S608 - our own numbers
+)
+_EXCLUSIVE = sa.text(f"SELECT pg_advisory_xact_lock({_ALONE})")
+
+
+async def lock_keys(connection: AsyncConnection, keys: Iterable[str]) -> None:
+    """Wait for every transaction that writes incidents or alerts of these keys, and keep later ones waiting."""
+    # Always in the same order, so that no two wait for each other.
+    stripes = sorted({zlib.crc32(key.encode()) % STRIPES for key in keys})
+    await connection.execute(_SHARED, {"stripes": stripes})
+
+
+async def lock_all(connection: AsyncConnection) -> None:
+    """Wait for every transaction that writes incidents, and keep later ones waiting."""
+    await connection.execute(_EXCLUSIVE)
+
+
+# The open incident of an alert can have another key than the alert's: it was split off, or another was merged into it.
+_CONCERNED = sa.text(
+    """
+    WITH latest AS (
+        SELECT found.id, found.merged_into FROM unnest(CAST(:keys AS text[])) AS k(key)
+        CROSS JOIN LATERAL (SELECT i.id, i.merged_into FROM incidents i WHERE i.key = k.key ORDER BY i.opened_at DESC, i.id LIMIT 1) found
+    )
+    SELECT id FROM latest
+    UNION SELECT merged_into FROM latest WHERE merged_into IS NOT NULL
+    UNION SELECT incident_id FROM alerts WHERE is_current AND key = ANY(CAST(:alert_keys AS text[])) AND incident_id IS NOT NULL
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Incidents by id, the id of the latest one of each key, and alerts by their key."""
+
+    incidents: dict[str, Incident]
+    latest: dict[str, str]
+    members: dict[str, Member]
+
+
+async def read_known(connection: AsyncConnection, keys: Collection[str], alert_keys: Collection[str]) -> Known:
+    """What concerns these keys, with the rows of the incidents locked. The keys must be locked already."""
+    found = await connection.execute(_CONCERNED, {"keys": list(keys), "alert_keys": list(alert_keys)})
+    locked = await lock_incidents(connection, [str(row.id) for row in found])
+    wanted = sa.select(alerts).where(alerts.c.is_current, alerts.c.key.in_(list(alert_keys)))
+    members = [member_of(row) for row in (await connection.execute(wanted)).mappings()]
+    return Known(locked, _latest(locked.values(), keys), {member.key: member for member in members})
+
+
+def _latest(found: Iterable[Incident], keys: Collection[str]) -> dict[str, str]:
+    oldest_first = sorted((one for one in found if one.key in keys), key=lambda one: one.opened_at)
+    return {incident.key: incident.id for incident in oldest_first}
+
+
+async def lock_incidents(connection: AsyncConnection, ids: Collection[str]) -> dict[str, Incident]:
+    """These incidents, locked, with where their last investigations stand."""
+    if not ids:
+        return {}
+    wanted = sa.select(incidents).where(incidents.c.id.in_(list(ids))).order_by(incidents.c.id).with_for_update(key_share=True)
+    rows = (await connection.execute(wanted)).mappings().all()
+    # Read after the locks: a row that was waited for may name an investigation that was not there before.
+    looks = await _standings(connection, [row["session_id"] for row in rows if row["session_id"]])
+    return {row["id"]: incident_of(row, looks.get(row["session_id"], UNKNOWN)) for row in rows}
+
+
+async def _standings(connection: AsyncConnection, session_ids: Sequence[str]) -> dict[str, Standing]:
+    table = alert_sessions.c
+    held_up = sa.and_(work.c.state == WorkState.PARKED.value, work.c.parked_by_budget.is_not(None)).label("held_up")
+    found = alert_sessions.outerjoin(work, (work.c.kind == INVESTIGATION) & (work.c.subject_id == table.id))
+    query = sa.select(table.id, table.status, table.started_at, table.completed_at, held_up).select_from(found)
+    rows = await connection.execute(query.where(table.id.in_(session_ids)))
+    return {row.id: Standing(SessionStatus(row.status), row.started_at, row.completed_at, bool(row.held_up)) for row in rows}
+
+
+async def write_incidents(connection: AsyncConnection, changed: Sequence[Incident]) -> None:
+    if changed:
+        await connection.execute(_upsert(incidents), [incident_row(incident) for incident in changed])
+
+
+async def write_members(connection: AsyncConnection, changed: Sequence[Member], retired: Collection[str]) -> None:
+    """Store alerts; `retired` are rows that are no longer the current ones of theirs."""
+    if retired:
+        await connection.execute(sa.update(alerts).where(alerts.c.id.in_(list(retired))).values(is_current=False))
+    if changed:
+        rows = [member_row(member, is_current=member.id not in retired) for member in changed]
+        await connection.execute(_upsert(alerts), rows)
+
+
+_HEARD = insert(incident_activity)
+_ADD_ACTIVITY = _HEARD.on_conflict_do_update(
+    index_elements=["incident_id", "minute"],
+    set_={name: incident_activity.c[name] + _HEARD.excluded[name] for name in ("firing", "resolved")},
+)
+
+
+async def count_activity(connection: AsyncConnection, heard: Mapping[tuple[str, AlertStatus], int], at: datetime) -> None:
+    """Add to what was heard of each incident in this minute."""
+    minute = at.replace(second=0, microsecond=0)
+    rows = [
+        {
+            "incident_id": incident_id,
+            "minute": minute,
+            "firing": heard.get((incident_id, AlertStatus.FIRING), 0),
+            "resolved": heard.get((incident_id, AlertStatus.RESOLVED), 0),
+        }
+        for incident_id in sorted({incident_id for incident_id, _ in heard})
+    ]
+    if rows:
+        await connection.execute(_ADD_ACTIVITY, rows)
+
+
+@cache
+def _upsert(table: sa.Table) -> sa.Insert:
+    wanted = insert(table)
+    return wanted.on_conflict_do_update(
+        index_elements=["id"], set_={column.name: wanted.excluded[column.name] for column in table.c if column.name != "id"}
+    )

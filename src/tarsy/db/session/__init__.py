@@ -1,0 +1,1 @@
+"""Sessions in the database: accepted, listed, asked about, forked, exported, erased."""

@@ -1,0 +1,126 @@
+"""What reaches investigations from outside: stored here, told to the agents by the statements of their own steps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db.audit import AuditAction, note
+from tarsy.db.driver import Row, Statement, borrowed
+from tarsy.db.errors import ConflictError, NotFoundError
+from tarsy.db.outbox import publish
+from tarsy.db.rows import note_of, storable
+from tarsy.db.tables import alert_sessions
+from tarsy.domain import live_events
+from tarsy.domain.note import MAX_HINTS, Note, NoteKind, NoteState, SessionNote, state_of
+from tarsy.domain.status import SessionStatus
+from tarsy.kit.clock import Clock, SystemClock
+
+# A storm must not fill the conversation that looks into it.
+MAX_NEWS = 20
+NO_MORE_NEWS = "There is more than agents are told of: further alerts of this incident that join or end are not mentioned."
+_MOST: Mapping[NoteKind, int] = {NoteKind.HINT: MAX_HINTS, NoteKind.ALERTS: MAX_NEWS, NoteKind.RESOLVED: MAX_NEWS}
+
+# A number that only these locks use. The count of a session's notes must not be taken twice; nothing else waits for it.
+_COUNTING = 0x7A26
+_LOCK = Statement(f"SELECT pg_advisory_xact_lock({_COUNTING}, hashtext(s.id)) FROM unnest(CAST(:sessions AS text[])) AS s(id)")  # noqa: S608 - our own number
+_STORE = Statement(
+    """
+    INSERT INTO notes (session_id, number, kind, author, content, created_at)
+    SELECT d.session_id, b.last + 1, :kind, d.author, d.content || CASE WHEN b.same = :most - 1 THEN :no_more ELSE '' END, :at
+    FROM unnest(CAST(:sessions AS uuid[]), CAST(:authors AS text[]), CAST(:contents AS text[])) AS d(session_id, author, content)
+    CROSS JOIN LATERAL (
+        SELECT coalesce(max(number), 0) AS last, count(*) FILTER (WHERE kind = :kind) AS same FROM notes n WHERE n.session_id = d.session_id
+    ) b
+    WHERE b.same < :most
+    RETURNING session_id::text AS session_id, number, kind, author, content, created_at
+    """
+)
+_READ = """
+    SELECT n.session_id::text AS session_id, n.number, n.kind, n.author, n.content, n.created_at, s.status,
+        (SELECT array_agg(DISTINCT e.agent_name) FROM run_inputs i JOIN agent_executions e ON e.id = i.execution_id
+         WHERE i.session_id = n.session_id AND i.kind = 'note' AND i.name = 'NOTE' || n.number) AS told
+    FROM notes n JOIN alert_sessions s ON s.id = n.session_id
+    WHERE {of} AND s.deleted_at IS NULL ORDER BY s.created_at, s.id, n.number LIMIT :most
+"""
+_OF_SESSION = Statement(_READ.format(of="n.session_id = :id"))
+_OF_INCIDENT = Statement(_READ.format(of="s.incident_id = :id"))
+# More than one session can have; an incident's page shows no more either.
+_SHOWN = sum(_MOST.values())
+
+
+@dataclass(frozen=True, slots=True)
+class NewNote:
+    session_id: str
+    author: str
+    text: str
+
+
+async def store_notes(connection: AsyncConnection, kind: NoteKind, new: Sequence[NewNote], at: datetime) -> list[tuple[str, Note]]:
+    """Store notes, at most one for each session; answers with those that were stored.
+
+    A session that has as many of the kind as its agents can bear gets no more.
+    """
+    if not new:
+        return []
+    # Always in the same order, so that no two wait for each other.
+    ordered = sorted(new, key=lambda one: one.session_id)
+    sessions = [one.session_id for one in ordered]
+    await _LOCK.rows(connection, {"sessions": sessions})
+    told = {"authors": [storable(one.author) for one in ordered], "contents": [storable(one.text) for one in ordered]}
+    limit = {"most": _MOST[kind], "no_more": "" if kind is NoteKind.HINT else f"\n\n{NO_MORE_NEWS}"}
+    stored = await _STORE.rows(connection, {"sessions": sessions, "kind": kind.value, "at": at, **told, **limit})
+    return [(row["session_id"], note_of(row)) for row in stored]
+
+
+class NoteRepository:
+    def __init__(self, engine: AsyncEngine, clock: Clock | None = None) -> None:
+        self._engine = engine
+        self._clock = clock or SystemClock()
+
+    async def hint(self, session_id: str, text: str, *, author: str) -> SessionNote:
+        """Store what an engineer has to say to a session's agents.
+
+        Raises:
+            NotFoundError: there is no such session.
+            ConflictError: it has ended, or was told enough.
+        """
+        async with self._engine.begin() as connection:
+            status = await _status(connection, session_id)
+            if status.is_final:
+                raise ConflictError("The hint came too late: the investigation has ended. Ask it as a question instead.")
+            stored = await store_notes(connection, NoteKind.HINT, [NewNote(session_id, author, text)], self._clock.now())
+            if not stored:
+                raise ConflictError(f"This investigation was given {MAX_HINTS} hints, which is all it can take.")
+            given = stored[0][1]
+            await note(connection, actor=author, action=AuditAction.HINT_GIVEN, session_id=session_id, details={"note": given.id})
+            await publish(connection, [live_events.note_created(session_id, given)], session_id=session_id)
+        return SessionNote(note=given, session_id=session_id, state=NoteState.WAITING)
+
+    async def of_session(self, session_id: str) -> list[SessionNote]:
+        """The notes of a session, oldest first, with what became of them."""
+        return await self._read(_OF_SESSION, session_id)
+
+    async def of_incident(self, incident_id: str) -> list[SessionNote]:
+        """Those of all its investigations."""
+        return await self._read(_OF_INCIDENT, incident_id)
+
+    async def _read(self, statement: Statement, wanted: str) -> list[SessionNote]:
+        async with borrowed(self._engine) as connection:
+            return [_session_note(row) for row in await statement.rows(connection, {"id": wanted, "most": _SHOWN})]
+
+
+async def _status(connection: AsyncConnection, session_id: str) -> SessionStatus:
+    query = sa.select(alert_sessions.c.status).where(alert_sessions.c.id == session_id, alert_sessions.c.deleted_at.is_(None))
+    status = (await connection.execute(query)).scalar_one_or_none()
+    if status is None:
+        raise NotFoundError("session", session_id)
+    return SessionStatus(status)
+
+
+def _session_note(row: Row) -> SessionNote:
+    told = tuple(row["told"] or ())
+    state = state_of(len(told), SessionStatus(row["status"]))
+    return SessionNote(note=note_of(row), session_id=row["session_id"], state=state, told=told)

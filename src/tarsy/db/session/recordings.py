@@ -1,0 +1,203 @@
+"""Reads a finished session back as a recording."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db.rows import placed_input_of, session_of
+from tarsy.db.skill_texts import SkillTextRepository
+from tarsy.db.tables import (
+    agent_executions,
+    alert_sessions,
+    chat_user_messages,
+    llm_interactions,
+    mcp_interactions,
+    messages,
+    run_inputs,
+    stages,
+    timeline_events,
+)
+from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.recording import (
+    RecordedAlert,
+    RecordedCall,
+    RecordedCatalog,
+    RecordedChunk,
+    RecordedInput,
+    RecordedOutcome,
+    RecordedTool,
+    RecordedToolDefinition,
+    Recording,
+    sub_track_of,
+    track_of,
+)
+from tarsy.domain.session import AlertSession
+from tarsy.domain.status import TimelineStatus
+from tarsy.domain.tool import ToolName
+from tarsy.domain.verdict import judged_fields
+
+# Measured anew in every run.
+_VOLATILE = frozenset({"duration_ms"})
+_OF_THE_CONVERSATION = frozenset({LLMInteractionKind.ITERATION, LLMInteractionKind.FORCED_CONCLUSION})
+
+Row = sa.RowMapping
+
+
+class RecordingSource:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def read(self, session_id: str) -> Recording | None:
+        """Everything said in a session, or None when there is no such session."""
+        async with self._engine.connect() as connection:
+            row = (await connection.execute(sa.select(alert_sessions).where(alert_sessions.c.id == session_id))).mappings().first()
+            if row is None:
+                return None
+            session = session_of(row)
+            tracks = await _tracks(connection, session_id)
+            tool_rows = await _rows(connection, mcp_interactions, session_id, mcp_interactions.c.started_at)
+            questions = await _rows(connection, chat_user_messages, session_id, chat_user_messages.c.created_at)
+            return Recording(
+                tarsy_recording=2,
+                title=f"Session {session_id}",
+                alert=_alert(session),
+                chain=dict(session.chain_snapshot),
+                calls=_calls(await _rows(connection, llm_interactions, session_id, llm_interactions.c.started_at), questions),
+                catalogs=_catalogs(tool_rows, tracks, await _warnings(connection, session_id)),
+                tools=tuple(_tool(call, tracks[call["execution_id"]]) for call in tool_rows if call["kind"] == "tool_call"),
+                inputs=await _inputs(connection, session_id),
+                skills=await SkillTextRepository(self._engine).read(_skill_hashes(session.chain_snapshot)),
+                questions=tuple(question["content"] for question in questions),
+                outcome=await _outcome(connection, session, tracks),
+            )
+
+
+def _skill_hashes(snapshot: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(hashed for skill in snapshot.get("skills", {}).values() for hashed in skill["files"].values())
+
+
+async def _rows(connection: AsyncConnection, table: sa.Table, session_id: str, order: sa.ColumnElement[Any]) -> Sequence[Row]:
+    return (await connection.execute(sa.select(table).where(table.c.session_id == session_id).order_by(order))).mappings().all()
+
+
+async def _tracks(connection: AsyncConnection, session_id: str) -> Mapping[str, str]:
+    query = (
+        sa.select(agent_executions, stages.c.stage_index, stages.c.stage_name)
+        .join(stages, stages.c.id == agent_executions.c.stage_id)
+        .where(agent_executions.c.session_id == session_id)
+    )
+    executions = {row.id: row for row in await connection.execute(query)}
+
+    def track(execution_id: str) -> str:
+        row = executions[execution_id]
+        if row.parent_execution_id is None:
+            return track_of(row.stage_index, row.stage_name, row.agent_index, row.agent_name)
+        return sub_track_of(track(row.parent_execution_id), row.agent_index, row.agent_name)
+
+    return {execution_id: track(execution_id) for execution_id in executions}
+
+
+async def _inputs(connection: AsyncConnection, session_id: str) -> tuple[RecordedInput, ...]:
+    found = await _rows(connection, run_inputs, session_id, run_inputs.c.turn)
+    given = [RecordedInput.of(placed_input_of(row)) for row in found]
+    return tuple(sorted(given, key=lambda one: (one.track, one.turn, one.kind, one.name)))
+
+
+async def _warnings(connection: AsyncConnection, session_id: str) -> Mapping[str, tuple[str, ...]]:
+    """What executions were told about missing servers."""
+    told: dict[str, tuple[str, ...]] = {}
+    for row in await _rows(connection, timeline_events, session_id, timeline_events.c.position):
+        if row["event_type"] == "warning" and row["execution_id"] and "code" not in row["metadata"]:
+            told[row["execution_id"]] = (*told.get(row["execution_id"], ()), row["content"])
+    return told
+
+
+def _alert(session: AlertSession) -> RecordedAlert:
+    return RecordedAlert(
+        alert_type=session.alert_type,
+        data=session.alert_data,
+        runbook_url=session.runbook_url,
+        runbook=session.runbook,
+        author=session.author,
+        nonce=session.nonce,
+        created_at=session.received_at.isoformat(),
+    )
+
+
+def _calls(rows: Sequence[Row], questions: Sequence[Row]) -> tuple[RecordedCall, ...]:
+    asked = {question["stage_id"]: question["content"] for question in questions}
+    # A summary of a tool's result is made without the question.
+    return tuple(_call(row, asked.get(row["stage_id"]) if row["kind"] in _OF_THE_CONVERSATION else None) for row in rows)
+
+
+def _call(row: Row, question: str | None) -> RecordedCall:
+    chunks = tuple(RecordedChunk.model_validate(chunk) for chunk in _body(row, "response").get("chunks", ()))
+    return RecordedCall(track=row["track"], turn=row["turn"], question=question, request_hash=row["request_hash"], chunks=chunks)
+
+
+def _tool(row: Row, track: str) -> RecordedTool:
+    result = _body(row, "result")
+    return RecordedTool(
+        track=track,
+        call_id=row["call_id"] or "",
+        name=str(ToolName(row["server"], row["tool"] or "")),
+        arguments=row["arguments"] or "",
+        content=result.get("content", ""),
+        is_error=row["is_error"],
+        is_timeout=result.get("is_timeout", False),
+        duration_ms=row["duration_ms"],
+    )
+
+
+def _catalogs(tool_rows: Sequence[Row], tracks: Mapping[str, str], warnings: Mapping[str, tuple[str, ...]]) -> tuple[RecordedCatalog, ...]:
+    tools: dict[str, dict[str, RecordedToolDefinition]] = {}
+    for row in tool_rows:
+        if row["kind"] == "tool_list":
+            of_execution = tools.setdefault(row["execution_id"], {})
+            for tool in _body(row, "result").get("tools", ()):
+                # A worker that continues an execution asks its servers again.
+                of_execution.setdefault(tool["name"], RecordedToolDefinition.model_validate(tool))
+    return tuple(
+        RecordedCatalog(track=tracks[execution_id], tools=tuple(definitions.values()), warnings=warnings.get(execution_id, ()))
+        for execution_id, definitions in tools.items()
+    )
+
+
+def _body(row: Row, name: str) -> Mapping[str, Any]:
+    return row[name] or {}
+
+
+async def _outcome(connection: AsyncConnection, session: AlertSession, tracks: Mapping[str, str]) -> RecordedOutcome:
+    conversations: dict[str, list[Mapping[str, Any]]] = {}
+    for row in await _rows(connection, messages, session.id, messages.c.sequence_number):
+        conversations.setdefault(tracks[row["execution_id"]], []).append(_message(row))
+    events = await _rows(connection, timeline_events, session.id, timeline_events.c.sequence_number)
+    timeline = [_event(row, tracks) for row in events if row["status"] != TimelineStatus.INTERRUPTED]
+    return RecordedOutcome(
+        status=session.status.value,
+        final_analysis=session.final_analysis,
+        executive_summary=session.executive_summary,
+        verdict=judged_fields(session.verdict) if session.verdict else None,
+        citations=asdict(session.citations) if session.citations else None,
+        conversations={track: tuple(told) for track, told in sorted(conversations.items())},
+        # Agents that work at the same time are told one after the other: who was quicker is chance.
+        timeline=tuple(sorted(timeline, key=lambda event: event["track"])),
+    )
+
+
+def _message(row: Row) -> Mapping[str, Any]:
+    told: dict[str, Any] = {"role": row["role"], "content": row["content"]}
+    return told | {name: row[name] for name in ("tool_calls", "tool_call_id", "tool_name") if row[name]}
+
+
+def _event(row: Row, tracks: Mapping[str, str]) -> Mapping[str, Any]:
+    return {
+        "track": tracks.get(row["execution_id"], ""),
+        "event_type": row["event_type"],
+        "status": row["status"],
+        "content": row["content"],
+        "metadata": {name: value for name, value in sorted(row["metadata"].items()) if name not in _VOLATILE},
+    }

@@ -1,0 +1,265 @@
+"""Secrets that announce themselves: armoured keys and certificates, credentials in headers, password hashes, e-mail addresses.
+
+Pure module. Each rule looks for a literal first, so that a text without it costs next to nothing.
+"""
+
+import base64
+import binascii
+import re
+import string
+from collections.abc import Callable, Iterator
+
+from tarsy.tools.masking.text_views import LONG_WORD, Alphabet, Reading
+from tarsy.tools.masking.values import is_placeholder, label
+
+Rule = Callable[[Reading], str]
+
+_BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")
+_BEGIN_CERTIFICATE = re.compile(r"-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE(?: REQUEST)?-----")
+_END = re.compile(r"-----END [A-Z0-9 ]{1,60}-----|Private-MAC: ?[0-9a-f]{0,64}")
+# The rest of a key whose end has been cut off.
+_ARMOUR = re.compile(r"[A-Za-z0-9+/=\s\\:,-]*+")
+
+_SSH_KEY = re.compile(r"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-ssh-ed25519@openssh\.com) AAAA[A-Za-z0-9+/]{16,}={0,3}")
+# Each begins with a literal, so that the matcher can skip ahead; what stands before it is looked at afterwards.
+_BEARER = re.compile(r"earer[ \t]{1,4}(?P<value>[A-Za-z0-9._~+/-]{16,}=*)")
+_BASIC = re.compile(r"asic (?P<value>[A-Za-z0-9+/]{8,}={0,2})(?![\w+/])")
+_JWT = re.compile(r"eyJ(?<![\w-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*)?")
+_COOKIE = re.compile(r"ookie:[ \t]*(?P<value>[^\n\"']{4,4096})")
+_CURL_USER = re.compile(r"(?P<head>(?:-u|--user)[ =]['\"]?[\w.@-]{1,64}:)(?P<value>[^\s'\"]{1,256})")
+# `docker login -p x`, `sshpass -p x`, `redis-cli -a x`.
+_SHORT_OPTION = re.compile(
+    r"(?:sshpass|(?:docker|podman|oc|helm registry) login|redis-cli)\b[^\n|;&]{0,120}?[ \t]-[pa][ \t]?(?P<value>[^\s'\"-][^\s'\"]{0,255})"
+)
+# `mysql -uroot -px`, and the same as a list of words; with a space it would ask for the password.
+_GLUED_OPTION = re.compile(
+    r"""(?:mysql|mariadb)(?:-?(?:admin|dump|check|import))?(?![\w-])[^\n|;&]{0,120}?[ \t"']-p["']?(?P<value>[^\s"',\]-][^\s"',\]]{0,255})"""
+)
+# As in a Docker configuration: user and password in base64.
+_AUTH_ENTRY = re.compile(r"""auth\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}"(?P<value>[A-Za-z0-9+/]{8,4096}={0,2})""")
+# As crypt(3), htpasswd and Argon2 write them.
+_HASH = re.compile(
+    r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|(?:1|5|6|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,86}"
+    r"|y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,86}\$[./A-Za-z0-9]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}\$[\w+/]{8,128}\$[\w+/]{16,256})"
+)
+# One of them is in whatever the rule of that name hides.
+PRIVATE_KEYS = ("PRIVATE", "PuTTY-User")
+CERTIFICATES = ("-----BEGIN",)
+SSH_KEYS = ("AAAA",)
+PASSWORD_HASHES = ("$",)
+EMAILS = ("@",)
+BEARERS = ("eyJ", "earer", "asic", "ookie:", 'auth"', "auth\\", "sshpass", "login", "redis-cli", "mysql", "mariadb", "-u")
+# From its `@` on.
+_DOMAIN = re.compile(r"@(?=([A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24}))(?![\w-]))")
+_LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
+# What stands after an `@` in names that are no addresses: units, hosts inside the cluster, files.
+_NO_ADDRESS_WORDS = """
+    service socket slice mount timer target scope local internal localdomain svc lan yaml yml json js ts py go sh txt log
+"""
+_NO_ADDRESS = frozenset(_NO_ADDRESS_WORDS.split())
+_BASE64_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "+/")
+_BASE64_RUN = re.compile(rf"([A-Za-z0-9+/]{{{LONG_WORD},}}+)={{0,2}}")
+
+
+def mask_private_keys(reading: Reading) -> str:
+    return _mask_armour(reading.text, _BEGIN_KEY, label("private_key")) if reading.held(PRIVATE_KEYS) else reading.text
+
+
+def mask_certificates(reading: Reading) -> str:
+    return _mask_armour(reading.text, _BEGIN_CERTIFICATE, label("certificate")) if reading.held(CERTIFICATES) else reading.text
+
+
+def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
+    parts: list[str] = []
+    done = 0
+    closed = True
+    while found := begin.search(text, done):
+        end = _END.search(text, found.end()) if closed else None
+        if end is None:
+            # Not searched for again: it would be looked for over the whole text each time.
+            closed = False
+            end = _ARMOUR.match(text, found.end())
+        parts += [text[done : found.start()], mark]
+        done = end.end() if end else found.end()
+    return "".join((*parts, text[done:]))
+
+
+def mask_ssh_keys(reading: Reading) -> str:
+    text = reading.text
+    return _SSH_KEY.sub(label("ssh_key"), text) if reading.held(SSH_KEYS) and " AAAA" in text else text
+
+
+def mask_password_hashes(reading: Reading) -> str:
+    return _HASH.sub(label("password"), reading.text) if reading.held(PASSWORD_HASHES) else reading.text
+
+
+def mask_bearer(reading: Reading) -> str:
+    """Tokens in headers and cookies, and JSON Web Tokens anywhere."""
+    text, mark, held = reading.text, label("token"), reading.held(BEARERS)
+    if not held:
+        return text
+    if "eyJ" in held:
+        text = _JWT.sub(lambda found: mark if _is_jwt(found.group()) else found.group(), text)
+    if "earer" in held:
+        text = _BEARER.sub(_value_replaced(mark, lambda value: any(char.isdigit() for char in value)), text)
+    if "asic" in held:
+        text = _BASIC.sub(_value_replaced(mark, lambda value: b":" in _decoded(value)), text)
+    if "ookie:" in held:
+        text = _COOKIE.sub(_value_replaced(mark), text)
+    if 'auth"' in held or "auth\\" in held:
+        text = _AUTH_ENTRY.sub(_value_replaced(mark, lambda value: b":" in _decoded(value)), text)
+    return _mask_short_options(text, held)
+
+
+def _mask_short_options(text: str, held: list[str]) -> str:
+    replaced = _value_replaced(label("password"))
+    if "sshpass" in held or "redis-cli" in held or ("login" in held and " login" in text):
+        text = _SHORT_OPTION.sub(replaced, text)
+    if "mysql" in held or "mariadb" in held:
+        text = _GLUED_OPTION.sub(replaced, text)
+    return _CURL_USER.sub(replaced, text) if "-u" in held else text
+
+
+def _value_replaced(mark: str, counts: Callable[[str], bool] = bool) -> Callable[[re.Match[str]], str]:
+    """Replace the value of a match, unless it is a placeholder or does not count."""
+
+    def replace(found: re.Match[str]) -> str:
+        value = found.group("value")
+        if is_placeholder(value) or not counts(value):
+            return found.group()
+        whole, start = found.group(), found.start()
+        return whole[: found.start("value") - start] + mark + whole[found.end("value") - start :]
+
+    return replace
+
+
+def _is_jwt(text: str) -> bool:
+    head = _decoded(text.partition(".")[0].replace("-", "+").replace("_", "/"))
+    return head.startswith(b"{") and b'"' in head
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def mask_emails(reading: Reading) -> str:
+    text = reading.text
+    if "@" not in text:
+        return text
+    parts: list[str] = []
+    done = 0
+    for domain in _DOMAIN.finditer(text):
+        span = _address(text, domain) if domain.start() >= done else None
+        if span is not None and span[0] >= done:
+            parts += [text[done : span[0]], label("email")]
+            done = span[1]
+    return "".join((*parts, text[done:])) if parts else text
+
+
+def _address(text: str, domain: re.Match[str]) -> tuple[int, int] | None:
+    if domain.group(2).lower() in _NO_ADDRESS:
+        return None
+    start = at = domain.start()
+    while start > max(0, at - 64) and text[start - 1] in _LOCAL_PART:
+        start -= 1
+    local = text[start:at]
+    if not local or local == "git" or text[max(0, start - 3) : start] == "://" or text[max(0, start - 1) : start] in {"/", ":"}:
+        return None
+    return start, domain.end(1)
+
+
+def encoded_secrets(inner: Callable[[str], str]) -> Rule:
+    """A rule for base64 that holds a secret: decoded, the text changes under `inner`."""
+
+    def mask(reading: Reading) -> str:
+        hiding = {run for run in _BASE64_CHARACTERS.runs(reading.long_words, at_least=LONG_WORD) if _hides(run, inner)}
+        if not hiding:
+            return reading.text
+        return _BASE64_RUN.sub(lambda found: label("base64_secret") if found.group(1) in hiding else found.group(), reading.text)
+
+    return mask
+
+
+def _hides(run: str, inner: Callable[[str], str]) -> bool:
+    try:
+        plain = _decoded(run).decode()
+    except UnicodeDecodeError:
+        return False
+    return inner(plain) != plain
+
+
+# The longest name, and the longest password, that anything is looked for in.
+_LONGEST = 256
+_URL_USER = re.compile(r"""://[^\s/:@"'`<>{}\[\]]{0,128}:""")
+# What a URL cannot hold ends the search for its `@`, and so does what comes after its path.
+_URL_END = re.compile(r"""[\s"'`<>?#]""")
+# A port and a path: `https://host:8080/@scope`.
+_PORT = re.compile(r"\d{1,5}(?:[/?#]|\Z)")
+_HOST = re.compile(r"[\w.\[-]")
+# `user:password@tcp(host:3306)/db` and `user:password@/db`, as Go's drivers write it.
+_GO_ADDRESS = re.compile(r"@(?:[a-z0-9]{0,16}\([^\s()]{0,255}\))?/")
+_ORACLE_ADDRESS = re.compile(r"oracle:(?:thin|oci8?):(?P<user>[\w.$#]{1,64})/(?P<value>[^\s@/]{1,256})@")
+_PORT_FIELD = re.compile(r":(?:\d{4,5}|\*):")
+# Host, port, database, user, password; the last may hold escaped colons.
+_PGPASS = re.compile(
+    r"^(?P<head>[^\s:#]{1,255}:(?:\d{4,5}|\*):(?:\*|[A-Za-z_][^\s:]{0,63}):[^\s:]{1,64}:)(?P<value>(?:\\{1,4}[:\\]|[^\s:\\]){1,256})\s*$",
+    re.MULTILINE,
+)
+_WORD_END = re.compile(r"""[\s"'`<>]""")
+
+# A line of .pgpass holds one of them: the ports of PostgreSQL begin with a five.
+_PORTS = (":5", ":*:")
+# One of them is in whatever is hidden here.
+CONNECTION_STRINGS = ("@", *_PORTS)
+
+Span = tuple[int, int]
+
+
+def mask_connection_strings(reading: Reading) -> str:
+    text, words = reading.text, reading.words
+    if "@" in words:
+        text = _hidden(text, _url_passwords(text)) if "://" in words else text
+        text = _hidden(text, _go_passwords(text)) if "@/" in words or ")/" in words else text
+        text = _hidden(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text))) if "oracle:" in words else text
+    return (
+        _hidden(text, (found.span("value") for found in _PGPASS.finditer(text)))
+        if reading.held(_PORTS) and _PORT_FIELD.search(words)
+        else text
+    )
+
+
+def _hidden(text: str, spans: Iterator[Span]) -> str:
+    parts: list[str] = []
+    done = 0
+    for start, stop in spans:
+        if start >= done and not is_placeholder(text[start:stop]):
+            parts += [text[done:start], label("password")]
+            done = stop
+    return "".join((*parts, text[done:])) if parts else text
+
+
+def _url_passwords(text: str) -> Iterator[Span]:
+    for found in _URL_USER.finditer(text):
+        start = found.end()
+        end = _URL_END.search(text, start, start + _LONGEST)
+        rest = text[start : end.start() if end else start + _LONGEST]
+        if "@" in rest and not _PORT.match(rest):
+            yield start, start + _password_length(rest)
+
+
+def _password_length(rest: str) -> int:
+    """Up to the last `@` that a host follows; one that a path brings along, as in `/@scope`, is not it if there is another."""
+    ends = [at for at, character in enumerate(rest) if character == "@" and _HOST.match(rest, at + 1)]
+    return next((at for at in reversed(ends) if rest[at - 1 : at] != "/"), ends[0] if ends else rest.index("@"))
+
+
+def _go_passwords(text: str) -> Iterator[Span]:
+    for found in _GO_ADDRESS.finditer(text):
+        earliest = max(0, found.start() - _LONGEST)
+        word = text[earliest : found.start()]
+        user, _, password = _WORD_END.split(word)[-1].partition(":")
+        if user and password and "//" not in password:
+            yield found.start() - len(password), found.start()

@@ -1,0 +1,174 @@
+"""The MCP messages that tool servers answer with, and a tool's answer as text for a model."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, assert_never, cast
+
+from pydantic import ConfigDict, Discriminator
+from pydantic.alias_generators import to_camel
+
+from tarsy.kit.model import Model
+
+
+class _Shape(Model):
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel)
+
+
+class ToolHints(_Shape):
+    read_only_hint: bool | None = None
+    idempotent_hint: bool | None = None
+
+
+class ListedTool(_Shape):
+    name: str
+    title: str | None = None
+    description: str | None = None
+    input_schema: dict[str, Any]
+    annotations: ToolHints | None = None
+
+
+class ToolPage(_Shape):
+    """A server's tools, or the next of them."""
+
+    tools: tuple[ListedTool, ...]
+    next_cursor: str | None = None
+
+
+class TextBlock(_Shape):
+    type: Literal["text"]
+    text: str
+
+
+class ImageBlock(_Shape):
+    type: Literal["image"]
+    data: str
+    mime_type: str
+
+
+class AudioBlock(_Shape):
+    type: Literal["audio"]
+    data: str
+    mime_type: str
+
+
+class LinkBlock(_Shape):
+    type: Literal["resource_link"]
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+
+
+class TextResource(_Shape):
+    uri: str
+    text: str
+
+
+class BlobResource(_Shape):
+    uri: str
+    blob: str
+    mime_type: str | None = None
+
+
+class ResourceBlock(_Shape):
+    type: Literal["resource"]
+    resource: TextResource | BlobResource
+
+
+Block = TextBlock | ImageBlock | AudioBlock | LinkBlock | ResourceBlock
+
+
+class CallResult(_Shape):
+    """What a tool answered."""
+
+    content: tuple[Annotated[Block, Discriminator("type")], ...]
+    structured_content: Any = None
+    is_error: bool = False
+
+
+class _LogCapability(_Shape):
+    logging: dict[str, Any] | None = None
+
+
+class Greeting(_Shape):
+    """A server's answer to the handshake."""
+
+    protocol_version: str
+    capabilities: _LogCapability
+
+
+# Larger results are of no use: a model's window is smaller, and a summary is made from the beginning anyway.
+MAX_CONTENT = 1024 * 1024
+_WORD = re.compile(r"\w+")
+
+
+def render(result: CallResult) -> str:
+    """The text of all content blocks; structured content only where it is not already there as text."""
+    parts = [_block(block) for block in result.content]
+    structured = result.structured_content
+    # Behind a text that is cut anyway, it would not be seen.
+    if structured is not None and sum(map(len, parts)) < MAX_CONTENT and not _repeats(structured, "\n".join(parts)):
+        parts.append(json.dumps(structured, ensure_ascii=False, indent=2))
+    return "\n".join(part for part in parts if part) or "(no output)"
+
+
+def clip_content(text: str) -> str:
+    """Cut an oversized text at a line, so that no secret is cut in two and slips past its pattern."""
+    if len(text) <= MAX_CONTENT:
+        return text
+    end = text.rfind("\n", MAX_CONTENT - 64 * 1024, MAX_CONTENT)
+    kept = text[: end if end > 0 else MAX_CONTENT]
+    return f"{kept}\n… [{len(text) - len(kept)} of {len(text)} characters omitted: the result is too large; ask for less, e.g. with a filter or a limit]"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case TextBlock():
+            return block.text
+        case ImageBlock():
+            return f"[image, {block.mime_type}, {_decoded_size(block.data)} bytes]"
+        case AudioBlock():
+            return f"[audio, {block.mime_type}, {_decoded_size(block.data)} bytes]"
+        case LinkBlock():
+            about = ", ".join(part for part in (block.title or block.name, block.mime_type, block.description) if part)
+            return f"[resource {block.uri}: {about}]"
+        case ResourceBlock():
+            return _resource(block.resource)
+        case _:
+            assert_never(block)
+
+
+def _resource(resource: TextResource | BlobResource) -> str:
+    match resource:
+        case TextResource():
+            return f"[resource {resource.uri}]\n{resource.text}"
+        case BlobResource():
+            return f"[resource {resource.uri}, {resource.mime_type or 'unknown type'}, {_decoded_size(resource.blob)} bytes]"
+        case _:
+            assert_never(resource)
+
+
+def _decoded_size(data: str) -> int:
+    return len(data) * 3 // 4 - data.count("=", max(0, len(data) - 2))
+
+
+def _repeats(structured: Any, text: str) -> bool:
+    """Whether the text says it all, as JSON, YAML, a table or plainly: servers are told to put structured content into a text as well."""
+    words = frozenset(_WORD.findall(text))
+    return bool(words) and all(word in words for value in _values(structured) for word in _WORD.findall(value))
+
+
+def _values(structured: Any) -> Iterator[str]:
+    match structured:
+        case dict():
+            for value in cast("dict[str, Any]", structured).values():
+                yield from _values(value)
+        case list():
+            for value in cast("list[Any]", structured):
+                yield from _values(value)
+        case str():
+            yield structured
+        case _:
+            yield json.dumps(structured)
