@@ -30,7 +30,7 @@ from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.migrate import upgrade
 from tarsy.db.notifications import NotificationListener
 from tarsy.domain.live_events import session_channel
-from tarsy.events.relay_wire import TEXT_NOTIFICATION
+from tarsy.events.relay import TEXT_NOTIFICATION
 from tarsy.kit.logs import configure_logs
 
 SESSIONS = 50

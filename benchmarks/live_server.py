@@ -12,9 +12,9 @@ from fastapi import FastAPI
 from uvicorn.config import Config
 from uvicorn.server import Server
 
-from tarsy.api import websocket
+from tarsy.api import live as live_routes
 from tarsy.api.auth import AuthSettings
-from tarsy.api.connection_limits import prepare_listener
+from tarsy.api.http_server import prepare_listener
 from tarsy.api.live_socket import LiveSocket
 from tarsy.db.connection import create_engine
 from tarsy.db.notifications import NotificationListener, NotificationSender
@@ -37,7 +37,7 @@ async def main(url: str, pieces_per_second: float) -> None:
         store=Outbox(engine), source=listener, broadcast=sender, session_exists=any_session, events_notification=EVENTS_NOTIFICATION
     )
     app = FastAPI()
-    app.include_router(websocket.router)
+    app.include_router(live_routes.router)
     app.state.services = SimpleNamespace(hub=live.hub, auth=AuthSettings())
     server = Server(Config(app, ws=LiveSocket, log_level="error", lifespan="off", ws_per_message_deflate=False))
     with socket.create_server(("127.0.0.1", 0)) as listening:

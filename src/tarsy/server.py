@@ -14,8 +14,7 @@ import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarsy.api.auth import ANONYMOUS, AuthSettings, check_bind
-from tarsy.api.connection_limits import prepare_listener
-from tarsy.api.http_server import HttpServer, http_server
+from tarsy.api.http_server import HttpServer, http_server, prepare_listener
 from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
 from tarsy.api.tokens import ApiTokens, read_tokens
 from tarsy.config.load.loader import load_config

@@ -94,8 +94,8 @@ from tarsy.session.followup import ChatAnswers, Scorings
 from tarsy.session.runbook import RunbookSource
 from tarsy.session.submission import Intake
 from tarsy.settings import Role, Settings
-from tarsy.setup.desk import SetupDesk
-from tarsy.setup.door import Door
+from tarsy.setup.access import Door
+from tarsy.setup.service import SetupDesk
 from tarsy.skills.sync import bring_accepted
 from tarsy.telemetry.exposition import Exposition, PoolUse, ProcessGauges, show_installation
 from tarsy.telemetry.measured_requests import CountedIntake, EventLag, MeasuredHttp

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from support.api_rows import Run, add_run, set_status
 from support.api_world import World, world
-from tarsy.api.schemas.timeline import Timeline, TimelineEventView
+from tarsy.api.schemas.trace import Timeline, TimelineEventView
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
 from tarsy.db.tables import timeline_events

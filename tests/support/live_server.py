@@ -12,10 +12,10 @@ from uvicorn.config import Config
 from uvicorn.server import Server
 
 from support.live_node import LiveNode
-from tarsy.api import problems, sse, websocket
+from tarsy.api import live, problems
 from tarsy.api.auth import AuthSettings
+from tarsy.api.http_server import Streams
 from tarsy.api.live_socket import LiveSocket
-from tarsy.api.streams import Streams
 
 
 @asynccontextmanager
@@ -23,8 +23,7 @@ async def live_server(node: LiveNode, *, auth: AuthSettings | None = None, **opt
     """Serve until the block ends; yields host and port."""
     app = FastAPI()
     problems.install(app)
-    app.include_router(websocket.router)
-    app.include_router(sse.router)
+    app.include_router(live.router)
     app.state.services = SimpleNamespace(hub=node.live.hub, auth=auth or AuthSettings(), streams=Streams())
     server = Server(Config(app, ws=LiveSocket, log_level="error", lifespan="off", **options))
     # Listening before the server runs: a client that is early waits in the queue.

@@ -1,9 +1,17 @@
-"""The API's documentation as a page: made here from the OpenAPI document, so that nothing is loaded from elsewhere."""
+"""The description of the API: the OpenAPI document, and a page made from it that loads nothing from other servers."""
 
 import re
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+
+from tarsy.api import problems
+from tarsy.api.alert_body import AlertRequest
+from tarsy.api.tokens import COOKIE_NAME
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1b2430; --page: #fff; --side: #f6f7f9; --line: #dfe3e8; --link: #1d5bb8; }
@@ -20,6 +28,26 @@ table { border-collapse: collapse; margin: .5rem 0; } td, th { text-align: left;
 h3 code { line-height: 1.8; } h3 code, td, p { overflow-wrap: anywhere; }
 @media (max-width: 40rem) { .method { display: block; } h3 code { font-size: .8em; } tr { display: block; padding: .3rem 0; } td { display: block; padding: 0; } }
 """
+
+
+_REF = "#/components/schemas/{model}"
+
+
+def openapi_document(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document, with the parts FastAPI cannot derive: how to log in, and bodies that routes parse themselves."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        _, extra = models_json_schema([(AlertRequest, "validation"), (problems.Problem, "serialization")], ref_template=_REF)
+        components = document["components"]
+        components["schemas"].update(extra["$defs"])
+        components["securitySchemes"] = {
+            "token": {"type": "http", "scheme": "bearer"},
+            "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE_NAME},
+        }
+        # The empty alternative: a server on loopback asks for no login.
+        document["security"] = [{"token": []}, {"cookie": []}, {}]
+        app.openapi_schema = document
+    return app.openapi_schema
 
 
 def reference_page(document: Mapping[str, Any], nonce: str) -> str:

@@ -8,8 +8,8 @@ from fastapi import Depends, Request
 
 from tarsy.agent.budget.unpriced import UnpricedCeiling
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
+from tarsy.api.http_server import Streams
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WorkerItem
-from tarsy.api.streams import Streams
 from tarsy.config.load.display import Differences
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.audit import AuditLog
@@ -36,7 +36,7 @@ from tarsy.events.hub import ConnectionManager
 from tarsy.intake.service import Desk
 from tarsy.kit.prometheus import generate_latest
 from tarsy.session.submission import Intake
-from tarsy.setup.desk import SetupDesk
+from tarsy.setup.service import SetupDesk
 
 DATABASE = "database"
 

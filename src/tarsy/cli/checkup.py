@@ -31,9 +31,7 @@ from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.kit.data_directory import default_data_dir
 from tarsy.llm.prices import PriceList
 from tarsy.settings import Settings
-from tarsy.setup.finding import Finding, fail, ok, warn
-from tarsy.setup.model_trial import try_model
-from tarsy.setup.tool_trial import try_server
+from tarsy.setup.trials import Finding, fail, ok, try_model, try_server, warn
 
 OLDEST_PYTHON = (3, 11)
 # PostgreSQL begins with 60 MB and keeps some hundred of its log; a session is a megabyte at most.

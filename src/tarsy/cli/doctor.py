@@ -10,7 +10,7 @@ from tarsy.cli.environment import process_settings
 
 if TYPE_CHECKING:
     from tarsy.settings import Settings
-    from tarsy.setup.finding import Finding
+    from tarsy.setup.trials import Finding
 
 
 def doctor(
@@ -36,7 +36,7 @@ def doctor(
 
 
 async def _examine(config: Path | None, host: str, port: int, call: bool) -> bool:  # noqa: FBT001 - anyio.run passes by position
-    from tarsy.setup.finding import Verdict
+    from tarsy.setup.trials import Verdict
 
     failed = 0
     async for finding in _findings(config, host, port, call=call):
@@ -50,7 +50,7 @@ async def _findings(config: Path | None, host: str, port: int, *, call: bool) ->
     from tarsy.cli import checkup as machine
     from tarsy.config.problems import ConfigError
     from tarsy.settings import CannotServeError
-    from tarsy.setup.finding import fail
+    from tarsy.setup.trials import fail
 
     yield machine.check_python()
     try:
@@ -73,7 +73,7 @@ async def _configured(settings: "Settings", host: str, *, call: bool) -> "AsyncG
     from tarsy.cli.checkup import check_dotenv, price_remarks
     from tarsy.config.load.loader import load_config
     from tarsy.config.problems import ConfigError
-    from tarsy.setup.finding import warn
+    from tarsy.setup.trials import warn
     from tarsy.wiring import llm_client
 
     try:

@@ -28,8 +28,8 @@ def report(
     data_dir: DataDir = None,
 ) -> None:
     """Write a session as one self-contained file: alert, verdict, analysis, questions, and every cited result."""
+    from tarsy.report.html import as_html
     from tarsy.report.markdown import as_markdown
-    from tarsy.report.page import as_html
 
     suffix = output.suffix.lower() if output else ".md"
     if suffix not in _PAGES | _MARKDOWN:

@@ -14,7 +14,7 @@ import anyio
 from tarsy.events.feed import CATCHUP_LIMIT, Entry, Feed, Lost, ReadStore, continues, entry
 from tarsy.events.live_state import LiveState, Topic
 from tarsy.events.messages import CatchupOverflow, ControlMessage
-from tarsy.events.ports import EventStore
+from tarsy.events.store import EventStore
 
 # Answers waiting for a client that asks faster than it reads; above it, it is not listened to.
 MAX_UNREAD_ANSWERS = 64

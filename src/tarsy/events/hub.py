@@ -18,8 +18,7 @@ from tarsy.events.connection import Connection
 from tarsy.events.feed import CATCHUP_LIMIT, Feed
 from tarsy.events.live_state import LiveState, Topic
 from tarsy.events.messages import SubscriptionConfirmed
-from tarsy.events.ports import EventStore, SessionExists
-from tarsy.events.retrying_store import RetryingStore
+from tarsy.events.store import EventStore, RetryingStore, SessionExists
 
 # Two writers of one process may report their commits in the wrong order: the other is waited for before the store is asked.
 OUT_OF_ORDER_SECONDS = 0.01

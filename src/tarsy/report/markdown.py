@@ -11,8 +11,22 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from tarsy.domain.citation import open_fence
-from tarsy.report.report import CitedText, Exchange, Exhibit, Report
-from tarsy.report.words import NO_VERDICT, Bracket, brackets, cautions, exhibit_line, facts, moment, no_analysis, verdict_facts, worth
+from tarsy.report.report import (
+    NO_VERDICT,
+    Bracket,
+    CitedText,
+    Exchange,
+    Exhibit,
+    Report,
+    brackets,
+    cautions,
+    exhibit_line,
+    facts,
+    moment,
+    no_analysis,
+    verdict_facts,
+    worth,
+)
 
 _SIGNIFICANT = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 # What a viewer of Markdown may load, or hand to a browser as it is.

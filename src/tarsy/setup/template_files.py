@@ -1,14 +1,196 @@
-"""The files of a template, filled in and merged with what stands there already. Nothing is written here."""
+"""A template merged into a YAML file that a person has written. Pure.
+
+Nothing of theirs is written anew: what they lack is put in, with the template's comments, where it belongs.
+"""
 
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tarsy.config.load.environment import piece_files
 from tarsy.config.load.source import read_source
 from tarsy.config.schema.documents import TARSY_FILE
-from tarsy.setup.yaml_merge import CannotMergeError, merge, without
+
+_COMMENT = re.compile(r"( *)#")
+
+
+class CannotMergeError(Exception):
+    """The file is not YAML, or not a mapping; its author can act."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    text: str
+    # Paths such as `defaults.llm_provider`.
+    added: tuple[str, ...]
+    # Where the file says something else than the template, as `path: value`.
+    kept: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """The text between two places, replaced."""
+
+    start: int
+    end: int
+    text: str
+    # How far in it stands: of several at the end of the file, the innermost comes first.
+    column: int = 0
+
+
+def merge(written: str, template: str, *, replaced: Collection[str] = ()) -> Merged:
+    """Add to `written` what only `template` has; the values at the paths `replaced` become the template's.
+
+    Raises:
+        CannotMergeError: saying why.
+    """
+    # The last line too has an end: something may come behind it.
+    text = written if not written or written.endswith("\n") else f"{written}\n"
+    mine = _mapping(text)
+    if mine is None:
+        return Merged(text + template, ("everything",), ())
+    merging = _Merging(text, template, replaced)
+    merging.merge(mine, _mapping(template) or MappingNode("", []), "")
+    # From the end to the beginning: the places of the others stay true.
+    for edit in sorted(merging.edits, key=lambda edit: (edit.start, -edit.column))[::-1]:
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return Merged(text if merging.edits else written, tuple(merging.added), tuple(merging.kept))
+
+
+def without(template: str, entries: Collection[str]) -> str:
+    """The template without these entries of its sections, such as `agents.Web`, and without sections that held nothing else."""
+    # From the end to the beginning: the places of the others stay true.
+    for key, section in reversed((_mapping(template) or MappingNode("", [])).value):
+        named: list[tuple[Any, Node]] = section.value if isinstance(section, MappingNode) else []
+        taken = [(name, value) for name, value in named if f"{key.value}.{name.value}" in entries]
+        for name, value in reversed([(key, section)] if taken and len(taken) == len(named) else taken):
+            template = template[: _start(template, name)] + template[_end(template, value, name.start_mark.column) :]
+    return template
+
+
+def _mapping(text: str) -> MappingNode | None:
+    """The mapping that a text is; None if it is nothing but comments."""
+    try:
+        node: Any = yaml.SafeLoader(text).get_single_node()
+    except yaml.YAMLError as error:
+        raise CannotMergeError(" ".join(str(error).split())) from error
+    if node is not None and not isinstance(node, MappingNode):
+        raise CannotMergeError("it holds no mapping")
+    return node
+
+
+@dataclass(slots=True)
+class _Merging:
+    text: str
+    template: str
+    replaced: Collection[str]
+    edits: list[_Edit] = field(default_factory=list[_Edit])
+    added: list[str] = field(default_factory=list[str])
+    kept: list[str] = field(default_factory=list[str])
+
+    def merge(self, mine: MappingNode, theirs: MappingNode, place: str) -> None:
+        written = {key.value: (key, value) for key, value in _entries(mine)}
+        for key, value in theirs.value:
+            path = f"{place}{key.value}"
+            if key.value not in written:
+                self.edits.append(self._behind(mine, key, value))
+                self.added.append(path)
+            else:
+                self._both(*written[key.value], (key, value), path, in_braces=bool(mine.flow_style))
+
+    def _both(self, key: Node, mine: Node, template: tuple[Node, Node], path: str, *, in_braces: bool) -> None:
+        """Merge two values of the same name; one that stands elsewhere, as an anchor, is left alone."""
+        value = template[1]
+        if isinstance(mine, MappingNode) and isinstance(value, MappingNode) and mine.start_mark.index > key.start_mark.index:
+            self.merge(mine, value, f"{path}.")
+        elif isinstance(value, MappingNode) and _is_empty(mine) and not in_braces:
+            at = self.text.find("\n", key.end_mark.index) + 1
+            self.edits.append(_Edit(at, at, self._entry(*template, key.start_mark.column, headless=True), key.start_mark.column + 1))
+            self.added.append(path)
+        elif _value(mine) != _value(value) and path in self.replaced:
+            self.edits.append(_Edit(mine.start_mark.index, mine.end_mark.index, self._literal(value)))
+            self.added.append(path)
+        elif _value(mine) != _value(value):
+            self.kept.append(f"{path}: {_value(mine)}")
+
+    def _behind(self, mine: MappingNode, key: Node, value: Node) -> _Edit:
+        """The entry of the template at the end of a mapping: within its braces, or on lines of its own."""
+        if mine.flow_style:
+            inner = yaml.safe_dump({key.value: _value(value)}, default_flow_style=True, width=10_000).strip()[1:-1]
+            at = mine.end_mark.index - 1
+            first = not mine.value and all(edit.start != at for edit in self.edits)
+            return _Edit(at, at, inner if first else f", {inner}")
+        at = _end(self.text, mine, mine.start_mark.column - 1)
+        column = mine.start_mark.column
+        return _Edit(at, at, ("" if column else "\n") + self._entry(key, value, column), column)
+
+    def _entry(self, key: Node, value: Node, column: int, *, headless: bool = False) -> str:
+        """The lines of an entry in the template and the comments around it, moved to `column`; without its head, those below its key."""
+        start = self.template.find("\n", key.end_mark.index) + 1 if headless else _start(self.template, key)
+        entry = self.template[start : _end(self.template, value, key.start_mark.column)]
+        shift = column - key.start_mark.column
+        lines = entry.splitlines(keepends=True)
+        return "".join((" " * shift + line if shift > 0 else line[-shift:]) if line.strip() else line for line in lines)
+
+    def _literal(self, value: Node) -> str:
+        return self.template[value.start_mark.index : value.end_mark.index].rstrip()
+
+
+def _entries(node: MappingNode) -> Iterator[tuple[Node, Node]]:
+    """The entries of a mapping, those that it takes over from another one (`<<`) included."""
+    for key, value in node.value:
+        if key.value != "<<":
+            yield key, value
+            continue
+        for other in value.value if isinstance(value, SequenceNode) else [value]:
+            yield from _entries(other)
+
+
+def _is_empty(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and not node.value and node.style is None
+
+
+def _value(node: Node) -> Any:
+    return yaml.SafeLoader("").construct_document(node)  # pyright: ignore[reportUnknownMemberType] - untyped in the stubs
+
+
+def _start(text: str, key: Node) -> int:
+    """Where an entry begins, with the comments right above it."""
+    lines = text[: key.start_mark.index].split("\n")[:-1]
+    above = 0
+    while above < len(lines) and _indent(lines[-1 - above]) == key.start_mark.column:
+        above += 1
+    return sum(len(line) + 1 for line in lines[: len(lines) - above])
+
+
+def _end(text: str, node: Any, column: int) -> int:
+    """Where the lines of a node end, comments below it that are further in than `column` included."""
+    while not isinstance(node, ScalarNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(node, MappingNode) else last
+    end = text.find("\n", len(text[: node.end_mark.index].rstrip())) + 1
+    at = end
+    while at < len(text):
+        line = text[at : text.find("\n", at) + 1]
+        indent = _indent(line)
+        if line.strip() and (indent is None or indent <= column):
+            break
+        at += len(line)
+        end = at if line.strip() else end
+    return end
+
+
+def _indent(line: str) -> int | None:
+    """How far in a comment stands; None for a line that is none."""
+    found = _COMMENT.match(line)
+    return len(found[1]) if found else None
+
 
 TEMPLATES = Path(__file__).parent / "templates"
 # A file that a program reads by itself must not be written with empty keys.

@@ -24,8 +24,7 @@ from tarsy.config.parsed_data import mapping_at
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.schema.skills import SkillSourceConfig, is_commit
 from tarsy.config.schema.system import GithubConfig
-from tarsy.skills.checkout import write_checkout
-from tarsy.skills.git import Git, GitError
+from tarsy.skills.git import Git, GitError, write_checkout
 
 _WAITING = "waiting.json"
 

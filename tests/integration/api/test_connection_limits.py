@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.server import Server
 
-from tarsy.api import connection_limits
-from tarsy.api.connection_limits import MAX_HEAD_BYTES, LimitedHttp, body_seconds
+from tarsy.api import http_server
+from tarsy.api.http_server import MAX_HEAD_BYTES, LimitedHttp, body_seconds
 
 HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
 
@@ -94,16 +94,16 @@ async def test_an_ordinary_request_is_answered_whatever_the_size_of_its_body() -
 async def test_a_request_that_does_not_go_on_ends_its_connection(
     sent: tuple[bytes, ...], said: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (connection_limits.HEAD_SECONDS, connection_limits.BODY_SECONDS) == (30.0, 30.0)
-    monkeypatch.setattr(connection_limits, "HEAD_SECONDS", 0.2)
-    monkeypatch.setattr(connection_limits, "BODY_SECONDS", 0.2)
+    assert (http_server.HEAD_SECONDS, http_server.BODY_SECONDS) == (30.0, 30.0)
+    monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(http_server, "BODY_SECONDS", 0.2)
     async with _server() as port:
         assert (await _until_closed(port, *sent))[:13] == said
 
 
 async def test_an_upload_that_is_slow_but_goes_on_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_limits, "BODY_SECONDS", 0.2)
-    monkeypatch.setattr(connection_limits, "BODY_BYTES_PER_SECOND", 10)
+    monkeypatch.setattr(http_server, "BODY_SECONDS", 0.2)
+    monkeypatch.setattr(http_server, "BODY_BYTES_PER_SECOND", 10)
     async with _server() as port, await anyio.connect_tcp("127.0.0.1", port) as honest:
         # 900 bytes are worth 90 seconds; the other client, which has sent four, is given up first, though it came later.
         await honest.send(HEAD + b"x" * 900)

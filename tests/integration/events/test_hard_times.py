@@ -22,7 +22,7 @@ from support.live_node import (
     text_of,
 )
 from support.live_server import live_server
-from tarsy.api import websocket
+from tarsy.api import live
 from tarsy.domain.live_events import session_channel
 from tarsy.events.connection import Connection
 from tarsy.events.hub import HubLimits
@@ -132,7 +132,7 @@ async def test_a_peer_that_does_not_answer_pings_is_closed(there: LiveNode) -> N
 
 
 async def test_a_client_that_takes_nothing_for_too_long_loses_its_place(there: LiveNode, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(websocket, "SEND_SECONDS", 0.3)
+    monkeypatch.setattr(live, "SEND_SECONDS", 0.3)
     session = new_id()
     async with (
         live_server(there) as address,
@@ -148,7 +148,7 @@ async def test_a_client_that_takes_nothing_for_too_long_loses_its_place(there: L
 
 async def test_a_client_that_is_told_nothing_for_long_keeps_its_place(there: LiveNode, monkeypatch: pytest.MonkeyPatch) -> None:
     # Looked at in every turn of the loop: the silence between two answers is always too long.
-    monkeypatch.setattr(websocket, "SEND_SECONDS", 0.0)
+    monkeypatch.setattr(live, "SEND_SECONDS", 0.0)
     async with live_server(there) as address, connect(f"ws://{address}/ws") as client:
         with anyio.fail_after(GIVE_UP_SECONDS):
             assert orjson.loads(await client.recv())["type"] == "connection.established"

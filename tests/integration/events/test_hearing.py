@@ -5,7 +5,7 @@ import orjson
 from support.live_node import LiveNode, ids, new_id, read_until
 from tarsy.db.outbox import EVENTS_NOTIFICATION
 from tarsy.domain.live_events import session_channel
-from tarsy.events.hearing import Hearing
+from tarsy.events.live_updates import Hearing
 
 
 def heard_by(node: LiveNode) -> list[str]:

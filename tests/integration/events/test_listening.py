@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from tarsy.api.connection_limits import UNSENT_BYTES, prepare_listener
+from tarsy.api.http_server import UNSENT_BYTES, prepare_listener
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives up on a client by itself")
 

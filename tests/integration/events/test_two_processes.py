@@ -14,7 +14,7 @@ from support.live_node import (
 )
 from tarsy.db.notifications import NotificationListener
 from tarsy.domain.live_events import session_channel
-from tarsy.events.relay_wire import TEXT_NOTIFICATION, Bulletin, read_bulletin
+from tarsy.events.relay import TEXT_NOTIFICATION, Bulletin, read_bulletin
 
 
 async def test_readers_of_both_processes_see_each_event_once_and_in_order(here: LiveNode, there: LiveNode) -> None:

@@ -24,8 +24,8 @@ from support.live_node import (
 )
 from support.live_server import live_server
 from tarsy.api.auth import AuthSettings
+from tarsy.api.live import MAX_ACTION_BYTES
 from tarsy.api.tokens import ApiTokens
-from tarsy.api.websocket import MAX_ACTION_BYTES
 from tarsy.domain.live_events import session_channel
 from tarsy.events.hub import HubLimits
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.events.growing_text import GrowingText
+from tarsy.events.live_state import GrowingText
 
 PIECES = st.lists(st.text(max_size=8), max_size=700)
 

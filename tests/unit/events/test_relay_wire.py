@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.live_events import StreamDelta
-from tarsy.events.growing_text import GrowingText
-from tarsy.events.relay_wire import PAYLOAD_LIMIT, Bulletin, Watch, pack_bulletin, pack_watch, read_bulletin, read_watch
+from tarsy.events.live_state import GrowingText
+from tarsy.events.relay import PAYLOAD_LIMIT, Bulletin, Watch, pack_bulletin, pack_watch, read_bulletin, read_watch
 
 # Characters that take one to six bytes as JSON.
 TEXT = st.text(alphabet=st.sampled_from('a"\\\n\x01é€😀'), min_size=1, max_size=400).map(lambda text: text * 40)

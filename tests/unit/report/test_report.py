@@ -20,8 +20,8 @@ from tarsy.domain.session import AlertSession
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
+from tarsy.report.html import as_html
 from tarsy.report.markdown import as_markdown
-from tarsy.report.page import as_html
 from tarsy.report.report import MOST_SHOWN, WHOLE_EXHIBIT, CitedText, Exchange, Exhibit, Report, exhibit_of, within_limit
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tarsy.kit.clock import FixedClock
-from tarsy.setup.door import MAX_ATTEMPTS, TICKET_LIFE, Door, DoorClosedError
+from tarsy.setup.access import MAX_ATTEMPTS, TICKET_LIFE, Door, DoorClosedError
 
 
 def test_the_code_opens_once_however_it_is_typed() -> None:

@@ -5,7 +5,7 @@ import io
 import pytest
 from dotenv import dotenv_values
 
-from tarsy.setup.env_file import ValueRefusedError, with_variable
+from tarsy.setup.files import ValueRefusedError, with_variable
 
 WRITTEN = """\
 # The database.

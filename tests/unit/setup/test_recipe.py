@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from tarsy.config.load.loader import load_config
-from tarsy.setup.recipe import FieldKind, FieldRefusedError, checked_fields, recipes, server_of, with_server
-from tarsy.setup.yaml_merge import CannotMergeError
+from tarsy.setup.recipes import FieldKind, FieldRefusedError, checked_fields, recipes, server_of, with_server
+from tarsy.setup.template_files import CannotMergeError
 
 ENV = {"OPENAI_API_KEY": "k", "KUBECONFIG": "k"}
 WRITING = [name for name, recipe in recipes().items() if recipe.entry]

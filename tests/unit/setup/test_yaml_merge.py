@@ -5,8 +5,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarsy.setup.template_files import TEMPLATES
-from tarsy.setup.yaml_merge import CannotMergeError, merge, without
+from tarsy.setup.template_files import TEMPLATES, CannotMergeError, merge, without
 
 TEMPLATE = """\
 # Written by init.

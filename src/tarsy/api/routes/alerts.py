@@ -8,11 +8,10 @@ import orjson
 from fastapi import Header, Request, Response
 from pydantic import Field
 
-from tarsy.api.alert_body import AlertRequest, decode, read_alert
+from tarsy.api.alert_body import TEXT_BODY, AlertRequest, AlertTypeQuery, RunbookQuery, decode, described, read_alert, read_body
 from tarsy.api.bare_request import BodyRoute
 from tarsy.api.middleware import MAX_BODY_BYTES
 from tarsy.api.problems import ProblemKind, RequestRefusedError
-from tarsy.api.request_body import TEXT_BODY, AlertTypeQuery, RunbookQuery, described, read_body
 from tarsy.api.router import api_router
 from tarsy.api.schemas.sessions import AlertAccepted
 from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Samples

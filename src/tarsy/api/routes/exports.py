@@ -1,9 +1,12 @@
-"""Sessions as a file for a spreadsheet or a program."""
+"""A session as a document to keep: one file that needs neither this server nor a network."""
 
-from collections.abc import AsyncIterator
+import csv
+from collections.abc import AsyncIterator, Sequence
 from enum import StrEnum
-from typing import Annotated, assert_never
+from io import StringIO
+from typing import Annotated, Any, assert_never
 
+from anyio import to_thread
 from fastapi import Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
@@ -12,11 +15,132 @@ from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
 from tarsy.api.routes.sessions import MAX_PAGE, SessionChoice
 from tarsy.api.schemas.sessions import SessionListItem
+from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import Services, ServicesOf
-from tarsy.api.session_table import HEADINGS, csv_line, session_cells
+from tarsy.db.errors import NotFoundError
 from tarsy.db.session.listing import SessionFilter
+from tarsy.domain.recording import recording_text
+from tarsy.report.reading import read_report
+from tarsy.report.report import Report
 
 router = api_router(tag="sessions")
+# Of one session; a router of its own because the OpenAPI document lists these operations before others.
+session_router = api_router("/sessions/{session_id}", tag="sessions")
+
+
+class ReportFormat(StrEnum):
+    HTML = "html"
+    MD = "md"
+
+
+_REPORT_MEDIA = {ReportFormat.HTML: "text/html; charset=utf-8", ReportFormat.MD: "text/markdown; charset=utf-8"}
+
+
+@session_router.get(
+    "/report",
+    operation_id="getReport",
+    response_class=Response,
+    responses={200: {"content": {"text/html": {}, "text/markdown": {}}, "description": "The report, as a file."}},
+)
+async def get_report(
+    session_id: SessionId,
+    services: ServicesOf,
+    form: Annotated[ReportFormat, Query(alias="format", description="A page, or Markdown.")] = ReportFormat.HTML,
+) -> Response:
+    """The session as a file: alert, verdict, analysis, questions, and every cited result."""
+    report = await read_report(services, str(session_id))
+    # Rendering takes a second at the worst, in which other requests are answered.
+    text = await to_thread.run_sync(_written, report, form)
+    # A file, never a page of this site: it holds words that no one has checked.
+    name = f'attachment; filename="tarsy-{session_id}.{form}"'
+    return Response(text.encode("utf-8", "replace"), media_type=_REPORT_MEDIA[form], headers={"Content-Disposition": name})
+
+
+@session_router.get(
+    "/recording",
+    operation_id="getRecording",
+    response_class=Response,
+    responses={200: {"content": {"application/json": {}}, "description": "The recording, as a file."}},
+)
+async def get_recording(session_id: SessionId, services: ServicesOf) -> Response:
+    """The session as a recording for `tarsy replay`, with secrets masked."""
+    await services.sessions.require(str(session_id))
+    recording = await services.recordings.read(str(session_id))
+    if recording is None:
+        raise NotFoundError("session", str(session_id))
+    # Megabytes at the worst, in which other requests are answered.
+    text = await to_thread.run_sync(recording_text, recording)
+    name = f'attachment; filename="tarsy-{session_id}.json"'
+    return Response(text.encode(), media_type="application/json", headers={"Content-Disposition": name})
+
+
+def _written(report: Report, form: ReportFormat) -> str:
+    from tarsy.report.html import as_html  # noqa: PLC0415 - the same
+    from tarsy.report.markdown import as_markdown  # noqa: PLC0415 - what renders Markdown is loaded by the first reader, not by every start
+
+    match form:
+        case ReportFormat.HTML:
+            return as_html(report)
+        case ReportFormat.MD:
+            return as_markdown(report)
+        case _:
+            assert_never(form)
+
+
+HEADINGS = (
+    "id",
+    "title",
+    "alert_type",
+    "chain_id",
+    "author",
+    "status",
+    "severity",
+    "outcome",
+    "object",
+    "mechanism",
+    "confidence",
+    "citations",
+    "citations_verified",
+    "created_at",
+    "started_at",
+    "completed_at",
+    "duration_ms",
+    "agents",
+    "fallbacks",
+    "questions",
+    "total_tokens",
+    "cost_usd",
+    "score",
+    "cancelled_by",
+    "error_message",
+    "executive_summary",
+)
+# A spreadsheet takes a cell that begins so for a formula, and would compute what an alert or a model wrote.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def session_cells(session: SessionListItem) -> tuple[str, ...]:
+    """Its cells, under `HEADINGS`."""
+    found: dict[str, Any] = session.model_dump(mode="json")
+    verdict: dict[str, Any] = found["verdict"] or {}
+    citations: dict[str, Any] = found["citations"] or {}
+    affected: dict[str, str] = verdict.get("object") or {}
+    known = {
+        **found,
+        **{name: verdict.get(name) for name in ("outcome", "mechanism", "confidence")},
+        "object": "/".join(part for part in affected.values() if part),
+        "citations": citations.get("cited"),
+        "citations_verified": citations.get("verified"),
+        "cost_usd": found["cost"]["usd"],
+    }
+    return tuple("" if known[name] is None else str(known[name]) for name in HEADINGS)
+
+
+def csv_line(cells: Sequence[str]) -> str:
+    line = StringIO()
+    csv.writer(line).writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells])
+    return line.getvalue()
+
 
 # A file that a spreadsheet opens at once, and some hundred short queries.
 MAX_EXPORTED = 10_000
@@ -27,7 +151,7 @@ class ExportFormat(StrEnum):
     JSONL = "jsonl"
 
 
-_MEDIA = {ExportFormat.CSV: "text/csv; charset=utf-8", ExportFormat.JSONL: "application/jsonl"}
+_EXPORT_MEDIA = {ExportFormat.CSV: "text/csv; charset=utf-8", ExportFormat.JSONL: "application/jsonl"}
 
 
 class ExportQuery(SessionChoice):
@@ -50,7 +174,7 @@ async def export_sessions(services: ServicesOf, query: Annotated[ExportQuery, Qu
         detail = f"{found:,} sessions fit, and at most {MAX_EXPORTED:,} are exported at once: say `from` and `to`."
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, detail)
     headers = {"Content-Disposition": f'attachment; filename="tarsy-sessions.{query.form}"'}
-    return StreamingResponse(_lines(services, where, query.form), media_type=_MEDIA[query.form], headers=headers)
+    return StreamingResponse(_lines(services, where, query.form), media_type=_EXPORT_MEDIA[query.form], headers=headers)
 
 
 async def _lines(services: Services, where: SessionFilter, form: ExportFormat) -> AsyncIterator[str]:

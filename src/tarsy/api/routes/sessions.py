@@ -8,8 +8,17 @@ from pydantic import Field
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
-from tarsy.api.schemas.sessions import CancelResult, SessionDetail, SessionList, detail_json, list_json
-from tarsy.api.schemas.timeline import Timeline, timeline_json
+from tarsy.api.schemas.sessions import (
+    CancelledSessions,
+    CancelResult,
+    DeletedSessions,
+    SessionCounts,
+    SessionDetail,
+    SessionList,
+    detail_json,
+    list_json,
+)
+from tarsy.api.schemas.trace import Timeline, timeline_json
 from tarsy.api.schemas.view import JsonInPieces, Name, Request, SessionId, StorableText, UtcTime, json_response
 from tarsy.api.services import AuthorOf, ServicesOf
 from tarsy.db.session.listing import SessionFilter
@@ -17,7 +26,9 @@ from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder, SessionSort, So
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 
-router = api_router("/sessions", tag="sessions")
+router = api_router(tag="sessions")
+# Many sessions at once; a router of its own because the OpenAPI document lists these operations after the reports.
+bulk_router = api_router(tag="sessions")
 
 MAX_PAGE = 200
 # Pages beyond are found by a filter: to count one's way there costs more the further it is.
@@ -81,7 +92,7 @@ class SessionQuery(SessionChoice):
         return order
 
 
-@router.get("", operation_id="listSessions", response_model=SessionList)
+@router.get("/sessions", operation_id="listSessions", response_model=SessionList)
 async def list_sessions(services: ServicesOf, query: Annotated[SessionQuery, Query()]) -> Response:
     """Sessions, newest first unless `sort` says otherwise."""
     order = query.ordered()
@@ -89,13 +100,13 @@ async def list_sessions(services: ServicesOf, query: Annotated[SessionQuery, Que
     return json_response(list_json(page))
 
 
-@router.get("/{session_id}", operation_id="getSession", response_model=SessionDetail)
+@router.get("/sessions/{session_id}", operation_id="getSession", response_model=SessionDetail)
 async def get_session(session_id: SessionId, services: ServicesOf) -> Response:
     """A session with its stages, their executions and what they used."""
     return json_response(detail_json(await services.sessions.detail(str(session_id))))
 
 
-@router.get("/{session_id}/timeline", operation_id="getTimeline", response_model=Timeline)
+@router.get("/sessions/{session_id}/timeline", operation_id="getTimeline", response_model=Timeline)
 async def get_timeline(
     session_id: SessionId,
     services: ServicesOf,
@@ -106,20 +117,20 @@ async def get_timeline(
     return JsonInPieces(timeline_json(await services.timeline.read(str(session_id), after=after, limit=limit)))
 
 
-@router.post("/{session_id}/cancel", status_code=202, operation_id="cancelSession")
+@router.post("/sessions/{session_id}/cancel", status_code=202, operation_id="cancelSession")
 async def cancel_session(session_id: SessionId, services: ServicesOf, author: AuthorOf) -> CancelResult:
     """Cancel a session: at once if it waits, otherwise as soon as its worker notices. Repeating the request is harmless."""
     return CancelResult(result=await services.sessions.request_cancel(str(session_id), actor=author))
 
 
-@router.post("/{session_id}/executions/{execution_id}/cancel", status_code=202, operation_id="cancelExecution")
+@router.post("/sessions/{session_id}/executions/{execution_id}/cancel", status_code=202, operation_id="cancelExecution")
 async def cancel_execution(session_id: SessionId, execution_id: UUID, services: ServicesOf, author: AuthorOf) -> CancelResult:
     """Cancel one agent; the others of its stage continue."""
     answer = await services.sessions.request_execution_cancel(str(session_id), str(execution_id), actor=author)
     return CancelResult(result=answer)
 
 
-@router.delete("/{session_id}", status_code=204, operation_id="deleteSession")
+@router.delete("/sessions/{session_id}", status_code=204, operation_id="deleteSession")
 async def delete_session(
     session_id: SessionId,
     services: ServicesOf,
@@ -135,3 +146,28 @@ async def delete_session(
         detail = "Erasing cannot be undone: repeat the session's id as `confirm`."
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, detail)
     await services.sessions.purge(str(session_id), actor=author)
+
+
+@router.get("/session-counts", operation_id="countSessions")
+async def count_sessions(services: ServicesOf, choice: Annotated[SessionChoice, Query()]) -> SessionCounts:
+    """The number of matching sessions by status."""
+    return SessionCounts.of(await services.sessions.counts(choice.filter()))
+
+
+@bulk_router.post("/cancellations", status_code=202, operation_id="cancelSessions")
+async def cancel_sessions(services: ServicesOf, author: AuthorOf, choice: Annotated[SessionChoice, Query()]) -> CancelledSessions:
+    """Cancel every matching session that has not ended. At least one filter is required."""
+    if choice.filter() == SessionFilter():
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, "Name the sessions: `status=pending` means all that wait.")
+    return CancelledSessions(cancelled=await services.sessions.cancel_matching(choice.filter(), actor=author))
+
+
+@bulk_router.post("/deletions", operation_id="deleteSessions")
+async def delete_sessions(
+    services: ServicesOf,
+    author: AuthorOf,
+    ids: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=MAX_PAGE, description="Ids of sessions; repeat it for several.")],
+) -> DeletedSessions:
+    """Hide these sessions if they have ended. Accepts only ids, because a filter could match more sessions than intended."""
+    deleted = await services.sessions.soft_delete_many([str(one) for one in ids], actor=author)
+    return DeletedSessions(deleted=deleted)

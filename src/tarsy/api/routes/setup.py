@@ -25,11 +25,11 @@ from tarsy.api.schemas.setup import (
 )
 from tarsy.api.services import AuthorOf, Services, ServicesOf
 from tarsy.db.audit import AuditAction
-from tarsy.setup.desk import Outcome, SetupDesk
-from tarsy.setup.door import TICKET_LIFE, DoorClosedError
-from tarsy.setup.drafts import StepRefusedError
-from tarsy.setup.model_address import NoModelsError
-from tarsy.setup.recipe import recipes
+from tarsy.setup.access import TICKET_LIFE, DoorClosedError
+from tarsy.setup.files import StepRefusedError
+from tarsy.setup.recipes import recipes
+from tarsy.setup.service import Outcome, SetupDesk
+from tarsy.setup.trials import NoModelsError
 
 log = structlog.get_logger(__name__)
 

@@ -7,8 +7,7 @@ from fastapi import Query, Response
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
-from tarsy.api.schemas.budget import PeriodBudgetItem
-from tarsy.api.schemas.usage import UsageOverview
+from tarsy.api.schemas.usage import PeriodBudgetItem, UsageOverview
 from tarsy.api.schemas.view import Day
 from tarsy.api.services import ServicesOf
 from tarsy.db.usage import DETAIL_COLUMNS

@@ -5,9 +5,8 @@ from typing import Annotated
 
 from fastapi import Path, Request, Response
 
-from tarsy.api.alert_body import decode
+from tarsy.api.alert_body import ANY_BODY, AlertTypeQuery, RunbookQuery, decode, described, read_body
 from tarsy.api.auth import Identity
-from tarsy.api.request_body import ANY_BODY, AlertTypeQuery, RunbookQuery, described, read_body
 from tarsy.api.router import api_router
 from tarsy.api.schemas.incidents import WebhookAccepted
 from tarsy.api.services import Services, ServicesOf

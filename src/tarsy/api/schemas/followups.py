@@ -1,13 +1,15 @@
 """Follow-up chat and scores."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Self
 from uuid import UUID
 
 from pydantic import Field
 
-from tarsy.api.schemas.view import Request, StorableText, View
+from tarsy.api.schemas.view import Name, Request, StorableText, View
 from tarsy.domain.followup import MAX_CHAT_CHARACTERS
+from tarsy.domain.llm import ProviderType
+from tarsy.domain.note import MAX_HINT_CHARACTERS, NoteKind, NoteState, SessionNote
 from tarsy.domain.status import RunStatus
 
 
@@ -43,3 +45,59 @@ class Score(View):
     stage_id: UUID | None
     created_at: datetime
     completed_at: datetime | None
+
+
+class Hint(Request):
+    """An engineer's hint to the agents."""
+
+    text: Annotated[StorableText, Field(min_length=1, max_length=MAX_HINT_CHARACTERS, pattern=r"\S")]
+
+
+class NoteView(View):
+    # `NOTE1`: by this agents cite it.
+    id: str
+    session_id: UUID
+    kind: NoteKind
+    author: str
+    text: str
+    created_at: datetime
+    # Too late: the investigation ended before any agent could be told. It can be asked as a question.
+    state: NoteState
+    # The agents that were told, by name.
+    told: list[str]
+
+    @classmethod
+    def of(cls, given: SessionNote) -> Self:
+        return cls.shown(given.note, given, created_at=given.note.at)
+
+
+class Notes(View):
+    notes: list[NoteView]
+
+    @classmethod
+    def of(cls, given: list[SessionNote]) -> Self:
+        return cls(notes=[NoteView.of(one) for one in given])
+
+
+class ForkRequest(Request):
+    """The step to continue from, and what changes from there."""
+
+    execution_id: UUID = Field(description="The agent's execution, also a sub-agent's, as listed in the session and its trace.")
+    turn: int = Field(ge=0, le=2**31 - 1, description="The model call to make again, as numbered in the trace; the first is 0.")
+    model: Name | None = Field(default=None, description="The configured provider that continues; absent: the session's own models.")
+    hint: Annotated[StorableText, Field(min_length=1, max_length=MAX_HINT_CHARACTERS, pattern=r"\S")] | None = Field(
+        default=None, description="A hint that its agents read before the first new call."
+    )
+
+
+class ModelItem(View):
+    """A model that TARSy can use now."""
+
+    # The name under which it is configured.
+    name: str
+    type: ProviderType
+    model: str
+
+
+class ModelList(View):
+    models: list[ModelItem]

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
-from tarsy.api.schemas.notes import NoteView
+from tarsy.api.schemas.followups import NoteView
 from tarsy.api.schemas.view import Cost, Request, StorableText, UtcTime, View
 from tarsy.db.incident.changes import StoredChange
 from tarsy.db.incident.repository import Activity, IncidentDetail, IncidentPage, IncidentSummary

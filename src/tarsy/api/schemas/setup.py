@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tarsy.api.schemas.view import Request, StorableText, View
-from tarsy.setup.recipe import FieldKind
+from tarsy.setup.recipes import FieldKind
 
 # Longer than any code that is printed.
 MAX_CODE = 64

@@ -16,11 +16,10 @@ from tarsy.config.schema.providers import USUAL_KEYS, LLMProviderConfig
 from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.kit.imports import load
 from tarsy.settings import Settings
-from tarsy.setup.door import Door
-from tarsy.setup.drafts import Drafts, StepRefusedError
-from tarsy.setup.file_change import CannotWriteError, FileChange, restore, write_all
-from tarsy.setup.model_address import ModelServer, NoModelsError, probe
-from tarsy.setup.recipe import FieldRefusedError, Recipe, checked_fields, recipes, server_of
+from tarsy.setup.access import Door
+from tarsy.setup.files import CannotWriteError, Drafts, FileChange, StepRefusedError, restore, write_all
+from tarsy.setup.recipes import FieldRefusedError, Recipe, checked_fields, recipes, server_of
+from tarsy.setup.trials import ModelServer, NoModelsError, probe
 
 # As the template has it: a model that has to be loaded first takes its time.
 _PATIENCE = {"first_chunk_timeout": "5m"}
@@ -150,9 +149,9 @@ class SetupDesk:
 
     async def _try_model(self, provider: ResolvedProvider, backend: LLMBackend, more: Mapping[str, str]) -> Outcome:
         await load("tarsy.llm.in_process")
-        await load("tarsy.setup.model_trial")
+        await load("tarsy.setup.trials")
         from tarsy.llm.in_process import in_process_client  # noqa: PLC0415 - just loaded, off the event loop
-        from tarsy.setup.model_trial import try_model  # noqa: PLC0415 - just loaded, off the event loop
+        from tarsy.setup.trials import try_model  # noqa: PLC0415 - just loaded, off the event loop
 
         client = in_process_client(env={**self.loaded().env, **more})
         try:
@@ -162,8 +161,8 @@ class SetupDesk:
         return Outcome(not found.cure, found.text, found.cure)
 
     async def _try_server(self, recipe: Recipe, fields: Mapping[str, str]) -> Outcome:
-        await load("tarsy.setup.tool_trial")
-        from tarsy.setup.tool_trial import try_server  # noqa: PLC0415 - just loaded, off the event loop
+        await load("tarsy.setup.trials")
+        from tarsy.setup.trials import try_server  # noqa: PLC0415 - just loaded, off the event loop
 
         loaded = self.loaded()
         trial = await try_server(server_of(recipe, loaded.config), {**loaded.env, **fields})

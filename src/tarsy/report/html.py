@@ -14,8 +14,22 @@ from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 
 from tarsy.domain.citation import CitationStatus
-from tarsy.report.report import CitedText, Exchange, Exhibit, Report
-from tarsy.report.words import NO_VERDICT, Bracket, brackets, cautions, exhibit_line, facts, moment, no_analysis, verdict_facts, worth
+from tarsy.report.report import (
+    NO_VERDICT,
+    Bracket,
+    CitedText,
+    Exchange,
+    Exhibit,
+    Report,
+    brackets,
+    cautions,
+    exhibit_line,
+    facts,
+    moment,
+    no_analysis,
+    verdict_facts,
+    worth,
+)
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #f3f5f7; --line: #d0d7de; --good: #1a7f37; --bad: #9a6700; --mark: #fff3b0; }

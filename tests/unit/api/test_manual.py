@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.api.help import MANUAL, find
-from tarsy.api.manual_book import START, Book
-from tarsy.api.manual_html import page_html, search_html
+from tarsy.api.manual_index import START, Book
+from tarsy.api.manual_pages import MANUAL, find, page_html, search_html
 
 BOOK = Book(MANUAL)
 PAGES = sorted(path.relative_to(MANUAL).as_posix() for path in MANUAL.rglob("*.md"))

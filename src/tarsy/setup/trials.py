@@ -1,15 +1,59 @@
-"""Which models a server at an address has, asked as OpenAI's clients ask (`GET …/models`): Ollama, llama.cpp, vLLM and LM Studio all answer."""
+"""What the doctor finds: a subject, a verdict, and what to do about it. Pure module."""
 
 import ipaddress
+import shutil
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import anyio
 
+from tarsy.agent.ports import LLMClient
 from tarsy.config.parsed_data import listing_at, mapping
+from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedProvider
+from tarsy.config.templates import variables
+from tarsy.domain.conversation import ConversationMessage, Role
+from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, LLMBackend, TextChunk, ThinkingChunk
+from tarsy.domain.tool import ToolCatalog
+from tarsy.tools.executor import McpToolServers
+
+
+class Verdict(StrEnum):
+    OK = "ok"
+    # TARSy runs, but something that the operator may expect does not.
+    WARN = "warn"
+    # TARSy would not start, or what it was told to use cannot be used.
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    verdict: Verdict
+    subject: str
+    text: str
+    cure: str = ""
+
+    def __str__(self) -> str:
+        first, *rest = [*self.text.splitlines(), *(f"→ {line}" for line in self.cure.splitlines())]
+        margin = " " * 20
+        return "\n".join([f"{self.verdict:<5} {self.subject:<13} {first}", *(margin + line for line in rest)])
+
+
+def ok(subject: str, text: str) -> Finding:
+    return Finding(Verdict.OK, subject, text)
+
+
+def warn(subject: str, text: str, cure: str = "") -> Finding:
+    return Finding(Verdict.WARN, subject, text, cure)
+
+
+def fail(subject: str, text: str, cure: str = "") -> Finding:
+    return Finding(Verdict.FAIL, subject, text, cure)
+
 
 # A server on one's own network answers at once or not at all.
 PROBE_SECONDS = 8.0
@@ -135,3 +179,84 @@ def _named(base_url: str, body: bytes) -> ModelServer | None:
     names = [(mapping(entry) or {}).get("id") for entry in listing_at(read, "data")]
     shown = (name for name in names if isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable())
     return ModelServer(base_url, tuple(sorted(dict.fromkeys(shown))[:MAX_MODELS]))
+
+
+# A model that has to be loaded first takes its time; a person who waits for longer is better told.
+CALL_SECONDS = 60.0
+
+
+async def try_model(name: str, provider: ResolvedProvider, backend: LLMBackend, client: LLMClient) -> Finding:
+    """Ask the model for one word."""
+    messages = (ConversationMessage(Role.USER, "Answer with the single word: ready"),)
+    request = GenerateInput(session_id="doctor", execution_id="doctor", messages=messages, provider=provider, backend=backend)
+    answer = ""
+    with anyio.move_on_after(CALL_SECONDS):
+        async with aclosing(client.generate(request)) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, ErrorChunk):
+                    return fail("call", f"{name}: {chunk.message}", _cure(chunk.code, provider))
+                if isinstance(chunk, TextChunk | ThinkingChunk):
+                    answer += chunk.content
+        return ok("call", f"{name} answers ({len(answer)} characters)")
+    return fail("call", f"{name} did not answer within {CALL_SECONDS:.0f} s", "try again, or name another provider")
+
+
+def _cure(code: ErrorCode, provider: ResolvedProvider) -> str:
+    match code:
+        case ErrorCode.CREDENTIALS:
+            return f"check the key in {provider.api_key_env or 'its variable'}"
+        case ErrorCode.RATE_LIMITED:
+            return "wait, or raise the vendor's limit; fallback_providers keeps investigations going meanwhile"
+        case ErrorCode.PROVIDER_UNAVAILABLE | ErrorCode.TIMEOUT | ErrorCode.STALLED:
+            return f"check that {provider.base_url or 'the vendor'} can be reached from here"
+        case _:
+            return f"check that the vendor has the model {provider.model}"
+
+
+# A first start of a server by npx downloads it; a person who waits for longer is better told.
+TOOLS_SECONDS = 60.0
+_CURES = {
+    "npx": "install Node.js 20 or later: npx comes with it",
+    "uvx": "install uv: uvx comes with it (https://docs.astral.sh/uv/)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTrial:
+    finding: Finding
+    # Their names within the server.
+    tools: tuple[str, ...] = ()
+
+
+async def try_server(server: ResolvedMcpServer, env: Mapping[str, str]) -> ToolTrial:
+    """Connect to the server and list its tools."""
+    lacking = _cannot_start(server, env)
+    return ToolTrial(lacking) if lacking else await _listed(server, env)
+
+
+def _cannot_start(server: ResolvedMcpServer, env: Mapping[str, str]) -> Finding | None:
+    transport = server.transport
+    command = transport.command
+    if command and not variables(command) and shutil.which(command, path=env.get("PATH")) is None:
+        cure = _CURES.get(command, f"install {command}, or write its full path")
+        return warn("tools", f"{server.name}: the program {command} was not found", cure)
+    texts: Iterable[str] = (*transport.args, *transport.env.values(), transport.url or "", transport.bearer_token or "")
+    missing = sorted({name for text in texts for name in variables(text)} - env.keys() - {"SESSION_ID"})
+    if missing:
+        cure = f"set {' and '.join(missing)} in the environment or in .env"
+        return warn("tools", f"{server.name}: {', '.join(missing)} is not set", cure)
+    return None
+
+
+async def _listed(server: ResolvedMcpServer, env: Mapping[str, str]) -> ToolTrial:
+    catalog = ToolCatalog()
+    with anyio.move_on_after(TOOLS_SECONDS) as limit:
+        async with McpToolServers(env=env).open_servers({server.name: server}, call_timeout=TOOLS_SECONDS, execution_id="doctor") as tools:
+            catalog = await tools.list_tools()
+    cure = f"try it by hand: tarsy tools list {server.name}"
+    if limit.cancelled_caught and not catalog.tools:
+        return ToolTrial(fail("tools", f"{server.name} did not list its tools within {TOOLS_SECONDS:.0f} s", cure))
+    if catalog.warnings:
+        return ToolTrial(fail("tools", "\n".join(catalog.warnings), cure))
+    names = tuple(tool.name.removeprefix(f"{server.name}.") for tool in catalog.tools)
+    return ToolTrial(ok("tools", f"{server.name}: {len(names)} tools"), names)

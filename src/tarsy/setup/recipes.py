@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from tarsy.config.resolve.resolved import ResolvedMcpServer, resolved_server
 from tarsy.config.schema.configuration import Config, MCPServerRegistry
 from tarsy.config.schema.mcp_servers import MCPServerConfig
-from tarsy.setup.yaml_merge import CannotMergeError, merge
+from tarsy.setup.template_files import CannotMergeError, merge
 
 
 class FieldKind(StrEnum):
