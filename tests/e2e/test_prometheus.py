@@ -62,6 +62,6 @@ async def test_a_rule_that_fires_repeats_and_resolves_is_one_incident_and_one_in
     assert (incident["alerts"], incident["firing"]) == (1, 0)
     # It had begun: it goes on, though what it looks into is over.
     assert [(session["id"], session["status"]) for session in shown["sessions"]] == [(begun.claim.subject_id, "in_progress")]
-    assert "DiskFull" in begun.noun.alert_data
+    assert "DiskFull" in begun.subject.alert_data
     assert sum(bar["firing"] + bar["resolved"] for bar in shown["activity"]["bars"]) == incident["deliveries"]
     assert [(member["status"], member["count"]) for member in shown["members"]] == [("resolved", incident["deliveries"])]

@@ -19,7 +19,7 @@ from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage
 from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.tool import ToolOutcome
-from tarsy.domain.work import Parking
+from tarsy.domain.work import Park
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
@@ -148,7 +148,7 @@ class MemoryTree:
 
     async def go_on(self) -> StageOutcome:
         """Run it to its end; when it waits for something, that has happened at once."""
-        while isinstance(ran := await self._run(), Parking):
+        while isinstance(ran := await self._run(), Park):
             pass
         return ran.outcome
 

@@ -106,7 +106,7 @@ class Conclusion:
             call = await run.call(LLMInteractionKind.CORRECTION, self._speech.concluding_router(), extra=(request,))
         except CeilingMetError as error:
             run.context.ceilings.note(error.met)
-            remark = {"correction": f"It was not asked for a correction because of {error.met.told}."}
+            remark = {"correction": f"It was not asked for a correction because of {error.met.description}."}
             return await self._store(stored, draft, _shown(recorder, answered, draft, remark))
         if failure := self._failure(call):
             shown = _shown(recorder, answered, draft, {"correction": failure})

@@ -13,7 +13,7 @@ from tarsy.agent.ports import LiveText, LLMClient, Mask, Prices, ResultStore, Ru
 from tarsy.agent.prompt.builder import ChatPrompt, PromptBuilder
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.claim import INVESTIGATION, Claim
-from tarsy.domain.execution import AgentType, Waits
+from tarsy.domain.execution import AgentType, Wait
 from tarsy.domain.run_input import AnyInput, CutShort, InputPlace, Now, PlacedInput, ReadAt, RunInput, Unfinished, place_of
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock
@@ -153,7 +153,7 @@ class ExecutionResult:
     status: RunStatus
     final_analysis: str = ""
     error: str | None = None
-    waits: Waits | None = None
+    waits: Wait | None = None
 
 
 _Input = TypeVar("_Input", bound=RunInput)

@@ -14,7 +14,7 @@ from tarsy.domain.llm import ErrorChunk, ErrorCode, ResolvedProvider
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.step import StoredCall
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
-from tarsy.domain.work import Retry
+from tarsy.domain.work import RetryPolicy
 
 # One timeout can be bad luck; the second in a row means that a third wait of minutes would end the same.
 MAX_CONSECUTIVE_TIMEOUTS = 2
@@ -24,7 +24,7 @@ MAX_CONSECUTIVE_FAILURES = 3
 # people have looked for themselves.
 OUTAGE_MINUTES = 30
 # Soon at first, because most outages are short; seldom later, because many sessions ask. The nine pauses are the half hour.
-_PAUSES = Retry(attempts=10, first_pause=20.0, longest_pause=300.0)
+_PAUSES = RetryPolicy(max_attempts=10, first_delay=20.0, max_delay=300.0)
 # The client has asked again and again before it says these; the others may be bad luck.
 _TRIED_BY_CLIENT = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.PROVIDER_UNAVAILABLE})
 
@@ -82,7 +82,7 @@ def after_failure(error: ErrorChunk, failures: int, *, has_fallback: bool) -> Af
         return FallBack()
     if not error.code.is_outage:
         return Hopeless()
-    seconds = _PAUSES.pause_after(waits)
+    seconds = _PAUSES.delay_after(waits)
     return Hopeless(outlasted=True) if seconds is None else Outage(seconds, begins=waits == 1)
 
 
@@ -94,7 +94,7 @@ def _patience(code: ErrorCode, *, has_fallback: bool) -> int:
 
 def told_end(provider: ResolvedProvider, error: ErrorChunk, failures: int, *, outlasted: bool = False) -> str:
     """Why a model is given up: which one, where, what it said, and what can be done about it."""
-    retries = _PAUSES.attempts - 1 if outlasted else 0
+    retries = _PAUSES.max_attempts - 1 if outlasted else 0
     calls = failures - retries
     often = f"{calls} calls in a row failed" if calls > 1 else "the call failed"
     in_vain = f", and so did {retries} retries within {OUTAGE_MINUTES} minutes" if outlasted else ""

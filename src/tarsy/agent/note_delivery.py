@@ -7,11 +7,11 @@ from tarsy.agent.execution import ExecutionContext
 from tarsy.agent.prompt.nudges import note_text
 from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.domain.conversation import ConversationMessage, Message, Role
-from tarsy.domain.run_input import Heard, PlacedInput
+from tarsy.domain.run_input import DeliveredNote, PlacedInput
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 
 
-def telling(context: ExecutionContext, recorder: Recorder, heard: Sequence[Heard], turn: int) -> StepParts:
+def telling(context: ExecutionContext, recorder: Recorder, heard: Sequence[DeliveredNote], turn: int) -> StepParts:
     """The messages that tell an agent of notes, with what a person sees of it, and what a replay needs."""
     return {
         "messages": tuple(_message(context, recorder, one, last=one is heard[-1]) for one in heard),
@@ -44,11 +44,11 @@ def joined(first: StepParts, second: StepParts) -> StepParts:
     return both
 
 
-def _message(context: ExecutionContext, recorder: Recorder, heard: Heard, *, last: bool) -> Message:
+def _message(context: ExecutionContext, recorder: Recorder, heard: DeliveredNote, *, last: bool) -> Message:
     return recorder.message(ConversationMessage(Role.USER, note_text(heard, context.prompts.fence, last=last)))
 
 
-def _event(recorder: Recorder, heard: Heard) -> TimelineEvent:
+def _event(recorder: Recorder, heard: DeliveredNote) -> TimelineEvent:
     note = heard.note
     told = {"evidence_id": note.id, "kind": note.kind.value, "author": note.author, "noted_at": note.at.isoformat()}
     return recorder.event(TimelineEventType.NOTE, note.text, metadata=told | ({"held": True} if heard.held else {}))

@@ -6,7 +6,7 @@ A run that is continued is told no note twice; one that is replayed is told thos
 from collections.abc import Iterable, Sequence
 
 from tarsy.domain.note import Note
-from tarsy.domain.run_input import AnyInput, Heard
+from tarsy.domain.run_input import AnyInput, DeliveredNote
 
 
 class Notes:
@@ -19,7 +19,7 @@ class Notes:
         # Whether the agent was asked before to look at its answer again: once is enough.
         self._held = any(heard.held for heard in told)
         self._unread: list[Note] = []
-        self._recorded: dict[int, list[Heard]] = {}
+        self._recorded: dict[int, list[DeliveredNote]] = {}
         for turn, heard in _notes(track, recorded):
             if heard.note.number > self._last:
                 self._recorded.setdefault(turn, []).append(heard)
@@ -47,14 +47,14 @@ class Notes:
         """The next answer is the last word."""
         self._held = True
 
-    def take(self, turn: int, *, held: bool = False) -> tuple[Heard, ...]:
+    def take(self, turn: int, *, held: bool = False) -> tuple[DeliveredNote, ...]:
         """What the agent is told before the call `turn`."""
-        heard = (*self._recorded.pop(turn, ()), *(Heard(note, held) for note in self._unread))
+        heard = (*self._recorded.pop(turn, ()), *(DeliveredNote(note, held) for note in self._unread))
         self._unread = []
         self._held = self._held or any(one.held for one in heard)
         return heard
 
 
-def _notes(track: str, inputs: Sequence[AnyInput]) -> list[tuple[int, Heard]]:
-    found = [(one.turn, one.value) for one in inputs if one.track == track and isinstance(one.value, Heard)]
+def _notes(track: str, inputs: Sequence[AnyInput]) -> list[tuple[int, DeliveredNote]]:
+    found = [(one.turn, one.value) for one in inputs if one.track == track and isinstance(one.value, DeliveredNote)]
     return sorted(found, key=lambda item: (item[0], item[1].note.number))

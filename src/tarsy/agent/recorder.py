@@ -242,7 +242,7 @@ class Recorder:
         )
         cut = CutShort(
             cancelled=stopping.reason is StopReason.CANCELLED,
-            told="" if stopping.reason is StopReason.CANCELLED else stopping.told,
+            reason="" if stopping.reason is StopReason.CANCELLED else stopping.told,
             begun=self._spoken,
             waiting=tuple(sorted(self.awaited)),
             unfinished=unfinished,

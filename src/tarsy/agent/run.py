@@ -19,14 +19,14 @@ from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.evidence import call_id
-from tarsy.domain.execution import ExecutionChange, Waits
+from tarsy.domain.execution import ExecutionChange, Wait
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, GenerateInput, LLMBackend, ProviderType
-from tarsy.domain.run_input import Heard
+from tarsy.domain.run_input import DeliveredNote
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Compacted, ExecutionInput, StoredRun
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, spoken_name
+from tarsy.domain.tool import ToolCatalog, ToolDefinition, name_for_model
 from tarsy.kit.text import estimate_tokens
 
 
@@ -74,7 +74,7 @@ class Run:
     def read_back(self) -> str:
         """The tool that reads shortened results again, as the model may call it; empty when it has none."""
         has_it = self.catalog.find(READ_RESULT_TOOL) is not None
-        return spoken_name(READ_RESULT_TOOL, self.context.config.tool_calling) if has_it else ""
+        return name_for_model(READ_RESULT_TOOL, self.context.config.tool_calling) if has_it else ""
 
     @property
     def must_cite(self) -> bool:
@@ -170,7 +170,7 @@ class Run:
         while not pieces_so_far(self.messages) and (heard := self.recorder.notes.take(self._turn)):
             await self._tell(heard, {})
 
-    async def _tell(self, heard: tuple[Heard, ...], beside: StepParts) -> None:
+    async def _tell(self, heard: tuple[DeliveredNote, ...], beside: StepParts) -> None:
         told = telling(self.context, self.recorder, heard, self._turn)
         await self.recorder.commit(**joined(beside, told))
         self.messages += told.get("messages", ())
@@ -256,7 +256,7 @@ class Run:
         await self.recorder.commit(**(self.failures.end(call, error, reason) if outage.begins else self.failures.repeat(call)))
         # What a recording says next does not depend on when it is asked.
         seconds = 0.0 if self.provider.type is ProviderType.REPLAY else outage.seconds
-        return ExecutionResult(status=RunStatus.ACTIVE, waits=Waits(reason, seconds))
+        return ExecutionResult(status=RunStatus.ACTIVE, waits=Wait(reason, seconds))
 
     def _fall_back(self, error: ErrorChunk) -> tuple[ExecutionChange, TimelineEvent]:
         """Move on to the next model for good."""

@@ -17,7 +17,7 @@ from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import PendingCall, ToolSpeech
 from tarsy.agent.tool_results import Sized, Summarizer
 from tarsy.domain.conversation import Message, ToolCall
-from tarsy.domain.execution import Waits
+from tarsy.domain.execution import Wait
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.step import ExecutionInput
@@ -39,7 +39,7 @@ class TurnOutcome:
 class RunWaitsError(Exception):
     """A call of the run has to wait, and so has the run; what is done is stored."""
 
-    def __init__(self, waits: Waits) -> None:
+    def __init__(self, waits: Wait) -> None:
         super().__init__(waits.reason)
         self.waits = waits
 
@@ -86,7 +86,7 @@ class ToolTurn:
         """
         results: list[ToolResult] = []
         stored: list[Message] = []
-        waiting: list[Waits] = []
+        waiting: list[Wait] = []
 
         async def one(pending: PendingCall) -> None:
             if cut and cut.is_within(pending.call.id, self._run.turn):
@@ -116,7 +116,7 @@ class ToolTurn:
     async def _leave_where_cut(self, call: ToolCall, cut: CutPlace, deadline: float) -> None:
         """Bring a call as far as it had come when the run was cut short."""
         definition, said = self._run.catalog.find(call.name), cut.output_of(call.id)
-        if said is not None and not (definition and definition.sends_agent):
+        if said is not None and not (definition and definition.dispatches_agent):
             self._run.recorder.append(self._events[call.id], said)
             return
         # An agent that it had sent was cut short with it.
@@ -146,7 +146,7 @@ class ToolTurn:
         """Whether a call whose outcome is unknown may be made again; of a tool that does not exist the toolbox says so again."""
         definition = self._run.catalog.find(call.name)
         # Arguments are stored masked: with a secret among them, the same call cannot be made again.
-        return definition is None or definition.sends_agent or (definition.safe_to_repeat and not is_masked(call.arguments))
+        return definition is None or definition.dispatches_agent or (definition.safe_to_repeat and not is_masked(call.arguments))
 
     def _place_in_order(self) -> Callable[[PendingCall], int]:
         """Numbers the groups of calls that may be made at the same time."""
@@ -168,7 +168,7 @@ class ToolTurn:
         started_at, started = context.clock.now(), context.clock.monotonic()
         event_id = self._events[call.id]
         definition = self._run.catalog.find(call.name)
-        with anyio.move_on_at(math.inf if definition and definition.sends_agent else deadline):
+        with anyio.move_on_at(math.inf if definition and definition.dispatches_agent else deadline):
             return await context.tools.execute(call, lambda output: self._run.recorder.append(event_id, output))
         content = f"{call.name} did not answer before the time of this iteration was up."
         waited = milliseconds_since(started, context.clock)
@@ -202,7 +202,7 @@ class ToolTurn:
         read = self._run.inputs.read_at(self._turn, evidence_id)
         return SeenResult(evidence_id=evidence_id, result=result, read_at=read.value.at)
 
-    async def _leave_open(self, result: ToolResult, waits: Waits) -> Waits:
+    async def _leave_open(self, result: ToolResult, waits: Wait) -> Wait:
         """End the entry of a call that waits; the one that makes the call again opens its own."""
         await self._run.recorder.commit(closed=(self._run.recorder.close(self._events[result.call.id], TimelineStatus.INTERRUPTED),))
         return waits

@@ -75,9 +75,9 @@ async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
     yield _schema(kind, revision)
     for one in paused:
         chain = f" --chain {one.chain_id}" if one.chain_id else ""
-        yield warn("pause", f"{one.chain_id or 'everything'} is {one.told}", f"to continue: tarsy resume{chain}")
+        yield warn("pause", f"{one.chain_id or 'everything'} is {one.description}", f"to continue: tarsy resume{chain}")
     for one in ailing:
-        yield warn(one.ailment, one.message, one.cure)
+        yield warn(one.kind, one.message, one.cure)
 
 
 def _schema(kind: str, revision: str | None) -> Finding:

@@ -43,6 +43,6 @@ def resume(chain: Chain = None, database_url: DatabaseUrl = None, data_dir: Data
 
 def _tell(left: "Sequence[Pause]") -> None:
     for one in left:
-        typer.echo(f"{one.chain_id or 'everything'}: {one.told}, since {one.since:%Y-%m-%d %H:%MZ}")
+        typer.echo(f"{one.chain_id or 'everything'}: {one.description}, since {one.since:%Y-%m-%d %H:%MZ}")
     if not left:
         typer.echo("Nothing is paused.")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tarsy.config.load.loader import LoadedConfig
     from tarsy.domain.period_budget import PeriodState
-    from tarsy.domain.usage import UsageReport, Used, UsedBy
+    from tarsy.domain.usage import UsageGroup, UsageReport, UsageTotals
 
 # As many lines of a group as a terminal shows beside the others.
 SHOWN = 8
@@ -76,14 +76,14 @@ def _configuration(directory: Path | None) -> "LoadedConfig | None":
 def _show_budgets(states: "Sequence[PeriodState]") -> None:
     from datetime import UTC, datetime
 
-    from tarsy.domain.usage import dollars
+    from tarsy.domain.usage import format_usd
 
     if states:
         typer.echo("\nbudgets")
     for state in states:
-        forecast = dollars(state.forecast(datetime.now(UTC)))
-        used = f"{dollars(state.spent)} spent, {dollars(state.reserved)} reserved, at this rate {forecast} at its end"
-        typer.echo(harmless(f"  {state.budget.told.removeprefix('the ')}: {used}"))
+        forecast = format_usd(state.forecast(datetime.now(UTC)))
+        used = f"{format_usd(state.spent)} spent, {format_usd(state.reserved)} reserved, at this rate {forecast} at its end"
+        typer.echo(harmless(f"  {state.budget.description.removeprefix('the ')}: {used}"))
 
 
 def _show_uncounted(loaded: "LoadedConfig") -> None:
@@ -98,10 +98,10 @@ def _show_uncounted(loaded: "LoadedConfig") -> None:
 
 
 def _show(report: "UsageReport") -> None:
-    from tarsy.domain.usage import dollars
+    from tarsy.domain.usage import format_usd
 
     typer.echo(f"{report.span.first} to {report.span.last}: {_line(report.total)}")
-    typer.echo(f"this month {dollars(report.month_usd)}, at this rate {dollars(report.month_forecast_usd)} at its end")
+    typer.echo(f"this month {format_usd(report.month_usd)}, at this rate {format_usd(report.month_forecast_usd)} at its end")
     groups = {"model": report.by_model, "chain": report.by_chain, "alert type": report.by_alert_type, "agent": report.by_agent}
     for name, group in groups.items():
         _show_group(name, group)
@@ -112,10 +112,10 @@ def _show(report: "UsageReport") -> None:
     if report.dearest_sessions:
         typer.echo("\ndearest sessions")
     for session in report.dearest_sessions:
-        typer.echo(harmless(f"  {session.id}  {dollars(session.cost_usd)}  {session.title}"))
+        typer.echo(harmless(f"  {session.id}  {format_usd(session.cost_usd)}  {session.title}"))
 
 
-def _show_group(name: str, group: "Sequence[UsedBy]") -> None:
+def _show_group(name: str, group: "Sequence[UsageGroup]") -> None:
     if group:
         typer.echo(f"\nby {name}")
     for one in group[:SHOWN]:
@@ -124,12 +124,12 @@ def _show_group(name: str, group: "Sequence[UsedBy]") -> None:
         typer.echo(f"  and {len(group) - SHOWN} more (--csv has all)")
 
 
-def _line(used: "Used") -> str:
-    from tarsy.domain.usage import dollars
+def _line(used: "UsageTotals") -> str:
+    from tarsy.domain.usage import format_usd
 
     share = used.cache_hit_share
     parts = [
-        dollars(used.cost_usd),
+        format_usd(used.cost_usd),
         f"{used.calls} calls",
         f"{used.input_tokens + used.output_tokens:,} tokens",
         *([f"{share:.0%} of the input cached"] if share else []),

@@ -13,7 +13,7 @@ from tarsy.db.spending import PostgresSpendingBook
 from tarsy.db.tables import alert_sessions, incidents, processes, sql_list, work
 from tarsy.domain.alert import Severity
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.diagnosis import LiveProcess, ModelRecord, Overview, QueueLevel, RoleCount, VitalSigns
+from tarsy.domain.diagnosis import HealthSnapshot, LiveProcess, ModelRecord, Overview, QueueLevel, RoleCount
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
@@ -129,11 +129,11 @@ class VitalSignsReader:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def read(self) -> VitalSigns:
+    async def read(self) -> HealthSnapshot:
         async with borrowed(self._engine) as connection:
             (signs,) = await _SIGNS.rows(connection, {"alive": ALIVE})
             models = await _MODELS.rows(connection)
-        return read(VitalSigns, signs, models=tuple(read(ModelRecord, row) for row in models))
+        return read(HealthSnapshot, signs, models=tuple(read(ModelRecord, row) for row in models))
 
     async def note_clean_up(self) -> None:
         """Old data was looked for, whether there was any or not."""

@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.driver import Row, Statement, borrowed
 from tarsy.db.rows import read
-from tarsy.domain.alert import LOOKED_AT_CHARACTERS, alert_title
-from tarsy.domain.usage import DearSession, Span, ToolUse, UsageReport, Used, UsedBy, forecast
+from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, alert_title
+from tarsy.domain.usage import ExpensiveSession, Span, ToolUse, UsageGroup, UsageReport, UsageTotals, forecast
 
 # More than the connections that write at the same moment.
 SHARDS = 16
@@ -76,7 +76,7 @@ def tool_sums(rows: str) -> str:
 
 # As many as a page shows without scrolling.
 DEAREST = 10
-_NAMES = tuple(field.name for field in fields(Used))
+_NAMES = tuple(field.name for field in fields(UsageTotals))
 _SUMS = ", ".join(f"sum({name}) AS {name}" for name in _NAMES)
 _WITHIN = "day BETWEEN :first AND :last"
 # All groups in one pass. No column is ever empty: in a group, all but its own are.
@@ -94,7 +94,7 @@ _TOOLS = Statement(
 )
 _DEAREST = Statement(
     f"""
-    SELECT s.id::text AS id, left(s.alert_data, {LOOKED_AT_CHARACTERS}) AS alert_head, s.alert_type, s.chain_id,
+    SELECT s.id::text AS id, left(s.alert_data, {TITLE_SEARCH_CHARACTERS}) AS alert_head, s.alert_type, s.chain_id,
         p.cost_usd, p.unpriced_calls, p.total_tokens
     FROM session_spending p JOIN alert_sessions s ON s.id = p.session_id
     WHERE s.deleted_at IS NULL AND s.created_at >= CAST(:first AS date) AND s.created_at < CAST(:last AS date) + 1 AND p.cost_usd > 0
@@ -133,7 +133,7 @@ class UsageRepository:
             by_alert_type=_grouped(groups, "alert_type"),
             by_agent=_grouped(groups, "agent_name"),
             by_tool=tuple(read(ToolUse, row) for row in tools),
-            dearest_sessions=tuple(read(DearSession, row, title=alert_title(row["alert_head"], row["alert_type"])) for row in dearest),
+            dearest_sessions=tuple(read(ExpensiveSession, row, title=alert_title(row["alert_head"], row["alert_type"])) for row in dearest),
             month_usd=month[0]["usd"],
             month_forecast_usd=forecast(month[0]["usd"], today),
         )
@@ -148,20 +148,20 @@ def _days(span: Span) -> dict[str, date]:
     return {"first": span.first, "last": span.last}
 
 
-def _grouped(rows: Sequence[Row], group: str) -> tuple[UsedBy, ...]:
+def _grouped(rows: Sequence[Row], group: str) -> tuple[UsageGroup, ...]:
     """A group, the dearest first."""
-    return tuple(sorted((UsedBy(row[group], _used(row)) for row in rows if row[group] is not None), key=_dearness))
+    return tuple(sorted((UsageGroup(row[group], _used(row)) for row in rows if row[group] is not None), key=_dearness))
 
 
-def _dearness(one: UsedBy) -> tuple[float, int, str]:
+def _dearness(one: UsageGroup) -> tuple[float, int, str]:
     return -float(one.used.cost_usd), -one.used.input_tokens - one.used.output_tokens, one.name
 
 
-def _used(row: Row) -> Used:
+def _used(row: Row) -> UsageTotals:
     counts = {name: int(row[name]) for name in _NAMES if name != "cost_usd"}
-    return Used(cost_usd=row["cost_usd"], **counts)
+    return UsageTotals(cost_usd=row["cost_usd"], **counts)
 
 
-def _total(days: Sequence[UsedBy]) -> Used:
+def _total(days: Sequence[UsageGroup]) -> UsageTotals:
     counts = {name: sum(getattr(day.used, name) for day in days) for name in _NAMES if name != "cost_usd"}
-    return Used(cost_usd=sum((day.used.cost_usd for day in days), Decimal(0)), **counts)
+    return UsageTotals(cost_usd=sum((day.used.cost_usd for day in days), Decimal(0)), **counts)

@@ -104,7 +104,7 @@ class StoredChange:
 
 
 # Alerts may be a megabyte; what names them stands near the top, or else a list of many would cost too much to show.
-LOOKED_AT_CHARACTERS = 4_000
+TITLE_SEARCH_CHARACTERS = 4_000
 _LONGEST = 140
 
 # What monitoring systems call it, the most telling first: Alertmanager and Grafana, CloudWatch, PagerDuty and Datadog, Falco, mail, and what others commonly write.
@@ -123,7 +123,7 @@ _JSON_BEGINS = re.compile(r'\s*[{\[]\s*(?:["{\[\]}]|$)')
 
 def alert_title(alert: str, fallback: str) -> str:
     """What a monitoring system says the alert is, else its first line; `fallback` for data in which nothing says so."""
-    head = alert[:LOOKED_AT_CHARACTERS]
+    head = alert[:TITLE_SEARCH_CHARACTERS]
     if heading := _HEADING.match(head):
         # The sender has given the whole a title: what its parts are called says less.
         return _one_line(heading[1]) or fallback

@@ -8,7 +8,7 @@ from operator import add, sub
 from typing import Any, Self
 
 from tarsy.domain.claim import Claim
-from tarsy.domain.usage import Price, TokenUsage, dollars
+from tarsy.domain.usage import Price, TokenUsage, format_usd
 
 _MILLION = Decimal(1_000_000)
 # What a conclusion needs to say what was found and what was not.
@@ -57,20 +57,20 @@ class Ceiling:
         """A more special ceiling over a general one: what it does not say, the general one does."""
         return Ceiling(**{name: _first(getattr(self, name), getattr(general, name)) for name in _NAMES})
 
-    def lowered(self, wish: "Ceiling") -> "Ceiling":
+    def lowered(self, requested: "Ceiling") -> "Ceiling":
         """What a sender asks for may lower a ceiling, never raise it."""
-        return Ceiling(**{name: _lower(getattr(self, name), getattr(wish, name)) for name in _NAMES})
+        return Ceiling(**{name: _lower(getattr(self, name), getattr(requested, name)) for name in _NAMES})
 
     def exceeded_by(self, spent: Spent) -> "Limit | None":
         """The first limit that `spent` would pass."""
         return next((limit for limit in Limit if _passes(getattr(self, limit), getattr(spent, limit))), None)
 
-    def told(self, limit: "Limit") -> str:
+    def describe(self, limit: "Limit") -> str:
         """The limit in words for people: `its ceiling of $0.50`."""
         value = getattr(self, limit)
         match limit:
             case Limit.USD:
-                return f"its ceiling of {written(value)}"
+                return f"its ceiling of {format_amount(value)}"
             case Limit.SECONDS:
                 return f"its ceiling of {value:g} s"
             case Limit.TOKENS | Limit.MODEL_CALLS | Limit.TOOL_CALLS:
@@ -88,9 +88,9 @@ class Limit(StrEnum):
     TOOL_CALLS = "tool_calls"
 
 
-def written(usd: Decimal) -> str:
+def format_amount(usd: Decimal) -> str:
     """An amount as a person would have written it: `$0.50`, and `$0.0025` where cents do not say it."""
-    return f"${usd:.2f}" if usd == round(usd, 2) else dollars(usd)
+    return f"${usd:.2f}" if usd == round(usd, 2) else format_usd(usd)
 
 
 def _first(special: Any, general: Any) -> Any:
@@ -155,28 +155,28 @@ class Exhausted:
 
     account: str
     limit: Limit
-    told: str
+    description: str
 
 
-def model_call(input_tokens: int, output_tokens: int, price: Price | None) -> Spent:
+def estimate_model_call(input_tokens: int, output_tokens: int, price: Price | None) -> Spent:
     """What a call will use at most. Input that may come from a cache is estimated at its full price; a model without a price costs tokens only."""
     usd = price.cost(TokenUsage(input_tokens=input_tokens, output_tokens=output_tokens)) if price else Decimal(0)
     return Spent(usd=usd, tokens=input_tokens + output_tokens, model_calls=1)
 
 
-def used_by(usage: TokenUsage, price: Price | None, seconds: float) -> Spent:
+def spent_by_call(usage: TokenUsage, price: Price | None, seconds: float) -> Spent:
     """What a call has used."""
     usd = price.cost(usage) if price else Decimal(0)
     return Spent(usd=usd, tokens=usage.input_tokens + usage.output_tokens, seconds=seconds, model_calls=1)
 
 
-def conclusion(input_tokens: int, answer_tokens: int, price: Price | None, opening: int = 0) -> Spent:
+def estimate_conclusion(input_tokens: int, answer_tokens: int, price: Price | None, opening: int = 0) -> Spent:
     """What the forced conclusion will use at most after a call that adds `answer_tokens` to the conversation, whose `opening` cannot be shortened."""
     told = min(input_tokens + answer_tokens, max(CONCLUSION_INPUT, opening))
-    return model_call(told, CONCLUSION_TOKENS, price)
+    return estimate_model_call(told, CONCLUSION_TOKENS, price)
 
 
-def next_model_call(
+def check_model_call(
     accounts: Sequence[Account], input_tokens: int, longest: int, price: Price | None, opening: int = 0
 ) -> Fits | Exhausted:
     """Whether a call fits under every ceiling, with room for the conclusion after it, and how long its answer may be.
@@ -185,29 +185,29 @@ def next_model_call(
     """
     longest = min([longest, *(_longest_answer(account, input_tokens, price, opening) for account in accounts)])
     output = max(longest, SHORTEST_ANSWER)
-    kept = conclusion(input_tokens, output, price, opening)
-    return _fitting(accounts, Fits(output, model_call(input_tokens, output, price), kept))
+    kept = estimate_conclusion(input_tokens, output, price, opening)
+    return _fitting(accounts, Fits(output, estimate_model_call(input_tokens, output, price), kept))
 
 
-def single_model_call(
+def check_single_model_call(
     accounts: Sequence[Account], input_tokens: int, longest: int, price: Price | None, kept: Spent = NOTHING
 ) -> Fits | Exhausted:
     """Whether a call fits that leads to no other: what is `kept` for the conclusion stays as it is."""
-    fixed = model_call(input_tokens, 0, price) + kept
+    fixed = estimate_model_call(input_tokens, 0, price) + kept
     each = price.output if price else None
     longest = min([longest, *(_room(account.ceiling, account.used + fixed, 1, each) for account in accounts)])
     output = max(longest, SHORTEST_ANSWER)
-    return _fitting(accounts, Fits(output, model_call(input_tokens, output, price), kept))
+    return _fitting(accounts, Fits(output, estimate_model_call(input_tokens, output, price), kept))
 
 
 def affordable_input(accounts: Sequence[Account], price: Price | None) -> int:
     """How many tokens a conclusion may be told; may be less than nothing."""
-    answer = model_call(0, CONCLUSION_TOKENS, price)
+    answer = estimate_model_call(0, CONCLUSION_TOKENS, price)
     each = price.input if price else None
     return min((_room(account.ceiling, account.used + answer, 1, each) for account in accounts), default=10**9)
 
 
-def next_tool_call(accounts: Sequence[Account], kept: Spent) -> Fits | Exhausted:
+def check_tool_call(accounts: Sequence[Account], kept: Spent) -> Fits | Exhausted:
     """Whether a tool call fits beside the conclusion that is `kept`: however long its result is, the conclusion does not grow with it."""
     return _fitting(accounts, Fits(0, Spent(tool_calls=1), kept))
 
@@ -215,19 +215,21 @@ def next_tool_call(accounts: Sequence[Account], kept: Spent) -> Fits | Exhausted
 def _fitting(accounts: Sequence[Account], call: Fits) -> Fits | Exhausted:
     for account in accounts:
         if limit := account.ceiling.exceeded_by(account.used + call.wanted + call.kept):
-            return Exhausted(account.name, limit, account.ceiling.told(limit))
+            return Exhausted(account.name, limit, account.ceiling.describe(limit))
     return call
 
 
 def _longest_answer(account: Account, input_tokens: int, price: Price | None, opening: int) -> int:
     """How many tokens of answer an account has room for beside the input and the conclusion; may be less than nothing."""
     told = max(CONCLUSION_INPUT, opening)
-    call = account.used + model_call(input_tokens, 0, price)
+    call = account.used + estimate_model_call(input_tokens, 0, price)
     # As long as the conclusion is told all of it, each token is paid for twice: as output, and as input of the conclusion.
-    twice = _room(account.ceiling, call + conclusion(input_tokens, 0, price, opening), 2, price.output + price.input if price else None)
+    twice = _room(
+        account.ceiling, call + estimate_conclusion(input_tokens, 0, price, opening), 2, price.output + price.input if price else None
+    )
     if input_tokens + twice <= told:
         return twice
-    once = _room(account.ceiling, call + model_call(told, CONCLUSION_TOKENS, price), 1, price.output if price else None)
+    once = _room(account.ceiling, call + estimate_model_call(told, CONCLUSION_TOKENS, price), 1, price.output if price else None)
     return max(once, told - input_tokens) if twice >= told - input_tokens >= 0 else once
 
 

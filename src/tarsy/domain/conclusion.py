@@ -10,7 +10,7 @@ from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.tool import BUILT_IN_SERVER
-from tarsy.domain.verdict import Challenge, Ruling, read_challenge
+from tarsy.domain.verdict import Challenge, Ruling, parse_challenge
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def challenge_of(record: ExecutionRecord) -> Challenge | None:
 
     A refutation counts only with a quotation that was found in the result it names: a claim without evidence is a hypothesis.
     """
-    said = read_challenge(record.conclusion)
+    said = parse_challenge(record.conclusion)
     if said is None or said.ruling is not Ruling.REFUTED:
         return said
     verified = record.citations.verified if record.citations else 0
@@ -67,14 +67,14 @@ FORCED_CONCLUSION = "forced_conclusion"
 class Shortcoming(StrEnum):
     """What a conclusion lacks to be worth the word completed."""
 
-    SAYS_NOTHING = "says_nothing"
+    EMPTY = "says_nothing"
     REPEATS_PROMPT = "repeats_prompt"
     CUT = "cut"
     FORCED = "forced"
 
 
 _REASONS = {
-    Shortcoming.SAYS_NOTHING: "The model's conclusion says nothing.",
+    Shortcoming.EMPTY: "The model's conclusion says nothing.",
     Shortcoming.REPEATS_PROMPT: "The model repeated its instructions or the alert instead of analysing it.",
     Shortcoming.CUT: "The analysis breaks off: the model reached the limit of what it may say at once.",
     Shortcoming.FORCED: "The agent had to conclude before it had found an answer of its own.",
@@ -104,7 +104,7 @@ _EVIDENCE = frozenset(
 def shortcoming_of(text: str, prompt: str, *, cut: bool) -> Shortcoming | None:
     """What a conclusion lacks, judged by its own words and those of the prompt."""
     if all(word[0] in _FORM for word in _WORD.finditer(_NOT_APPLICABLE.sub("", text).lower())):
-        return Shortcoming.SAYS_NOTHING
+        return Shortcoming.EMPTY
     if _repeats(text, prompt):
         return Shortcoming.REPEATS_PROMPT
     return Shortcoming.CUT if cut else None
@@ -135,10 +135,10 @@ def _length(sentence: str) -> int:
     return sentence.count(" ") + 1
 
 
-def says_nothing(stages: Sequence[StageRecord]) -> bool:
+def lack_content(stages: Sequence[StageRecord]) -> bool:
     """Whether there is nothing in the newest conclusions that a summary could be made of."""
     found = _shortcomings(stages)
-    return bool(found) and set(found) <= {Shortcoming.SAYS_NOTHING, Shortcoming.REPEATS_PROMPT}
+    return bool(found) and set(found) <= {Shortcoming.EMPTY, Shortcoming.REPEATS_PROMPT}
 
 
 def partial_reason(stages: Sequence[StageRecord], *, with_tools: bool) -> str | None:
@@ -148,13 +148,13 @@ def partial_reason(stages: Sequence[StageRecord], *, with_tools: bool) -> str | 
     """
     found = _shortcomings(stages)
     if found and all(found) and (ceiling := _ceiling(stages)):
-        return told_ceiling(ceiling)
+        return ceiling_sentence(ceiling)
     if found and all(found):
         return _REASONS[found[0]] if found[0] else None
     return _NO_EVIDENCE if with_tools and found and not _has_evidence(stages) else None
 
 
-def told_ceiling(ceiling: str) -> str:
+def ceiling_sentence(ceiling: str) -> str:
     return f"It was ended by {ceiling}."
 
 

@@ -64,11 +64,11 @@ LATE_CLEAN_UP = timedelta(hours=36)
 LATE_BACKUP = timedelta(hours=36)
 
 
-class Ailment(StrEnum):
+class DiagnosisKind(StrEnum):
     WORKERS = "workers"
     QUEUE = "queue"
     MODEL = "model"
-    UPKEEP = "upkeep"
+    MAINTENANCE = "upkeep"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class ModelRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VitalSigns:
+class HealthSnapshot:
     now: datetime
     # Processes of the installation that gave a sign of life, and the workers they have.
     processes: int
@@ -101,30 +101,32 @@ class VitalSigns:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    ailment: Ailment
+    kind: DiagnosisKind
     message: str
     cure: str
 
 
-def diagnose(signs: VitalSigns) -> tuple[Diagnosis, ...]:
+def diagnose(signs: HealthSnapshot) -> tuple[Diagnosis, ...]:
     found = (_workers(signs), _queue(signs), *(_model(record) for record in signs.models), _upkeep(signs), _backup(signs))
     return tuple(one for one in found if one)
 
 
-def _workers(signs: VitalSigns) -> Diagnosis | None:
+def _workers(signs: HealthSnapshot) -> Diagnosis | None:
     # An installation that is not running lacks no workers, unless an alert waits.
     if signs.workers or not (signs.processes or signs.waiting):
         return None
     waits = f"; {signs.waiting} sessions wait" if signs.waiting else ""
-    return Diagnosis(Ailment.WORKERS, f"No process has workers: nothing is investigated{waits}.", "start one: tarsy serve --role worker")
+    return Diagnosis(
+        DiagnosisKind.WORKERS, f"No process has workers: nothing is investigated{waits}.", "start one: tarsy serve --role worker"
+    )
 
 
-def _queue(signs: VitalSigns) -> Diagnosis | None:
+def _queue(signs: HealthSnapshot) -> Diagnosis | None:
     if signs.waiting < LONG_QUEUE or signs.submitted_lately <= signs.ended_lately:
         return None
     pace = f"{signs.submitted_lately} sessions came and {signs.ended_lately} ended within half an hour"
     cure = "raise queue.max_concurrent_sessions, add a process, or let routes record what need not be investigated"
-    return Diagnosis(Ailment.QUEUE, f"The queue grows: {signs.waiting} sessions wait; {pace}.", cure)
+    return Diagnosis(DiagnosisKind.QUEUE, f"The queue grows: {signs.waiting} sessions wait; {pace}.", cure)
 
 
 def _model(record: ModelRecord) -> Diagnosis | None:
@@ -132,23 +134,25 @@ def _model(record: ModelRecord) -> Diagnosis | None:
         return None
     why = f", last with {record.last_error}" if record.last_error else ""
     text = f"{record.provider} ({record.model}) failed {record.failed} of its last {record.calls} calls{why}."
-    return Diagnosis(Ailment.MODEL, text, "check its key, quota and address (tarsy doctor --call), or name fallback_providers")
+    return Diagnosis(DiagnosisKind.MODEL, text, "check its key, quota and address (tarsy doctor --call), or name fallback_providers")
 
 
-def _upkeep(signs: VitalSigns) -> Diagnosis | None:
+def _upkeep(signs: HealthSnapshot) -> Diagnosis | None:
     """Nothing is late in an installation that has not been there for so long."""
     since = signs.cleaned_up_at or signs.first_process_at
     if since is None or not signs.processes or signs.now - since <= LATE_CLEAN_UP:
         return None
     hours = round((signs.now - since).total_seconds() / 3600)
-    return Diagnosis(Ailment.UPKEEP, f"Old data was last cleared away {hours} hours ago.", "look for retention.failed in the logs")
+    return Diagnosis(
+        DiagnosisKind.MAINTENANCE, f"Old data was last cleared away {hours} hours ago.", "look for retention.failed in the logs"
+    )
 
 
-def _backup(signs: VitalSigns) -> Diagnosis | None:
+def _backup(signs: HealthSnapshot) -> Diagnosis | None:
     """An installation whose backups are never told of has them elsewhere, or does without."""
     if signs.backed_up_at is None or signs.now - signs.backed_up_at <= LATE_BACKUP:
         return None
     hours = round((signs.now - signs.backed_up_at).total_seconds() / 3600)
     return Diagnosis(
-        Ailment.UPKEEP, f"The last backup was made {hours} hours ago.", "see why, and tell of the next one: tarsy db backed-up"
+        DiagnosisKind.MAINTENANCE, f"The last backup was made {hours} hours ago.", "see why, and tell of the next one: tarsy db backed-up"
     )

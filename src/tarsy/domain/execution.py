@@ -39,7 +39,7 @@ class AgentExecution:
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class Wait:
     """What an execution waits for, in words for people, and for how long."""
 
     reason: str

@@ -38,10 +38,10 @@ class ForkPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sending:
+class DispatchTurn:
     """The turn in which another agent sent the one that is forked: that agent waits for the report anew, and goes on from there."""
 
-    sender: AgentExecution
+    parent: AgentExecution
     # Of the call that sent it.
     evidence_id: str
     turn: int
@@ -58,7 +58,7 @@ class ForkPlan:
     execution: AgentExecution
     stages: tuple[str, ...]
     executions: tuple[str, ...]
-    sending: Sending | None = None
+    dispatch: DispatchTurn | None = None
 
 
 def fork_plan(
@@ -81,7 +81,7 @@ def fork_plan(
         execution=forked,
         stages=tuple(one.id for one in stages if one.id in before),
         executions=_kept(executions, {*before, stage.id}, place, sending),
-        sending=sending,
+        dispatch=sending,
     )
 
 
@@ -100,7 +100,7 @@ def _check(stage: Stage, place: ForkPlace) -> None:
         raise ForkRefusedError("This call belongs to a step that had begun: fork at the step's own call, the one before it.")
 
 
-def _sending(executions: Sequence[AgentExecution], calls: Sequence[ForkPlace], sent: AgentExecution) -> Sending | None:
+def _sending(executions: Sequence[AgentExecution], calls: Sequence[ForkPlace], sent: AgentExecution) -> DispatchTurn | None:
     """The turn in which an agent was sent; None for one of the plan. A sender calls its model no more until those it has sent are back."""
     sender = next((one for one in executions if one.id == sent.parent_execution_id), None)
     if sender is None or sent.dispatched_by is None:
@@ -109,13 +109,13 @@ def _sending(executions: Sequence[AgentExecution], calls: Sequence[ForkPlace], s
     own = sorted((call for call in calls if call.execution_id == sender.id), key=lambda call: call.turn)
     turn = max(call.turn for call in own if call.at < begun)
     until = next((call.at for call in own if call.turn > turn), None)
-    return Sending(sender=sender, evidence_id=sent.dispatched_by, turn=turn, until=until)
+    return DispatchTurn(parent=sender, evidence_id=sent.dispatched_by, turn=turn, until=until)
 
 
-def _kept(executions: Sequence[AgentExecution], stages: set[str], place: ForkPlace, sending: Sending | None) -> tuple[str, ...]:
+def _kept(executions: Sequence[AgentExecution], stages: set[str], place: ForkPlace, sending: DispatchTurn | None) -> tuple[str, ...]:
     """Those that are kept as they are. Agents that work at the same time do not know of each other: the others keep what they found."""
     kept: set[str] = set()
-    going_on = {place.execution_id, *([sending.sender.id] if sending else [])}
+    going_on = {place.execution_id, *([sending.parent.id] if sending else [])}
     until = sending.until if sending else place.at
     # Those that others sent come after them.
     for one in sorted(executions, key=lambda execution: execution.parent_execution_id is not None):

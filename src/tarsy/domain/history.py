@@ -9,7 +9,7 @@ from tarsy.domain.execution import AgentExecution
 from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.verdict import Confidence, JudgedVerdict, cut_off, verdict_of
+from tarsy.domain.verdict import Confidence, JudgedVerdict, capped_by_ceiling, verdict_of
 
 # Under these names the timeline entry of an analysis holds its verdict, the confidence to show for it, what its citations come to, and what
 # checking objects to.
@@ -47,7 +47,7 @@ class ExecutionRecord:
         if not fields or not judged:
             return None
         verdict = JudgedVerdict(verdict_of(fields), Confidence(judged["shown"]), judged["reason"])
-        return cut_off(verdict, ceiling) if (ceiling := self.ceiling) else verdict
+        return capped_by_ceiling(verdict, ceiling) if (ceiling := self.ceiling) else verdict
 
     @property
     def ceiling(self) -> str | None:

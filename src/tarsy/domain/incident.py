@@ -45,9 +45,9 @@ class KnownAlert:
 
     status: AlertStatus
     # What the sender said last, going by the time of which it spoke.
-    said: AlertStatus
+    reported: AlertStatus
     # None: it did not say of which time it spoke.
-    said_at: datetime | None
+    reported_at: datetime | None
     # How often the sender spoke of it.
     count: int
     severity: Severity
@@ -69,7 +69,7 @@ class IncidentView:
     held_up: bool = False
     finished_at: datetime | None = None
     # How many further investigations there were since its members or its severity last changed.
-    looked_again: int = 0
+    reinvestigations: int = 0
 
     @property
     def may_be_cancelled(self) -> bool:
@@ -97,7 +97,7 @@ class Incident:
     firing: int = 0
     alerts: int = 0
     deliveries: int = 0
-    looked_again: int = 0
+    reinvestigations: int = 0
     # The last investigation; None also when the door cancelled it before it began.
     session_id: str | None = None
     session_status: SessionStatus | None = None
@@ -121,7 +121,7 @@ class Incident:
             investigation=investigation_of(self.session_id, self.session_status, started=self.session_started),
             held_up=self.session_id is not None and self.session_held_up,
             finished_at=self.finished_at,
-            looked_again=self.looked_again,
+            reinvestigations=self.reinvestigations,
         )
 
 

@@ -58,10 +58,10 @@ class SessionNote:
     session_id: str
     state: NoteState
     # The agents that were told, by name.
-    told: tuple[str, ...] = ()
+    delivered_to: tuple[str, ...] = ()
 
 
-def state_of(told: int, status: SessionStatus) -> NoteState:
+def note_state(told: int, status: SessionStatus) -> NoteState:
     """What became of a note that so many agents were told of, in a session of this status."""
     if told:
         return NoteState.DELIVERED

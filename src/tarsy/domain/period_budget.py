@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
-from tarsy.domain.budget import Account, Ceiling, Spent, written
+from tarsy.domain.budget import Account, Ceiling, Spent, format_amount
 
 
 class BudgetPeriod(StrEnum):
@@ -43,10 +43,10 @@ class PeriodBudget:
         return " ".join([self.per, *of])
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """`the ceiling of $5.00 a day for chain kubernetes`."""
         of = [f"{name} {value}" for name, value in (("chain", self.chain), ("alert type", self.alert_type)) if value]
-        return f"the ceiling of {written(self.usd)} a {self.per}{' for ' + ', '.join(of) if of else ''}"
+        return f"the ceiling of {format_amount(self.usd)} a {self.per}{' for ' + ', '.join(of) if of else ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class PeriodState:
 
     def detail(self) -> str:
         """For people: what stood against a call."""
-        return f"{written(round(self.spent, 4))} is spent and {written(round(self.reserved, 4))} reserved for calls under way"
+        return f"{format_amount(round(self.spent, 4))} is spent and {format_amount(round(self.reserved, 4))} reserved for calls under way"
 
     def forecast(self, now: datetime) -> Decimal:
         """What will have been spent at the end if it goes on like this. The first hour of a period counts as a whole one: low, not wild."""

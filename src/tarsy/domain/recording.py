@@ -35,7 +35,7 @@ def sub_track_of(parent: str, call_number: int, agent_name: str) -> str:
     return f"{parent}/{call_number}.{agent_name}"
 
 
-def sender_of(track: str) -> str:
+def parent_track(track: str) -> str:
     """The conversation of the agent that sent another one, by that one's."""
     return track.rpartition("/")[0]
 
@@ -209,7 +209,7 @@ def reaches(given: RecordedInput, played: Sequence[RecordedCall]) -> bool:
     """
     if given.kind is not InputKind.CUT_SHORT:
         return True
-    tracks, sender = [call.track for call in played], sender_of(given.track)
+    tracks, sender = [call.track for call in played], parent_track(given.track)
     last = max((place for place, track in enumerate(tracks) if track == given.track), default=0)
     return sender in tracks[last + 1 :]
 

@@ -15,7 +15,7 @@ GROUP_WAIT = timedelta(seconds=15)
 # Alertmanager's own default: by then an engineer should have acted, and what the agents found may no longer be true.
 REPEAT_INTERVAL = timedelta(hours=4)
 # What was looked at so often without anything new is not understood better by looking again.
-LOOKS_AGAIN_AT_MOST = 3
+MAX_REINVESTIGATIONS = 3
 # A problem that comes back so soon was not over.
 REOPEN_AFTER = timedelta(minutes=30)
 # For senders that never say resolved.

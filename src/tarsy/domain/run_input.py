@@ -1,7 +1,7 @@
-"""Inputs of a run: whatever reaches it besides its model and its tools. Each is stored under the track and the turn that it reached.
+"""Inputs of a run: everything that reaches it besides answers of its model and its tools, stored under its track and turn.
 
-A run that is continued or replayed gets the inputs it had, never new ones: without this it would quietly become another run. A new kind
-is a value here with its two lines below; how it is stored, exported, recorded and played follows.
+A run that is resumed or replayed receives its stored inputs, never new ones; otherwise it would become another run. A new kind needs a class
+here, and its cases in `place_of`, `input_fields` and `input_of`; storage, export, recording and replay use those.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class InputKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The time that a request states."""
+    """The current time as a request states it."""
 
     at: datetime
 
@@ -38,22 +38,25 @@ class ReadAt:
 
 @dataclass(frozen=True, slots=True)
 class CeilingMet:
-    """A call that was not made because it did not fit under a ceiling: of the conversation itself (`about` is empty), or what `about` names."""
+    """A call that was not made because it did not fit under a ceiling.
+
+    `about` names the call; it is empty for a model call of the conversation itself.
+    """
 
     about: str
-    # Whose ceiling it was: a session's, a stage's, an agent's, a day's or a month's; and of what.
+    # The ceiling's owner (session, stage, agent, day or month) and what it limits.
     account: str
     limit: str
-    # In words for people: `its ceiling of $0.50`, and what stood against it.
-    told: str
+    # For people: `its ceiling of $0.50`, and how much of it was used.
+    description: str
     detail: str = ""
-    # How many tokens the conclusion may be told; 0: as many as its model can be.
+    # The most input tokens the conclusion may have; 0: no limit besides the model's own.
     room: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A note that the agent was told before its next call. `held`: it had concluded, and was asked to look at its answer again."""
+class DeliveredNote:
+    """A note that the agent received before its next call. `held`: the agent had concluded, and was asked to review its answer."""
 
     note: Note
     held: bool = False
@@ -61,7 +64,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An entry of the timeline that was still growing, with the words that it had."""
+    """A timeline event that was still streaming, with its text so far."""
 
     event_type: str
     content: str
@@ -69,45 +72,47 @@ class Unfinished:
 
     @property
     def call_id(self) -> str | None:
-        """The tool call whose result it was to show."""
+        """The tool call whose result the event was to show."""
         return self.metadata.get("call_id")
 
 
 @dataclass(frozen=True, slots=True)
 class CutShort:
-    """An agent was stopped for good while its session went on. Its turn is that of the model call that it did not come to, or not to the end of."""
+    """An agent was stopped for good while its session went on.
 
-    # By a person; otherwise its time was up.
+    Its turn is that of the model call that the agent did not make or did not finish.
+    """
+
+    # Stopped by a person; otherwise the agent's time was up.
     cancelled: bool
-    # In words for people: what had run out.
-    told: str = ""
-    # Whether anything had been said by then.
+    # For people: which time limit was reached.
+    reason: str = ""
+    # Whether the agent had made any model call.
     begun: bool = True
-    # Tool calls of its last answer whose results had no place in its conversation yet.
+    # Tool calls of the last answer whose results are not part of the conversation.
     waiting: tuple[str, ...] = ()
     unfinished: tuple[Unfinished, ...] = ()
 
 
-RunInput = Now | ReadAt | CeilingMet | Heard | CutShort
+RunInput = Now | ReadAt | CeilingMet | DeliveredNote | CutShort
 SomeInput = TypeVar("SomeInput", bound=RunInput, covariant=True)  # noqa: PLC0105 - a value that is only read
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedInput(Generic[SomeInput]):
-    """An input under the conversation and the turn, counted from 0, that it reached."""
+    """An input with the conversation and the turn (counted from 0) that it reached."""
 
     track: str
     turn: int
     value: SomeInput
 
 
-_CEILING_FIELDS = ("account", "limit", "told", "detail")
 AnyInput = PlacedInput[RunInput]
 InputPlace = tuple[int, InputKind, str]
 
 
 def place_of(turn: int, value: RunInput) -> InputPlace:
-    """What makes an input the same in another run of the same conversation: its turn, its kind, and which of that kind it is."""
+    """Return the key of an input within its conversation: its turn, its kind, and its name among inputs of that kind."""
     match value:
         case Now():
             return turn, InputKind.NOW, ""
@@ -115,7 +120,7 @@ def place_of(turn: int, value: RunInput) -> InputPlace:
             return turn, InputKind.READ, evidence_id
         case CeilingMet(about):
             return turn, InputKind.CEILING, about
-        case Heard(note):
+        case DeliveredNote(note):
             return turn, InputKind.NOTE, note.id
         case CutShort():
             return turn, InputKind.CUT_SHORT, ""
@@ -124,23 +129,41 @@ def place_of(turn: int, value: RunInput) -> InputPlace:
 
 
 def input_fields(value: RunInput) -> Mapping[str, Any]:
-    """What an input says, beside its place, as it is stored and recorded."""
+    """Return the fields of an input as they are stored and recorded, without those of its place."""
     match value:
         case Now(at) | ReadAt(at=at):
             return {"at": at.isoformat()}
         case CeilingMet():
-            return {name: getattr(value, name) for name in _CEILING_FIELDS} | {"room": value.room}
-        case Heard(note, held):
-            told = {"kind": note.kind.value, "author": note.author, "text": note.text, "at": note.at.isoformat()}
-            return {"number": note.number, **told, "held": held}
+            return {
+                "account": value.account,
+                "limit": value.limit,
+                "told": value.description,
+                "detail": value.detail,
+                "room": value.room,
+            }
+        case DeliveredNote(note, held):
+            return {
+                "number": note.number,
+                "kind": note.kind.value,
+                "author": note.author,
+                "text": note.text,
+                "at": note.at.isoformat(),
+                "held": held,
+            }
         case CutShort():
-            return {**asdict(value), "waiting": list(value.waiting), "unfinished": [asdict(one) for one in value.unfinished]}
+            return {
+                "cancelled": value.cancelled,
+                "told": value.reason,
+                "begun": value.begun,
+                "waiting": list(value.waiting),
+                "unfinished": [asdict(event) for event in value.unfinished],
+            }
         case _:
             assert_never(value)
 
 
 def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:
-    """An input as it was stored.
+    """Rebuild an input from its stored fields.
 
     Raises:
         ValueError: the fields are not those of an input of that kind.
@@ -151,11 +174,27 @@ def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:
         case InputKind.READ:
             return ReadAt(name, _moment(fields))
         case InputKind.CEILING:
-            return CeilingMet(name, **{key: str(fields.get(key, "")) for key in _CEILING_FIELDS}, room=int(fields.get("room", 0)))
+            account, limit, description, detail = (str(fields.get(key, "")) for key in ("account", "limit", "told", "detail"))
+            return CeilingMet(name, account, limit, description, detail, int(fields.get("room", 0)))
         case InputKind.NOTE:
-            return _heard(fields)
+            try:
+                note_kind, number, author, text = (
+                    NoteKind(fields["kind"]),
+                    int(fields["number"]),
+                    str(fields["author"]),
+                    str(fields["text"]),
+                )
+                note = Note(number=number, kind=note_kind, author=author, text=text, at=_moment(fields))
+                return DeliveredNote(note, held=bool(fields["held"]))
+            except (KeyError, TypeError) as error:
+                raise ValueError("an input that is a note has `number`, `kind`, `author`, `text`, `at` and `held`") from error
         case InputKind.CUT_SHORT:
-            return _cut_short(fields)
+            try:
+                unfinished = tuple(Unfinished(one["event_type"], one["content"], one["metadata"]) for one in fields["unfinished"])
+                begun, waiting = bool(fields["begun"]), tuple(map(str, fields["waiting"]))
+                return CutShort(bool(fields["cancelled"]), str(fields["told"]), begun, waiting, unfinished)
+            except (KeyError, TypeError) as error:
+                raise ValueError("an input that cut an agent short has `cancelled`, `told`, `begun`, `waiting` and `unfinished`") from error
         case _:
             assert_never(kind)
 
@@ -165,20 +204,3 @@ def _moment(fields: Mapping[str, Any]) -> datetime:
         return datetime.fromisoformat(fields["at"])
     except (KeyError, TypeError) as error:
         raise ValueError("an input that tells a time says it as `at`") from error
-
-
-def _heard(fields: Mapping[str, Any]) -> Heard:
-    try:
-        kind, number, author, text = NoteKind(fields["kind"]), int(fields["number"]), str(fields["author"]), str(fields["text"])
-        return Heard(Note(number=number, kind=kind, author=author, text=text, at=_moment(fields)), held=bool(fields["held"]))
-    except (KeyError, TypeError) as error:
-        raise ValueError("an input that is a note has `number`, `kind`, `author`, `text`, `at` and `held`") from error
-
-
-def _cut_short(fields: Mapping[str, Any]) -> CutShort:
-    try:
-        unfinished = tuple(Unfinished(one["event_type"], one["content"], one["metadata"]) for one in fields["unfinished"])
-        begun, waiting = bool(fields["begun"]), tuple(map(str, fields["waiting"]))
-        return CutShort(bool(fields["cancelled"]), str(fields["told"]), begun, waiting, unfinished)
-    except (KeyError, TypeError) as error:
-        raise ValueError("an input that cut an agent short has `cancelled`, `told`, `begun`, `waiting` and `unfinished`") from error

@@ -87,7 +87,7 @@ class SessionClose:
     alert_type: str | None = None
 
 
-def ending(close: SessionClose, *, cancel_requested: bool) -> SessionClose:
+def with_cancellation(close: SessionClose, *, cancel_requested: bool) -> SessionClose:
     """A session that was asked to stop ends cancelled, however its run came out; the analysis it reached is kept."""
     if cancel_requested and close.status is not SessionStatus.CANCELLED:
         has_analysis = close.final_analysis is not None

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, assert_never
 
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.execution import Waits
+from tarsy.domain.execution import Wait
 
 # Servers that annotate nothing still name their tools: `list_pods`, `pods_list`, `getLogs`.
 _READING = re.compile("get|list|describe|read|search|find|show|view|fetch|query|logs?|top|status|count|watch", re.IGNORECASE)
@@ -60,7 +60,7 @@ class ToolDefinition:
         return not (self.read_only or any(_READING.fullmatch(word) for word in (*words[:1], *words[-1:])))
 
     @property
-    def sends_agent(self) -> bool:
+    def dispatches_agent(self) -> bool:
         """Whether a call is an execution of its own: it has its own limits, and made again it is continued."""
         return self.name == RUN_AGENT_TOOL
 
@@ -108,7 +108,7 @@ class ToolResult:
     # The call never reached a server: unknown tool, arguments against the schema, refused by configuration.
     refused: bool = False
     # It has come to nothing yet: the call is made again when this is over.
-    waits: Waits | None = None
+    waits: Wait | None = None
 
     @property
     def is_trusted(self) -> bool:
@@ -133,7 +133,7 @@ _HASH_LENGTH = 10
 _SERVER_LENGTH = 20
 
 
-def spoken_name(name: str, tool_calling: ToolCalling) -> str:
+def name_for_model(name: str, tool_calling: ToolCalling) -> str:
     """A tool's name as a model may call it."""
     match tool_calling:
         case ToolCalling.NATIVE:

@@ -73,10 +73,10 @@ class Spending:
         missing = f"{self.unpriced_calls} call{'s' if self.unpriced_calls > 1 else ''} of unknown price"
         if self.usd is None:
             return missing if self.unpriced_calls else ""
-        return f"{dollars(self.usd)} and {missing}" if self.unpriced_calls else dollars(self.usd)
+        return f"{format_usd(self.usd)} and {missing}" if self.unpriced_calls else format_usd(self.usd)
 
 
-def dollars(usd: Decimal) -> str:
+def format_usd(usd: Decimal) -> str:
     """Cents where they say enough, more digits where the amount is small."""
     return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
 
@@ -105,7 +105,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class UsageTotals:
     """Model calls together."""
 
     calls: int = 0
@@ -125,11 +125,11 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class UsedBy:
+class UsageGroup:
     """What is counted together, in the words of the question: a day, a model, a chain, …"""
 
     name: str
-    used: Used
+    used: UsageTotals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DearSession:
+class ExpensiveSession:
     id: str
     title: str
     alert_type: str
@@ -155,14 +155,14 @@ class DearSession:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageReport:
     span: Span
-    total: Used
-    by_day: tuple[UsedBy, ...]
-    by_model: tuple[UsedBy, ...]
-    by_chain: tuple[UsedBy, ...]
-    by_alert_type: tuple[UsedBy, ...]
-    by_agent: tuple[UsedBy, ...]
+    total: UsageTotals
+    by_day: tuple[UsageGroup, ...]
+    by_model: tuple[UsageGroup, ...]
+    by_chain: tuple[UsageGroup, ...]
+    by_alert_type: tuple[UsageGroup, ...]
+    by_agent: tuple[UsageGroup, ...]
     by_tool: tuple[ToolUse, ...]
-    dearest_sessions: tuple[DearSession, ...]
+    dearest_sessions: tuple[ExpensiveSession, ...]
     # What this calendar month has cost, and what it will have cost if it goes on like this.
     month_usd: Decimal
     month_forecast_usd: Decimal

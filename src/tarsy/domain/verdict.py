@@ -85,7 +85,7 @@ class JudgedVerdict:
     confidence_reason: str = ""
 
 
-def cut_off(judged: JudgedVerdict, ceiling: str) -> JudgedVerdict:
+def capped_by_ceiling(judged: JudgedVerdict, ceiling: str) -> JudgedVerdict:
     """The verdict of an investigation that a ceiling ended: what it did not come to look at may say otherwise."""
     reason = " ".join(part for part in (judged.confidence_reason, f"It was ended by {ceiling}.") if part)
     return JudgedVerdict(judged.verdict, at_most(judged.confidence, Confidence.MEDIUM), reason)
@@ -126,7 +126,7 @@ class Challenge:
     objection: str
 
 
-def read_challenge(text: str) -> Challenge | None:
+def parse_challenge(text: str) -> Challenge | None:
     """The last `result:` line of an answer, with its `objection:`."""
     results, objections = _RESULT.findall(text), _OBJECTION.findall(text)
     if not results:

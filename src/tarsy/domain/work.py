@@ -11,7 +11,7 @@ from tarsy.domain.period_budget import BudgetWait
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import RunStatus
 
-Noun = TypeVar("Noun")
+Subject = TypeVar("Subject")
 
 # What one step of priority is worth. Older work of low priority overtakes younger work of high priority, and so never starves.
 PRIORITY_HEAD_START = timedelta(minutes=10)
@@ -35,18 +35,18 @@ class Lane(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
+class RetryPolicy:
     """How often work that breaks is tried, and how long it waits in between: twice as long each time."""
 
-    attempts: int = 1
-    first_pause: float = 1.0
-    longest_pause: float = 3600.0
+    max_attempts: int = 1
+    first_delay: float = 1.0
+    max_delay: float = 3600.0
 
-    def pause_after(self, failures: int) -> float | None:
+    def delay_after(self, failures: int) -> float | None:
         """Seconds until the next attempt; None when there is none."""
-        if failures >= self.attempts:
+        if failures >= self.max_attempts:
             return None
-        return min(self.first_pause * 2 ** (failures - 1), self.longest_pause)
+        return min(self.first_delay * 2 ** (failures - 1), self.max_delay)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +56,10 @@ class WorkRules:
     kind: WorkKind
     lane: Lane
     # How much of it runs at once over all processes; None: as much as there are workers.
-    at_once: int | None = None
+    max_concurrent: int | None = None
     # Whether it takes one of the `max_concurrent_sessions`.
     counts_as_session: bool = False
-    retry: Retry = Retry()
+    retry: RetryPolicy = RetryPolicy()
     # How often it may stop at the same place with its worker; None: as `queue.max_recoveries` says.
     max_recoveries: int | None = None
     # Kinds that must not begin at the same time for the same session, because both number their stage.
@@ -70,11 +70,11 @@ class WorkRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed(Generic[Noun]):
+class Claimed(Generic[Subject]):
     """What a worker has in hand. `seconds_left` is None where nothing limits it."""
 
     claim: Claim
-    noun: Noun
+    subject: Subject
     seconds_left: float | None = None
     # Attempts that broke before this one.
     failures: int = 0
@@ -103,7 +103,7 @@ class RunEnd(StrEnum):
     FINISHED = "finished"
 
 
-class Pulse(StrEnum):
+class HeartbeatResult(StrEnum):
     """What a heartbeat found."""
 
     ALIVE = "alive"
@@ -112,7 +112,7 @@ class Pulse(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Parking:
+class Park:
     """What work waits for, in words for people, and when it is looked at again though nothing happened."""
 
     reason: str
@@ -124,7 +124,7 @@ class Parking:
 
 
 @dataclass(frozen=True, slots=True)
-class Continues:
+class Requeue:
     """Back to the queue: another worker goes on where this one was."""
 
     # Its worker fell silent; `stuck` when it had not come further than the one before.
@@ -135,45 +135,45 @@ class Continues:
 
 
 @dataclass(frozen=True, slots=True)
-class Retries:
+class RetryLater:
     """It broke, and is tried again after a pause."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class End:
     """It ends here, by another hand than its worker's."""
 
     status: RunStatus
     reason: str
 
 
-Release = Continues | Retries | Parking | Ends
+Release = Requeue | RetryLater | Park | End
 
 
-def settled(release: Release, *, cancel_requested: bool, wake_requested: bool) -> Release:
+def effective_release(release: Release, *, cancel_requested: bool, wake_requested: bool) -> Release:
     """What becomes of work whose worker lets go of it, given what was asked for meanwhile."""
     if cancel_requested:
-        return release if isinstance(release, Ends) and release.status is RunStatus.CANCELLED else Ends(RunStatus.CANCELLED, "cancelled")
-    if isinstance(release, Parking) and wake_requested:
-        return Continues(woken=True)
+        return release if isinstance(release, End) and release.status is RunStatus.CANCELLED else End(RunStatus.CANCELLED, "cancelled")
+    if isinstance(release, Park) and wake_requested:
+        return Requeue(woken=True)
     return release
 
 
-def orphaned(*, stuck_before: int, moved_on: bool, limit: int) -> Release:
+def orphan_release(*, stuck_before: int, moved_on: bool, limit: int) -> Release:
     """What becomes of work whose worker fell silent.
 
     Only a worker that died in the same step as the one before counts: a session that moves on in between is not what kills them.
     """
     if moved_on:
-        return Continues(recovered=True)
+        return Requeue(recovered=True)
     if stuck_before >= limit:
-        return Ends(RunStatus.FAILED, poisoned(limit))
-    return Continues(recovered=True, stuck=True)
+        return End(RunStatus.FAILED, poison_reason(limit))
+    return Requeue(recovered=True, stuck=True)
 
 
-def poisoned(limit: int) -> str:
+def poison_reason(limit: int) -> str:
     return (
         f"given up after {limit} recoveries: each time, the worker that ran it died or fell silent in the same step. "
         "The session itself is the likely cause (memory, a tool that hangs the process)."
@@ -199,6 +199,6 @@ class Pause:
     parks_running: bool
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Why something waits, in words for people."""
         return f"paused by {self.actor}{f': {self.reason}' if self.reason else ''}"

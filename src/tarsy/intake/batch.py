@@ -211,7 +211,7 @@ class Ledger:
             self._tell(action.incident_id, _news_of(action), entry, after)
         severity = before.severity.worst(after.severity)
         anew = severity is not before.severity or (isinstance(action, Join | Reopen) and action.new)
-        self._put(replace(before, resolved_at=None, severity=severity, looked_again=0 if anew else before.looked_again))
+        self._put(replace(before, resolved_at=None, severity=severity, reinvestigations=0 if anew else before.reinvestigations))
         self._write(entry, after, action.incident_id)
         if action.look:
             self._look(action.incident_id, action.look, entry.arrival)
@@ -256,7 +256,7 @@ class Ledger:
                 session_id=new.session_id,
                 session_status=SessionStatus.PENDING,
                 session_started=False,
-                looked_again=look.again,
+                reinvestigations=look.again,
             )
         )
 

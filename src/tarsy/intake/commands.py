@@ -69,7 +69,7 @@ class IncidentCommands:
         )
         told = await store_looks(connection, [self.investigations.of(incident, members[0], wanted, {}, now)])
         pending = {"session_id": wanted.session_id, "session_status": SessionStatus.PENDING, "session_started": False}
-        return replace(incident, **pending, looked_again=again), told
+        return replace(incident, **pending, reinvestigations=again), told
 
     async def resolve(self, incident_id: str, *, actor: str) -> None:
         """End an incident by a person's word; what waits is cancelled. A sender that says it fires opens it again.
@@ -155,7 +155,7 @@ class IncidentCommands:
             firing=firing,
             alerts=len(members),
             deliveries=sum(member.count for member in members),
-            looked_again=0,
+            reinvestigations=0,
             session_id=None,
             session_status=None,
             finished_at=None,
@@ -244,7 +244,7 @@ def _joined(target: Incident, other: Incident) -> Incident:
         firing=target.firing + other.firing,
         alerts=target.alerts + other.alerts,
         deliveries=target.deliveries + other.deliveries,
-        looked_again=0,
+        reinvestigations=0,
     )
 
 

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.domain.incident import IncidentView, Investigation, KnownAlert, Mute
-from tarsy.domain.route import AUTO_RESOLVE_AFTER, LOOKS_AGAIN_AT_MOST, OnResolved, RouteAction
+from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS, OnResolved, RouteAction
 from tarsy.intake.policy import Route
 
 
@@ -116,7 +116,7 @@ def decide(
 
 def hear(event: Alert, known: KnownAlert | None, now: datetime) -> KnownAlert:
     """What is known after `event`: an older one counts, and changes nothing else."""
-    fresh = KnownAlert(status=event.status, said=event.status, said_at=spoken_of(event, now), count=1, severity=event.severity)
+    fresh = KnownAlert(status=event.status, reported=event.status, reported_at=spoken_of(event, now), count=1, severity=event.severity)
     if known is None:
         return fresh
     if is_older(event, known, now):
@@ -136,10 +136,10 @@ def is_older(event: Alert, known: KnownAlert, now: datetime) -> bool:
     """Whether `event` speaks of a time before the one that the sender spoke of last."""
     at = spoken_of(event, now)
     # Without times, the order of arrival is all there is.
-    if at is None or known.said_at is None:
+    if at is None or known.reported_at is None:
         return False
     # At one moment, the end comes after the beginning.
-    return (at, event.status is AlertStatus.RESOLVED) < (known.said_at, known.said is AlertStatus.RESOLVED)
+    return (at, event.status is AlertStatus.RESOLVED) < (known.reported_at, known.reported is AlertStatus.RESOLVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def _fires(event: Alert, after: KnownAlert, case: _Case) -> Action:
     told, new = incident.investigation is Investigation.RUNNING, not case.is_member
     worse = after.severity.priority > incident.severity.priority
     # With a new member, or worse than before, looking again is worth it again. An alert that comes and goes is nothing new.
-    look = due_look(case.route, replace(incident, looked_again=0) if new or worse else incident, priority, now)
+    look = due_look(case.route, replace(incident, reinvestigations=0) if new or worse else incident, priority, now)
     if incident.resolved_at is not None:
         return Reopen(incident.id, new, told, look)
     if new or not case.was_firing:
@@ -228,10 +228,14 @@ def due_look(route: Route, incident: IncidentView, priority: int, now: datetime)
     """The investigation that an incident which fires should have now, if any: at first, and then at intervals that double."""
     if incident.investigation is Investigation.NONE:
         return Look(now, priority)
-    if incident.investigation is not Investigation.FINISHED or incident.finished_at is None or incident.looked_again >= LOOKS_AGAIN_AT_MOST:
+    if (
+        incident.investigation is not Investigation.FINISHED
+        or incident.finished_at is None
+        or incident.reinvestigations >= MAX_REINVESTIGATIONS
+    ):
         return None
-    due = incident.finished_at + route.repeat_interval * 2**incident.looked_again
-    return Look(now, priority, incident.looked_again + 1) if due <= now else None
+    due = incident.finished_at + route.repeat_interval * 2**incident.reinvestigations
+    return Look(now, priority, incident.reinvestigations + 1) if due <= now else None
 
 
 def ended_by_silence(known: KnownAlert, *, heard_at: datetime, route: Route, says_resolved: bool, now: datetime) -> KnownAlert | None:

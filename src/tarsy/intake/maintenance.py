@@ -23,7 +23,7 @@ from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.incident import Incident, Investigation, Member, muted_by
-from tarsy.domain.route import AUTO_RESOLVE_AFTER, LOOKS_AGAIN_AT_MOST
+from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS
 from tarsy.intake.adapters.registry import says_resolved
 from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.decision import due_look, ended_by_silence, resolution
@@ -137,7 +137,7 @@ class IncidentUpkeep:
         now, look = self.commands.clock.now(), alert_sessions
         shortest = min([route.repeat_interval for route in self.policy().routes], default=timedelta(hours=4))
         never = incidents.c.session_id.is_(None)
-        long_ago = (look.c.completed_at <= now - shortest) & (incidents.c.looked_again < LOOKS_AGAIN_AT_MOST)
+        long_ago = (look.c.completed_at <= now - shortest) & (incidents.c.looked_again < MAX_REINVESTIGATIONS)
         query = (
             sa.select(incidents.c.id)
             .select_from(incidents.outerjoin(look, look.c.id == incidents.c.session_id))

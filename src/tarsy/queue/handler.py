@@ -10,7 +10,7 @@ from tarsy.agent.execution import StopReason
 from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
 from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, Continues, Ends, Parking, Pulse, Recovered, Release, Retries, RunEnd, WorkRules
+from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Release, Requeue, RetryLater, RunEnd, WorkRules
 from tarsy.session.dependencies import Cancellations, RunScope
 
 
@@ -19,7 +19,7 @@ class Queue(Protocol):
         self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
     ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None: ...
 
-    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse | Parking]: ...
+    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]: ...
 
     async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]: ...
 
@@ -43,7 +43,7 @@ class Handler(Protocol[Noun]):
     @property
     def rules(self) -> WorkRules: ...
 
-    async def run(self, claimed: Claimed[Noun], scope: RunScope) -> RunEnd | Parking:
+    async def run(self, claimed: Claimed[Noun], scope: RunScope) -> RunEnd | Park:
         """Do the work to its end, or as far as it goes before it has to wait."""
         ...
 
@@ -85,7 +85,7 @@ class Runner:
                 await self._give_up(handler, claimed, error)
 
     async def _run(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> None:
-        ended: RunEnd | Parking = RunEnd.WRITTEN
+        ended: RunEnd | Park = RunEnd.WRITTEN
         with self.cancellations.registered(claimed.claim.subject_id, lambda: scope.stop(StopReason.CANCELLED)):
             async with scope.limited(claimed.seconds_left):
                 ended = await handler.run(claimed, scope)
@@ -97,17 +97,17 @@ class Runner:
             case StopReason.TIMED_OUT:
                 await self._end(claimed, await handler.end_early(claimed, RunStatus.TIMED_OUT))
             case StopReason.HANDED_OVER:
-                await self._let_go(claimed, Continues())
+                await self._let_go(claimed, Requeue())
             case StopReason.PARKED:
-                await self._let_go(claimed, scope.parking or Continues())
+                await self._let_go(claimed, scope.parking or Requeue())
             case StopReason.LOST:
                 raise ClaimLostError(claimed.claim)
             case _:
                 assert_never(scope.stopped)
 
-    async def _end(self, claimed: Claimed[Any], ended: RunEnd | Parking) -> None:
+    async def _end(self, claimed: Claimed[Any], ended: RunEnd | Park) -> None:
         match ended:
-            case Parking():
+            case Park():
                 await self._let_go(claimed, ended)
             case RunEnd.FINISHED:
                 await self.queue.finish(claimed.claim)
@@ -123,9 +123,9 @@ class Runner:
         """Try again what the rules let be tried again; end what broke for good. When the database was away, recovery sees to it."""
         if self.is_transient(error):
             return
-        pause = handler.rules.retry.pause_after(claimed.failures + 1)
+        pause = handler.rules.retry.delay_after(claimed.failures + 1)
         reason = f"internal error: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no details'}"
-        wish = Ends(RunStatus.FAILED, self.mask(reason)) if pause is None else Retries(pause)
+        wish = End(RunStatus.FAILED, self.mask(reason)) if pause is None else RetryLater(pause)
         try:
             await self._let_go(claimed, wish)
         except Exception as again:  # noqa: BLE001 - recovery finds it by its silence

@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from tarsy.agent.execution import StopReason
 from tarsy.config.schema.system import QueueConfig
 from tarsy.domain.claim import Claim, WorkKind
-from tarsy.domain.work import Claimed, Lane, Parking, Pulse
+from tarsy.domain.work import Claimed, HeartbeatResult, Lane, Park
 from tarsy.kit.clock import Clock
 from tarsy.queue.handler import Handler, Handlers, OrphanRecovery, Runner
 from tarsy.queue.wakeup import Wakeup
@@ -266,18 +266,18 @@ class WorkerPool:
             for execution_id in unwanted:
                 self._runner.cancellations.cancel(execution_id)
 
-    def _act_on(self, pulse: Pulse | Parking, slot: Slot, claim: Claim) -> None:
+    def _act_on(self, pulse: HeartbeatResult | Park, slot: Slot, claim: Claim) -> None:
         # The slot may have gone on to other work, or have claimed the same again, while the beat was under way.
         if slot.claim is not claim or slot.scope is None:
             return
         match pulse:
-            case Pulse.ALIVE:
+            case HeartbeatResult.ALIVE:
                 return
-            case Pulse.CANCEL:
+            case HeartbeatResult.CANCEL:
                 slot.scope.stop(StopReason.CANCELLED)
-            case Pulse.LOST:
+            case HeartbeatResult.LOST:
                 slot.scope.stop(StopReason.LOST)
-            case Parking():
+            case Park():
                 if self._handlers[claim.kind].rules.held_by_pause:
                     slot.scope.park(pulse)
             case _:

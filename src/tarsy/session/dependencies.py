@@ -18,7 +18,7 @@ from tarsy.domain.history import StageRecord
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.session import AlertSession
-from tarsy.domain.work import Claimed, Lane, Parking, WorkRules
+from tarsy.domain.work import Claimed, Lane, Park, WorkRules
 from tarsy.kit.clock import Clock
 from tarsy.kit.groups import single_errors
 from tarsy.kit.turnstile import Turnstile
@@ -122,7 +122,7 @@ class RunScope:
     def __init__(self, stopping: Stopping | None = None) -> None:
         self.stopping = stopping or Stopping()
         # What the run waits for, when it was stopped to be parked.
-        self.parking: Parking | None = None
+        self.parking: Park | None = None
         self._scope = anyio.CancelScope()
 
     def stop(self, reason: StopReason) -> None:
@@ -131,7 +131,7 @@ class RunScope:
             self.stopping.own = reason
         self._scope.cancel()
 
-    def park(self, parking: Parking) -> None:
+    def park(self, parking: Park) -> None:
         """Stop the run until what it waits for has happened."""
         if self.stopping.own is None:
             self.parking = parking
@@ -165,7 +165,7 @@ SCORINGS = WorkRules(kind=SCORING, lane=Lane.FOLLOW_UPS, begins_apart_from=froze
 
 async def session_ledger(dependencies: Dependencies, claimed: Claimed[AlertSession], chain: ResolvedChain) -> Ledger:
     """The ledger of an investigation, with what was used before in it. Time that it waited for its turn does not count."""
-    ledger = await _ledger(dependencies, chain, claimed.noun)
+    ledger = await _ledger(dependencies, chain, claimed.subject)
     taken = 0.0 if claimed.seconds_left is None else max(chain.session_timeout - claimed.seconds_left, 0.0)
     ledger.open(SESSION, "session", chain.budget, _together(ledger.before, taken))
     return ledger

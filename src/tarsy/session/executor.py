@@ -13,7 +13,7 @@ from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.stage_context import formatter_for, judged_text
 from tarsy.config.resolve.resolved import ResolvedChain, chain_of
 from tarsy.domain.citation import CitationCounts
-from tarsy.domain.conclusion import best_analysis, concluding_executions, conclusions_of, partial_reason, says_nothing, told_ceiling
+from tarsy.domain.conclusion import best_analysis, ceiling_sentence, concluding_executions, conclusions_of, lack_content, partial_reason
 from tarsy.domain.followup import SessionScore
 from tarsy.domain.history import ExecutionRecord, StageRecord, with_end
 from tarsy.domain.session import AlertSession, SessionClose
@@ -21,7 +21,7 @@ from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.work import Claimed, Parking, RunEnd
+from tarsy.domain.work import Claimed, Park, RunEnd
 from tarsy.kit.text import clip_bytes, in_thread_if_long
 from tarsy.session.dependencies import INVESTIGATIONS, Dependencies, RunScope, session_ledger
 from tarsy.session.plan import (
@@ -51,21 +51,21 @@ class SessionExecutor:
         self._dependencies = dependencies
         self._stages = StageRunner(dependencies)
 
-    async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd | Parking:
+    async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd | Park:
         """Run the session until it ends, has to wait, or is stopped. What must be written of its end is written here."""
-        chain = chain_of(claimed.noun.chain_snapshot)
+        chain = chain_of(claimed.subject.chain_snapshot)
         walked = await self._walk(claimed, chain, plan(chain), scope)
-        if isinstance(walked, Parking):
+        if isinstance(walked, Park):
             return walked
         await self._finish(claimed, chain, *walked)
         return RunEnd.WRITTEN
 
     async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:
         """Close what is open and keep the best analysis there is."""
-        chain = chain_of(claimed.noun.chain_snapshot)
+        chain = chain_of(claimed.subject.chain_snapshot)
         timed_out = f"the session did not end within {chain.session_timeout:g} s"
         reason = timed_out if status is RunStatus.TIMED_OUT else "cancelled"
-        records = await self._dependencies.history.told(claimed.noun.id)
+        records = await self._dependencies.history.told(claimed.subject.id)
         stages, now = plan(chain), self._dependencies.clock.now()
         closing = abandoned(records, status, reason=reason, at=now)
         analysis = best_analysis([conclusions_of(record) for record in records])
@@ -75,9 +75,9 @@ class SessionExecutor:
 
     async def _walk(
         self, claimed: Claimed[AlertSession], chain: ResolvedChain, stages: Sequence[PlannedStage], scope: RunScope
-    ) -> tuple[FinishSession, Sequence[StageRecord], Closing] | Parking:
+    ) -> tuple[FinishSession, Sequence[StageRecord], Closing] | Park:
         """Run what is left of the chain; answers with how it ends, with all that its stages have told but a summary of it, and with what is to be closed."""
-        records = () if claimed.is_new else await self._dependencies.history.told(claimed.noun.id)
+        records = () if claimed.is_new else await self._dependencies.history.told(claimed.subject.id)
         runbook = await self._runbook(claimed, chain)
         ledger = await session_ledger(self._dependencies, claimed, chain)
         done = finished_stages(stages, records)
@@ -88,19 +88,19 @@ class SessionExecutor:
                 return step, records, Closing(stages=ended)
             planned = step.planned
             self._dependencies.progress.progress(
-                claimed.noun.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages)
+                claimed.subject.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages)
             )
-            if planned.stage_type is StageType.EXEC_SUMMARY and says_nothing(records):
+            if planned.stage_type is StageType.EXEC_SUMMARY and lack_content(records):
                 return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done)), records, Closing(stages=ended)
             job = StageJob(
                 claim=claimed.claim,
-                session=claimed.noun,
+                session=claimed.subject,
                 chain=chain,
                 ledger=ledger,
                 planned=planned,
                 runbook=runbook,
                 previous=_previous(
-                    planned, records, done, partial_reason(records, with_tools=_has_tools(chain)), Fence(claimed.noun.nonce)
+                    planned, records, done, partial_reason(records, with_tools=_has_tools(chain)), Fence(claimed.subject.nonce)
                 ),
                 stored=next((record for record in records if record.stage.stage_index == planned.index), None),
                 referenced_stage_id=None if planned.references is None else done[planned.references].stage_id,
@@ -108,18 +108,18 @@ class SessionExecutor:
                 ended=ended,
             )
             ran = await self._stages.run(job, scope.stopping)
-            if isinstance(ran, Parking):
+            if isinstance(ran, Park):
                 return ran
             done, ended = [*done, ran.outcome], (ran.close,)
             # What a summary says is told to no other stage.
             if planned.stage_type is not StageType.EXEC_SUMMARY:
-                records = with_end(await self._dependencies.history.told(claimed.noun.id), ran.close)
-            if ledger.ended and (finish := ended_by_ceiling(stages, done, ledger.ended.told)):
+                records = with_end(await self._dependencies.history.told(claimed.subject.id), ran.close)
+            if ledger.ended and (finish := ended_by_ceiling(stages, done, ledger.ended.description)):
                 return finish, records, Closing(stages=ended)
 
     async def _runbook(self, claimed: Claimed[AlertSession], chain: ResolvedChain) -> str:
         """The alert's own runbook or the default. It is fetched once; that it could not be is told on the timeline."""
-        session = claimed.noun
+        session = claimed.subject
         if session.runbook is not None:
             return session.runbook
         runbook = await self._dependencies.runbooks.fetch(session.runbook_url, default=chain.default_runbook)
@@ -140,7 +140,7 @@ class SessionExecutor:
         now = self._dependencies.clock.now()
         return TimelineEvent(
             id=str(uuid4()),
-            session_id=claimed.noun.id,
+            session_id=claimed.subject.id,
             stage_id=None,
             execution_id=None,
             sequence_number=0,
@@ -173,10 +173,10 @@ class SessionExecutor:
             verdict=tempered(concluding[0].verdict, records) if len(concluding) == 1 and not finish.partial else None,
             citations=_counted(concluding),
             error_message=finish.error,
-            alert_type=claimed.noun.alert_type,
+            alert_type=claimed.subject.alert_type,
         )
         judged = chain.scoring is not None and close.status is SessionStatus.COMPLETED
-        score = _score_request(claimed.noun.id, close) if judged else None
+        score = _score_request(claimed.subject.id, close) if judged else None
         await self._dependencies.journal.commit(
             Step(
                 claim=claimed.claim,
@@ -186,7 +186,7 @@ class SessionExecutor:
                 score=score,
             )
         )
-        log.info("session.finished", session_id=claimed.noun.id, status=close.status.value)
+        log.info("session.finished", session_id=claimed.subject.id, status=close.status.value)
 
 
 def _partial_reason(records: Sequence[StageRecord], chain: ResolvedChain, finish: FinishSession) -> str | None:
@@ -194,7 +194,7 @@ def _partial_reason(records: Sequence[StageRecord], chain: ResolvedChain, finish
     if finish.final_analysis is None:
         return None
     if finish.ceiling:
-        return told_ceiling(finish.ceiling)
+        return ceiling_sentence(finish.ceiling)
     if finish.partial:
         return f"The session ended before all its stages were done: {finish.error}"
     return partial_reason(records, with_tools=_has_tools(chain))

@@ -19,7 +19,7 @@ from tarsy.domain.history import StageRecord
 from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
-from tarsy.domain.work import ChatWork, Claimed, Parking, RunEnd, ScoreWork, WorkRules
+from tarsy.domain.work import ChatWork, Claimed, Park, RunEnd, ScoreWork, WorkRules
 from tarsy.kit.text import clip
 from tarsy.session.dependencies import CHAT_ANSWERS, SCORINGS, Dependencies, RunScope, followup_ledger
 from tarsy.session.plan import PlannedStage
@@ -44,19 +44,19 @@ class _FollowUps(ABC, Generic[FollowUp]):
         self._dependencies = dependencies
         self._stages = StageRunner(dependencies)
 
-    async def run(self, claimed: Claimed[FollowUp], scope: RunScope) -> RunEnd | Parking:
-        chain = chain_of(claimed.noun.session.chain_snapshot)
+    async def run(self, claimed: Claimed[FollowUp], scope: RunScope) -> RunEnd | Park:
+        chain = chain_of(claimed.subject.session.chain_snapshot)
         agent = self._agent(chain)
         if agent is None:
             return await self._close(claimed, RunStatus.FAILED, f"{self.stage_name} is not enabled for chain '{chain.chain_id}'")
         ran = await self._stages.run(await self._job(claimed, chain, agent), scope.stopping)
-        return ran if isinstance(ran, Parking) else await self._finish(claimed, ran.results[0], ran.close)
+        return ran if isinstance(ran, Park) else await self._finish(claimed, ran.results[0], ran.close)
 
     async def end_early(self, claimed: Claimed[FollowUp], status: RunStatus) -> RunEnd:
-        timeout = chain_of(claimed.noun.session.chain_snapshot).session_timeout
+        timeout = chain_of(claimed.subject.session.chain_snapshot).session_timeout
         reason = f"no answer within {timeout:g} s" if status is RunStatus.TIMED_OUT else "cancelled"
         now = self._dependencies.clock.now()
-        records = await self._dependencies.history.stages(claimed.noun.session.id)
+        records = await self._dependencies.history.stages(claimed.subject.session.id)
         closing = abandoned((one for one in records if one.stage.stage_type is self.stage_type), status, reason=reason, at=now)
         close = WorkClose(status=status, completed_at=now, error_message=reason)
         step = Step(claim=claimed.claim, execution_changes=closing.executions, stage_closes=closing.stages, work_close=close)
@@ -82,14 +82,14 @@ class _FollowUps(ABC, Generic[FollowUp]):
         """Write what the agent's end amounts to, and the end of its stage."""
 
     async def _job(self, claimed: Claimed[FollowUp], chain: ResolvedChain, agent: ResolvedAgentConfig) -> StageJob:
-        session = claimed.noun.session
+        session = claimed.subject.session
         records = await self._dependencies.history.told(session.id)
-        stage_id = self._stage_id(claimed.noun)
+        stage_id = self._stage_id(claimed.subject)
         stored = next((record for record in records if record.stage.id == stage_id), None)
         index = stored.stage.stage_index if stored else max((record.stage.stage_index for record in records), default=-1) + 1
         formatter = record_formatter(Fence(session.nonce), read_back=read_back_of(agent))
         investigation = formatter.format_investigation(records, limit=context_limit(agent.provider))
-        chat = await self._prompt(claimed.noun, investigation, records, agent)
+        chat = await self._prompt(claimed.subject, investigation, records, agent)
         planned = PlannedStage(
             index=index,
             name=self.stage_name,
@@ -120,7 +120,7 @@ class _FollowUps(ABC, Generic[FollowUp]):
         now = self._dependencies.clock.now()
         close = WorkClose(status=status, completed_at=now, error_message=error, judgement=judgement)
         await self._dependencies.journal.commit(Step(claim=claimed.claim, stage_closes=stages, work_close=close))
-        log.info("followup.finished", kind=self.rules.kind, session_id=claimed.noun.session.id, status=status.value)
+        log.info("followup.finished", kind=self.rules.kind, session_id=claimed.subject.session.id, status=status.value)
         return RunEnd.WRITTEN
 
 

@@ -34,8 +34,8 @@ from tarsy.domain.stage import Stage, StageClose, stage_status
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import ExecutionInput, Step
 from tarsy.domain.timeline import TimelineEvent
-from tarsy.domain.tool import spoken_name
-from tarsy.domain.work import Parking
+from tarsy.domain.tool import name_for_model
+from tarsy.domain.work import Park
 from tarsy.kit.groups import for_each, single_errors
 from tarsy.session.dependencies import Dependencies
 from tarsy.session.plan import ChallengePart, PlannedStage, StageOutcome
@@ -92,7 +92,7 @@ class StageRunner:
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
 
-    async def run(self, job: StageJob, stopping: Stopping) -> RanStage | Parking:
+    async def run(self, job: StageJob, stopping: Stopping) -> RanStage | Park:
         """Run the stage to its end, or as far as it goes before it has to wait.
 
         Cancellation passes through; what is done by then stays done.
@@ -148,7 +148,7 @@ class StageRunner:
 
             def stop(cut: CutShort = _CANCELLED) -> None:
                 own.own = StopReason.CANCELLED if cut.cancelled else StopReason.TIMED_OUT
-                own.out_of_time = cut.told
+                own.out_of_time = cut.reason
                 scope.cancel()
 
             told = structlog.contextvars.bound_contextvars(stage_id=stage.id, execution_id=execution.id, agent=config.agent_name)
@@ -177,7 +177,7 @@ class StageRunner:
         cancelled, told = agent.stopping.reason is StopReason.CANCELLED, agent.stopping.told
         status, error = (RunStatus.CANCELLED, None) if cancelled else (RunStatus.TIMED_OUT, told)
         change = ExecutionChange(execution_id=agent.execution.id, at=self._dependencies.clock.now(), status=status, error_message=error)
-        cut = PlacedInput(agent.track, 0, CutShort(cancelled, told="" if cancelled else told, begun=False))
+        cut = PlacedInput(agent.track, 0, CutShort(cancelled, reason="" if cancelled else told, begun=False))
         with anyio.move_on_after(LAST_WRITE_SECONDS, shield=True):
             try:
                 # Where one stood that had spoken before is not known to us.
@@ -284,14 +284,14 @@ class StageRunner:
         return RanStage(outcome_of(job.planned, stage.id, status, results, error), results, close)
 
 
-def parking_of(results: Sequence[ExecutionResult], now: datetime) -> Parking | None:
+def parking_of(results: Sequence[ExecutionResult], now: datetime) -> Park | None:
     """What a stage waits for whose agents have all come as far as they can. The longest wait counts: no agent's patience ends early."""
     waits = [result.waits for result in results if result.waits]
     if not waits:
         return None
     reasons = dict.fromkeys(wait.reason for wait in waits)
     until = now + timedelta(seconds=max(wait.seconds for wait in waits))
-    return Parking(" ".join(reasons), until=until, budget=next((wait.budget for wait in waits if wait.budget), None))
+    return Park(" ".join(reasons), until=until, budget=next((wait.budget for wait in waits if wait.budget), None))
 
 
 def outcome_of(
@@ -402,7 +402,7 @@ def _told_in_part(job: StageJob, config: ResolvedAgentConfig, documents: Mapping
 
 def read_back_of(config: ResolvedAgentConfig) -> str:
     """The tool that reads results again, as an agent may call it: only an iterating one can call any."""
-    return spoken_name(READ_RESULT_TOOL, config.tool_calling) if _calls_tools(config) else ""
+    return name_for_model(READ_RESULT_TOOL, config.tool_calling) if _calls_tools(config) else ""
 
 
 def _calls_tools(config: ResolvedAgentConfig) -> bool:

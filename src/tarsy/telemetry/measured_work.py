@@ -11,7 +11,7 @@ from tarsy.domain.run_input import CeilingMet
 from tarsy.domain.session import AlertSession, NewSession, SessionClose
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Committed, Step, StoredRun
-from tarsy.domain.work import Claimed, Parking, Pulse, Recovered, Release, WorkRules
+from tarsy.domain.work import Claimed, HeartbeatResult, Park, Recovered, Release, WorkRules
 from tarsy.queue.handler import OrphanRecovery, Queue
 from tarsy.session.submission import SessionStore
 from tarsy.telemetry.metrics import BoundedLabel, Metrics, SessionMetrics
@@ -142,10 +142,10 @@ class MeasuredQueue:
         found = await self._inner.claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
         if found:
             self._metrics.claimed.labels(rules.kind).inc()
-            self._times.claimed(found[0].claim, found[0].noun)
+            self._times.claimed(found[0].claim, found[0].subject)
         return found
 
-    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse | Parking]:
+    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
         return await self._inner.beat(claims)
 
     async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]:

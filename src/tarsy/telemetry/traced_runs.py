@@ -17,7 +17,7 @@ from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Committed, Step, StoredRun
-from tarsy.domain.work import Claimed, Parking, Pulse, Release, WorkRules
+from tarsy.domain.work import Claimed, HeartbeatResult, Park, Release, WorkRules
 from tarsy.queue.handler import Queue
 from tarsy.session.dependencies import History
 from tarsy.telemetry import conventions as names
@@ -207,10 +207,10 @@ class TracedQueue:
     ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None:
         found = await self._inner.claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
         if found:
-            self._runs.claimed(found[0].noun)
+            self._runs.claimed(found[0].subject)
         return found
 
-    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse | Parking]:
+    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
         return await self._inner.beat(claims)
 
     async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]:

@@ -88,7 +88,7 @@ async def test_a_hint_given_while_an_agent_works_reaches_it_before_its_next_call
     assert heard(recording, TRACK) == [4], "after the result of the call during which it came, before the next"
     assert ("note", "completed") in kinds(outcome(recording), TRACK)
     [note] = hinted.notes
-    assert (note.note.id, note.note.author, note.note.text, note.state, note.told) == (
+    assert (note.note.id, note.note.author, note.note.text, note.state, note.delivered_to) == (
         "NOTE1",
         "ada",
         HINT,
@@ -126,7 +126,7 @@ async def test_each_of_several_agents_and_their_synthesis_hear_a_hint_once(datab
     recording = await hinted.play(database_url)
     tracks = sorted(outcome(recording).conversations)
     assert [len(heard(recording, track)) for track in tracks] == [1, 1, 1, 0], "the summary is no investigator"
-    assert hinted.notes[0].told == ("One", "Other", "SynthesisAgent")
+    assert hinted.notes[0].delivered_to == ("One", "Other", "SynthesisAgent")
     assert await replayed(database_url, recording) == []
 
 
@@ -139,7 +139,7 @@ async def test_a_hint_that_no_agent_can_hear_any_more_came_too_late_and_may_be_a
         await running.pool.work_off(INVESTIGATION)
         notes = running.services.notes
         [late] = await notes.of_session(SESSION_ID)
-        assert (late.state, late.told) == (NoteState.TOO_LATE, ())
+        assert (late.state, late.delivered_to) == (NoteState.TOO_LATE, ())
         with pytest.raises(ConflictError, match="came too late"):
             await notes.hint(SESSION_ID, HINT, author="ada")
         await running.services.chats.ask(SESSION_ID, late.note.text, author="ada")

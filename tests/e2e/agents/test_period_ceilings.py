@@ -137,7 +137,7 @@ async def test_a_raised_budget_wakes_what_waits_as_far_as_there_is_room_and_by_p
         await raise_to(running, tmp_path, 2 * needs)
         await until_waiting(running, {low})
         claimed = [await take(running.engine) for _ in range(3)]
-    assert [one.noun.id if one else None for one in claimed] == [high, middle, None]
+    assert [one.subject.id if one else None for one in claimed] == [high, middle, None]
 
 
 async def test_what_became_critical_while_it_waited_is_woken_by_a_raise_too_small_for_the_others(database_url: str, tmp_path: Path) -> None:

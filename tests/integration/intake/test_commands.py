@@ -21,7 +21,7 @@ async def test_a_person_has_an_incident_investigated_again_but_not_twice_at_once
         session_id = await ground.commands().investigate(taken.main.incident_id, actor="alice")
         begun = await ground.begin()
         assert begun.claim.subject_id == session_id
-        assert "It was the disk." in begun.noun.alert_data
+        assert "It was the disk." in begun.subject.alert_data
         with pytest.raises(NotFoundError):
             await ground.commands().investigate("00000000-0000-4000-8000-000000000000", actor="alice")
 
@@ -99,4 +99,4 @@ async def test_incidents_are_found_by_the_verdict_of_their_last_investigation_wh
         assert (await incidents.list(IncidentFilter(verdicts=(VerdictOutcome.NO_FAULT,)))).total == 0
         await ground.begin()
         await ground.commands().investigate(first.incident_id, actor="alice")
-        assert f"Its verdict: fault, {disk}." in (await ground.begin()).noun.alert_data
+        assert f"Its verdict: fault, {disk}." in (await ground.begin()).subject.alert_data

@@ -122,8 +122,8 @@ async def test_what_still_fires_is_investigated_again_by_one_who_knows_what_was_
         assert again.main
         assert again.main.action is Outcome.INVESTIGATED_AGAIN
         begun = await ground.begin()
-        assert "The log rotation is broken." in begun.noun.alert_data
-        assert "heard of 3 times" in begun.noun.alert_data
+        assert "The log rotation is broken." in begun.subject.alert_data
+        assert "heard of 3 times" in begun.subject.alert_data
 
 
 async def test_an_investigation_is_told_of_every_alert_that_joined_before_it_began(database_url: str) -> None:
@@ -131,13 +131,13 @@ async def test_an_investigation_is_told_of_every_alert_that_joined_before_it_beg
         await ground.take(alert("f1"))
         await ground.take(alert("f2", severity=Severity.CRITICAL))
         begun = await ground.begin()
-        assert begun.noun.alert_data.startswith("# Disk f1 is full\n")
-        assert begun.noun.alert_data.index("## Disk f2 is full") < begun.noun.alert_data.index("## Disk f1 is full")
+        assert begun.subject.alert_data.startswith("# Disk f1 is full\n")
+        assert begun.subject.alert_data.index("## Disk f2 is full") < begun.subject.alert_data.index("## Disk f1 is full")
         stored = await ground.sessions()
-        assert stored[0]["alert_data"] == begun.noun.alert_data
+        assert stored[0]["alert_data"] == begun.subject.alert_data
         # What joins later is not part of what it was given.
         await ground.take(alert("f3"))
-        assert (await ground.sessions())[0]["alert_data"] == begun.noun.alert_data
+        assert (await ground.sessions())[0]["alert_data"] == begun.subject.alert_data
 
 
 async def test_a_worse_alert_moves_what_waits_ahead(database_url: str) -> None:
@@ -146,7 +146,7 @@ async def test_a_worse_alert_moves_what_waits_ahead(database_url: str) -> None:
         ground.later(seconds=1)
         await ground.take(alert("f2", problem="second"))
         await ground.take(alert("f3", problem="second", severity=Severity.CRITICAL))
-        assert "Disk f2 is full" in (await ground.begin()).noun.alert_data
+        assert "Disk f2 is full" in (await ground.begin()).subject.alert_data
 
 
 async def test_secrets_are_stored_nowhere(database_url: str) -> None:

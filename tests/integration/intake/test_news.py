@@ -63,7 +63,7 @@ async def test_an_investigation_that_has_not_begun_gets_no_notes_for_it_is_brief
         await ground.take(alert("f2"))
         claimed = await ground.begin()
         assert await _notes(ground) == []
-        assert "Disk f2 is full" in claimed.noun.alert_data
+        assert "Disk f2 is full" in claimed.subject.alert_data
 
 
 async def test_an_investigation_that_begins_while_an_alert_joins_is_told_of_it(database_url: str) -> None:

@@ -25,7 +25,7 @@ from tarsy.domain.claim import CHAT_ANSWER, SCORING, Claim, WorkKind
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
-from tarsy.domain.work import Continues, Pulse
+from tarsy.domain.work import HeartbeatResult, Requeue
 
 
 async def submitted(ground: Ground, made: Scenario, count: int) -> list[str]:
@@ -69,7 +69,7 @@ async def test_a_session_is_new_to_the_first_worker_that_claims_it_and_to_no_oth
     assert first is not None
     assert first.is_new
 
-    await let_go(engine, first.claim, Continues())
+    await let_go(engine, first.claim, Requeue())
     again = await take(engine)
     assert again is not None
     assert not again.is_new
@@ -100,7 +100,7 @@ async def test_a_heartbeat_hears_of_cancellation_and_of_loss(engine: AsyncEngine
     await SessionRepository(engine).request_cancel(unwanted.subject_id, actor="somebody")
     await ground.fetch("UPDATE work SET claim_token = gen_random_uuid() WHERE id = $1", lost.id)
     pulses = await WorkQueue(engine, pod_id="test").beat([alive, unwanted, lost])
-    assert pulses == {alive.id: Pulse.ALIVE, unwanted.id: Pulse.CANCEL, lost.id: Pulse.LOST}
+    assert pulses == {alive.id: HeartbeatResult.ALIVE, unwanted.id: HeartbeatResult.CANCEL, lost.id: HeartbeatResult.LOST}
 
 
 async def test_a_row_that_is_held_by_another_writer_keeps_no_heartbeat_waiting(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
@@ -113,7 +113,7 @@ async def test_a_row_that_is_held_by_another_writer_keeps_no_heartbeat_waiting(e
         await slow.execute(sa.text("SELECT FROM alert_sessions FOR UPDATE"))
         with anyio.fail_after(GIVE_UP_SECONDS):
             pulses = await WorkQueue(engine, pod_id="test").beat([held, other])
-    assert pulses == {held.id: Pulse.CANCEL, other.id: Pulse.ALIVE}
+    assert pulses == {held.id: HeartbeatResult.CANCEL, other.id: HeartbeatResult.ALIVE}
     beaten = await ground.fetch("SELECT id::text AS id FROM work WHERE heartbeat_at > now() - interval '1 minute'")
     assert [row["id"] for row in beaten] == [other.id]
 

@@ -19,28 +19,33 @@ from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.claim import WorkKind
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, Lane, Parking, Retry, RunEnd, WorkRules
+from tarsy.domain.work import Claimed, Lane, Park, RetryPolicy, RunEnd, WorkRules
 from tarsy.kit.clock import SystemClock
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
 from tarsy.session.dependencies import Cancellations, RunScope
 
 LETTER = WorkKind("letter")
-Doing = Callable[[Claimed[None]], Awaitable[RunEnd | Parking]]
+Doing = Callable[[Claimed[None]], Awaitable[RunEnd | Park]]
 
 
 class Letters:
     """The handler: what it does is the test's business."""
 
     rules = WorkRules(
-        kind=LETTER, lane=Lane.FOLLOW_UPS, at_once=1, retry=Retry(attempts=3, first_pause=60.0), max_recoveries=1, time_limit=300.0
+        kind=LETTER,
+        lane=Lane.FOLLOW_UPS,
+        max_concurrent=1,
+        retry=RetryPolicy(max_attempts=3, first_delay=60.0),
+        max_recoveries=1,
+        time_limit=300.0,
     )
 
     def __init__(self, doing: Doing) -> None:
         self.doing = doing
         self.ended_early: list[RunStatus] = []
 
-    async def run(self, claimed: Claimed[None], scope: RunScope) -> RunEnd | Parking:
+    async def run(self, claimed: Claimed[None], scope: RunScope) -> RunEnd | Park:
         del scope
         return await self.doing(claimed)
 
@@ -65,9 +70,9 @@ async def goes_on(claimed: Claimed[None]) -> RunEnd:
     return RunEnd.FINISHED
 
 
-async def waits(claimed: Claimed[None]) -> Parking:
+async def waits(claimed: Claimed[None]) -> Park:
     del claimed
-    return Parking("waits for the postman")
+    return Park("waits for the postman")
 
 
 async def write(engine: AsyncEngine, **more: Any) -> str:

@@ -28,7 +28,7 @@ from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Step
-from tarsy.domain.work import Claimed, Parking, RunEnd
+from tarsy.domain.work import Claimed, Park, RunEnd
 from tarsy.kit.clock import SystemClock
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
@@ -36,7 +36,7 @@ from tarsy.session.dependencies import Cancellations, RunScope
 from tarsy.session.executor import SessionExecutor
 
 DECISIONS = "CREATE TABLE decisions (session_id uuid PRIMARY KEY)"
-PARKING = Parking("waits for a decision")
+PARKING = Park("waits for a decision")
 
 
 class Deciding:
@@ -50,11 +50,11 @@ class Deciding:
         self.go_on.set()
         self.parkings = 0
 
-    async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd | Parking:
+    async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd | Park:
         del scope
         async with self._engine.connect() as connection:
             query = sa.text("SELECT 1 FROM decisions WHERE session_id = :id")
-            decided = (await connection.execute(query, {"id": claimed.noun.id})).first()
+            decided = (await connection.execute(query, {"id": claimed.subject.id})).first()
         self.looked.set()
         await self.go_on.wait()
         if decided is None:
@@ -173,7 +173,7 @@ async def test_a_parked_session_says_what_for_holds_no_worker_and_goes_on_where_
     claim = await claimed(engine)
     await begin(engine, claim)
     until = datetime.now(UTC) + timedelta(hours=1)
-    told = await let_go(engine, claim, Parking("all models are away", until))
+    told = await let_go(engine, claim, Park("all models are away", until))
     standing = await SessionRepository(engine).standing(session_id)
     assert await state(ground, session_id) == ("waiting", "parked")
     assert (standing.waiting_reason, standing.waiting_until, standing.queue_position) == ("all models are away", until, None)
@@ -207,7 +207,7 @@ async def test_parked_time_does_not_count_and_what_is_woken_goes_ahead_of_all_ot
 
 async def test_a_parked_session_is_looked_at_again_when_its_time_has_come(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     session_id = await ground.submit(made)
-    await let_go(engine, await claimed(engine), Parking("an outage", datetime.now(UTC) + timedelta(hours=1)))
+    await let_go(engine, await claimed(engine), Park("an outage", datetime.now(UTC) + timedelta(hours=1)))
     assert await take(engine) is None
     await ground.fetch("UPDATE work SET wake_at = now()")
     again = await take(engine)
@@ -225,7 +225,7 @@ async def test_a_queue_that_never_runs_dry_still_wakes_what_is_due(engine: Async
         return found[0].claim
 
     parked = await next_session()
-    await queue.let_go(parked, Parking("waits a moment", until=datetime.now(UTC) - timedelta(seconds=1)))
+    await queue.let_go(parked, Park("waits a moment", until=datetime.now(UTC) - timedelta(seconds=1)))
     # It knew that there was more, and did not look before it took it.
     taken = [(await next_session()).subject_id for _ in range(3)]
     assert (parked.subject_id, taken) == (first, [second, first, third])
@@ -247,7 +247,7 @@ async def test_a_run_that_is_told_to_park_stops_and_is_parked(engine: AsyncEngin
     assert taken
 
     class Busy(Deciding):
-        async def run(self, claimed: Claimed[Any], scope: RunScope) -> RunEnd | Parking:
+        async def run(self, claimed: Claimed[Any], scope: RunScope) -> RunEnd | Park:
             del claimed, scope
             self.looked.set()
             await anyio.sleep_forever()

@@ -19,7 +19,7 @@ from tarsy.db.session.repository import SessionRepository
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.live_events import SESSIONS_CHANNEL
-from tarsy.domain.work import Parking
+from tarsy.domain.work import Park
 
 MODEL_SPEAKS = "SELECT count(*) > 0 FROM timeline_events WHERE session_id = $1"
 
@@ -59,7 +59,7 @@ async def test_what_a_pause_parks_just_when_it_ends_is_not_left_behind(engine: A
     claim = await claimed(engine)
     await pauses.pause(None, actor="alice", reason="", now=True)
     await pauses.resume(None, actor="alice")
-    await let_go(engine, claim, Parking("paused by alice", pause=""))
+    await let_go(engine, claim, Park("paused by alice", pause=""))
     assert await ground.status(session_id) == "pending"
     assert await take(engine)
 

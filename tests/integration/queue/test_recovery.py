@@ -33,7 +33,7 @@ from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEventType
-from tarsy.domain.work import Claimed, Continues, Ends, Recovered, poisoned
+from tarsy.domain.work import Claimed, End, Recovered, Requeue, poison_reason
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.prices import PriceList
 from tarsy.session.dependencies import Cancellations, Dependencies
@@ -141,7 +141,7 @@ async def test_work_whose_workers_die_in_the_same_step_again_and_again_fails_wit
         await claimed(engine, kind)
         events = await recover(engine, ground)
     ended = await row(ground, orphan)
-    reason = poisoned(MAX_RECOVERIES)
+    reason = poison_reason(MAX_RECOVERIES)
     assert (ended["status"], ended["error_message"]) == ("failed", reason)
     assert ended["completed_at"]
     assert await ground.fetch("SELECT status, error_message FROM stages") == [{"status": "failed", "error_message": reason}]
@@ -173,7 +173,7 @@ async def test_work_that_is_handed_back_waits_again_and_nothing_of_it_streams(
     await waiting(engine, ground, made, kind)
     given = await claimed(engine, kind)
     await begin(engine, given)
-    await let_go(engine, given, Continues())
+    await let_go(engine, given, Requeue())
     back = await row(ground, given)
     assert (back["status"], back["claim_token"], back["recoveries"]) == ("pending", None, 0)
     assert await ground.fetch("SELECT status FROM timeline_events") == [{"status": "interrupted"}]
@@ -187,7 +187,7 @@ async def test_what_is_being_cancelled_is_not_handed_back_but_ended(
     await waiting(engine, ground, made, kind)
     unwanted = await claimed(engine, kind)
     await ground.fetch("UPDATE work SET cancel_requested = true WHERE id = $1", unwanted.id)
-    await let_go(engine, unwanted, Continues())
+    await let_go(engine, unwanted, Requeue())
     ended = await row(ground, unwanted)
     assert (ended["status"], ended["state"]) == ("cancelled", "done")
 
@@ -199,7 +199,7 @@ async def test_what_is_cancelled_while_it_waits_for_its_next_worker_leaves_nothi
     await waiting(engine, ground, made, kind)
     given = await claimed(engine, kind)
     await begin(engine, given)
-    await let_go(engine, given, Continues())
+    await let_go(engine, given, Requeue())
     if kind == INVESTIGATION:
         answer = await SessionRepository(engine).request_cancel(given.subject_id, actor="somebody")
     else:
@@ -242,7 +242,7 @@ async def conclude(engine: AsyncEngine, claim: Claim, stage_id: str, index: int,
 
 async def cancelled_while_it_waits(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:
     del ground
-    await let_go(engine, taken.claim, Continues())
+    await let_go(engine, taken.claim, Requeue())
     await SessionRepository(engine).request_cancel(taken.claim.subject_id, actor="somebody")
 
 
@@ -264,7 +264,7 @@ async def given_up(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> 
 
 async def broken(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:
     del ground
-    await let_go(engine, taken.claim, Ends(RunStatus.FAILED, "internal error"))
+    await let_go(engine, taken.claim, End(RunStatus.FAILED, "internal error"))
 
 
 def investigations(engine: AsyncEngine) -> SessionExecutor:
@@ -347,7 +347,7 @@ async def test_time_between_a_hand_over_and_the_next_claim_does_not_run(engine: 
     first = await take(engine)
     assert first
     await ground.fetch("UPDATE work SET deadline = deadline - interval '5 minutes'")
-    await let_go(engine, first.claim, Continues())
+    await let_go(engine, first.claim, Requeue())
     await ground.fetch("UPDATE work SET handed_back_at = now() - interval '1 hour', deadline = deadline - interval '1 hour'")
     second = await take(engine)
     assert second
@@ -362,11 +362,11 @@ async def test_work_that_cannot_be_done_fails_at_once_with_all_that_it_has_open(
     await waiting(engine, ground, made, kind)
     broken = await claimed(engine, kind)
     await begin(engine, broken)
-    await let_go(engine, broken, Ends(RunStatus.FAILED, "internal error: ValueError: no such thing"))
+    await let_go(engine, broken, End(RunStatus.FAILED, "internal error: ValueError: no such thing"))
     ended = await row(ground, broken)
     assert (ended["status"], ended["error_message"]) == ("failed", "internal error: ValueError: no such thing")
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "failed"}]
-    assert await let_go(engine, broken, Ends(RunStatus.FAILED, "again")) == []
+    assert await let_go(engine, broken, End(RunStatus.FAILED, "again")) == []
 
 
 @pytest.mark.parametrize("in_a_statement", [False, True], ids=["between statements", "in the middle of one"])

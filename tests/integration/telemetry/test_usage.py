@@ -19,7 +19,7 @@ from support.agent_scenario import PROVIDER, SUMMARY, Scenario, agent, answers, 
 from support.api_world import World, serving
 from tarsy.cli.main import app
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.usage import Period, Span, Used, csv_table, forecast
+from tarsy.domain.usage import Period, Span, UsageTotals, csv_table, forecast
 
 TRACK = "0.look/1.Investigator"
 RATES = "system: {cost_estimation: {model_rates: {model-1: {input_per_million: 1000, output_per_million: 4000}}}, budgets: [{per: day, usd: 5}, {per: month, usd: 0.1, chain: chain}]}"
@@ -118,8 +118,8 @@ def test_a_month_that_goes_on_as_it_began_costs_in_proportion() -> None:
 
 
 def test_the_share_of_cached_input_is_told_where_there_was_input() -> None:
-    assert Used().cache_hit_share is None
-    assert Used(input_tokens=200, cached_tokens=50).cache_hit_share == 0.25
+    assert UsageTotals().cache_hit_share is None
+    assert UsageTotals(input_tokens=200, cached_tokens=50).cache_hit_share == 0.25
 
 
 def test_no_cell_of_the_table_is_a_formula() -> None:

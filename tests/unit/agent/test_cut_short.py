@@ -48,10 +48,10 @@ class Cutting(MemoryJournal):
     def _write(self, step: Step) -> None:
         MemoryJournal._write(self, step)
         if self.steps == self.after:
-            self.end(CutShort(cancelled=False, told="it did not end within 5 s"))
+            self.end(CutShort(cancelled=False, reason="it did not end within 5 s"))
 
     def end(self, cut: CutShort) -> None:
-        self.stopping.own, self.stopping.out_of_time = StopReason.CANCELLED if cut.cancelled else StopReason.TIMED_OUT, cut.told
+        self.stopping.own, self.stopping.out_of_time = StopReason.CANCELLED if cut.cancelled else StopReason.TIMED_OUT, cut.reason
         self.scope.cancel()
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.agent_scenario import Scenario, agent, answers, calls, chain, fails, says, stage
 from support.memory_run import DiedError, MemoryJournal, MemoryRun
 from tarsy.domain.note import Note, NoteKind
-from tarsy.domain.run_input import AnyInput, Heard
+from tarsy.domain.run_input import AnyInput, DeliveredNote
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
 from tarsy.domain.tool import ToolCalling
@@ -227,7 +227,7 @@ async def test_a_replay_is_told_the_recorded_notes_before_the_same_calls(scenari
     recorded = run_with(scenario, note)
     await recorded.go_on()
     inputs = list(recorded.journal.inputs.values())
-    assert [one.value.note.id for one in inputs if isinstance(one.value, Heard)] == ["NOTE1"]
+    assert [one.value.note.id for one in inputs if isinstance(one.value, DeliveredNote)] == ["NOTE1"]
     replayed = run_with(scenario, recorded=inputs)
     await replayed.go_on()
     assert replayed.journal.conversation() == recorded.journal.conversation()

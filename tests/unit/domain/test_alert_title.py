@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tarsy.demo.samples import list_samples, load_sample
-from tarsy.domain.alert import LOOKED_AT_CHARACTERS, alert_title
+from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, alert_title
 
 SAMPLES = {
     "crashloop": "KubePodCrashLooping",
@@ -70,7 +70,7 @@ def test_a_huge_alert_on_one_line_is_recognised_as_fast_as_a_small_one() -> None
 # Text that takes time with its square, or worse, does not end within the test's own limit.
 @pytest.mark.parametrize("filling", ["x", "{", '"', "\\", '"title":', "title: ", " "])
 def test_an_alert_of_nothing_but_noise_ends_soon_and_short(filling: str) -> None:
-    assert len(alert_title(filling * LOOKED_AT_CHARACTERS, "type")) <= 140
+    assert len(alert_title(filling * TITLE_SEARCH_CHARACTERS, "type")) <= 140
 
 
 def test_what_turns_hides_or_commands_is_made_visible() -> None:

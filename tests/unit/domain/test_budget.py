@@ -16,11 +16,11 @@ from tarsy.domain.budget import (
     Fits,
     Limit,
     Spent,
-    conclusion,
-    model_call,
-    next_model_call,
-    next_tool_call,
-    used_by,
+    check_model_call,
+    check_tool_call,
+    estimate_conclusion,
+    estimate_model_call,
+    spent_by_call,
 )
 from tarsy.domain.usage import Price, TokenUsage
 
@@ -57,21 +57,21 @@ class Investigation:
         """One answer of an agent and the tools it asks for; its conclusion when the next call does not fit."""
         if self.concluded[agent]:
             return
-        decision = next_model_call(self._others(agent), self.conversations[agent], 8_000, self.price)
+        decision = check_model_call(self._others(agent), self.conversations[agent], 8_000, self.price)
         if isinstance(decision, Exhausted):
             self.conclude(agent)
             return
         self.keep(agent, decision.kept)
         output = round(decision.output_tokens * said)
         given_ = self.conversations[agent]
-        actual = used_by(TokenUsage(given_, output, cached_tokens=round(given_ * cached)), self.price, 0.0)
+        actual = spent_by_call(TokenUsage(given_, output, cached_tokens=round(given_ * cached)), self.price, 0.0)
         self.accounts = [one.reserve(decision.wanted).settle(decision.wanted, actual) for one in self.accounts]
         self.conversations[agent] += output
         for _ in range(tools):
             self.tool(agent)
 
     def tool(self, agent: int, result: int = 50) -> None:
-        decision = next_tool_call(self._others(agent), conclusion(self.conversations[agent] + result, 0, self.price))
+        decision = check_tool_call(self._others(agent), estimate_conclusion(self.conversations[agent] + result, 0, self.price))
         if isinstance(decision, Fits):
             self.keep(agent, decision.kept)
             self.accounts = [one.settle(Spent(), decision.wanted) for one in self.accounts]
@@ -88,7 +88,7 @@ class Investigation:
     def conclude(self, agent: int) -> None:
         """An agent that has not made a single call has nothing to conclude."""
         if self.kept[agent] != Spent():
-            spent = model_call(min(self.conversations[agent], CONCLUSION_INPUT), CONCLUSION_TOKENS, self.price)
+            spent = estimate_model_call(min(self.conversations[agent], CONCLUSION_INPUT), CONCLUSION_TOKENS, self.price)
             self.accounts = [one.settle(Spent(), spent) for one in self._others(agent)]
             self.kept[agent] = Spent()
         self.concluded[agent] = True
@@ -111,33 +111,33 @@ def test_whatever_models_do_no_ceiling_is_passed_and_every_conclusion_fits(
 @given(CEILINGS, st.integers(0, 50_000), st.integers(1, 20_000), PRICES)
 def test_the_cap_of_an_answer_is_as_long_as_the_ceiling_allows(ceiling: Ceiling, given_: int, longest: int, price: Price | None) -> None:
     account = Account("session", ceiling)
-    decision = next_model_call([account], given_, longest, price)
+    decision = check_model_call([account], given_, longest, price)
     if isinstance(decision, Fits) and SHORTEST_ANSWER < decision.output_tokens < longest:
         more = decision.output_tokens + 2
-        needed = model_call(given_, more, price) + conclusion(given_, more, price)
+        needed = estimate_model_call(given_, more, price) + estimate_conclusion(given_, more, price)
         assert ceiling.exceeded_by(needed) is not None
 
 
 def test_a_call_under_way_counts_as_spent_until_it_has_told_what_it_used() -> None:
     account = Account("session", Ceiling(tokens=14_000))
-    first = next_model_call([account], 4_000, 2_000, None)
+    first = check_model_call([account], 4_000, 2_000, None)
     assert isinstance(first, Fits)
     reserved = account.reserve(first.wanted)
-    assert isinstance(next_model_call([reserved], 4_000, 2_000, None), Exhausted)
-    settled = reserved.settle(first.wanted, used_by(TokenUsage(100, 10), None, 1.0))
-    assert isinstance(next_model_call([settled], 4_000, 2_000, None), Fits)
+    assert isinstance(check_model_call([reserved], 4_000, 2_000, None), Exhausted)
+    settled = reserved.settle(first.wanted, spent_by_call(TokenUsage(100, 10), None, 1.0))
+    assert isinstance(check_model_call([settled], 4_000, 2_000, None), Fits)
 
 
 def test_what_ends_an_investigation_is_told_in_plain_words() -> None:
     ceiling = Ceiling(usd=Decimal("0.5"), tokens=60_000, seconds=300, model_calls=3, tool_calls=5)
-    assert [ceiling.told(limit) for limit in Limit] == [
+    assert [ceiling.describe(limit) for limit in Limit] == [
         "its ceiling of $0.50",
         "its ceiling of 60,000 tokens",
         "its ceiling of 300 s",
         "its ceiling of 3 model calls",
         "its ceiling of 5 tool calls",
     ]
-    decision = next_model_call([Account("chain", replace(ceiling, model_calls=1))], 10, 500, None)
+    decision = check_model_call([Account("chain", replace(ceiling, model_calls=1))], 10, 500, None)
     assert decision == Exhausted("chain", Limit.MODEL_CALLS, "its ceiling of 1 model calls")
 
 

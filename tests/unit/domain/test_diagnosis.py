@@ -3,10 +3,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from tarsy.domain.diagnosis import Ailment, ModelRecord, VitalSigns, diagnose
+from tarsy.domain.diagnosis import DiagnosisKind, HealthSnapshot, ModelRecord, diagnose
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-WELL = VitalSigns(
+WELL = HealthSnapshot(
     now=NOW,
     processes=2,
     workers=16,
@@ -19,8 +19,8 @@ WELL = VitalSigns(
 )
 
 
-def ailments(**signs: object) -> list[Ailment]:
-    return [one.ailment for one in diagnose(replace(WELL, **signs))]  # pyright: ignore[reportArgumentType] - names are those of the fields
+def ailments(**signs: object) -> list[DiagnosisKind]:
+    return [one.kind for one in diagnose(replace(WELL, **signs))]  # pyright: ignore[reportArgumentType] - names are those of the fields
 
 
 def test_nothing_is_told_of_an_installation_that_is_well() -> None:
@@ -28,13 +28,13 @@ def test_nothing_is_told_of_an_installation_that_is_well() -> None:
 
 
 def test_an_installation_without_workers_is_told_but_not_one_that_is_not_running() -> None:
-    assert ailments(workers=0) == [Ailment.WORKERS]
-    assert ailments(workers=0, processes=0, waiting=1) == [Ailment.WORKERS]
+    assert ailments(workers=0) == [DiagnosisKind.WORKERS]
+    assert ailments(workers=0, processes=0, waiting=1) == [DiagnosisKind.WORKERS]
     assert ailments(workers=0, processes=0, waiting=0) == []
 
 
 def test_a_long_queue_that_becomes_longer_is_told() -> None:
-    assert ailments(waiting=10) == [Ailment.QUEUE]
+    assert ailments(waiting=10) == [DiagnosisKind.QUEUE]
     assert ailments(waiting=10, ended_lately=5) == []
 
 
@@ -46,12 +46,12 @@ def test_a_model_that_fails_repeatedly_is_told_with_its_last_error() -> None:
 
 
 def test_a_clean_up_that_is_late_is_told_but_not_in_a_new_installation() -> None:
-    assert ailments(cleaned_up_at=NOW - timedelta(hours=37)) == [Ailment.UPKEEP]
-    assert ailments(cleaned_up_at=None) == [Ailment.UPKEEP]
+    assert ailments(cleaned_up_at=NOW - timedelta(hours=37)) == [DiagnosisKind.MAINTENANCE]
+    assert ailments(cleaned_up_at=None) == [DiagnosisKind.MAINTENANCE]
     assert ailments(cleaned_up_at=None, first_process_at=NOW - timedelta(hours=1)) == []
 
 
 def test_a_backup_that_is_late_is_told_where_one_was_ever_told_of() -> None:
     (told,) = diagnose(replace(WELL, backed_up_at=NOW - timedelta(hours=50)))
-    assert (told.ailment, told.message) == (Ailment.UPKEEP, "The last backup was made 50 hours ago.")
+    assert (told.kind, told.message) == (DiagnosisKind.MAINTENANCE, "The last backup was made 50 hours ago.")
     assert ailments(backed_up_at=NOW - timedelta(hours=30)) == []

@@ -71,7 +71,7 @@ CALLS = [
 
 def test_a_fork_keeps_what_was_before_and_what_others_found_at_the_same_time() -> None:
     plan = fork_plan(STAGES, EXECUTIONS, CALLS, "b", 2)
-    assert (plan.stage.id, plan.execution.id, plan.stages, plan.sending) == ("second", "b", ("first",), None)
+    assert (plan.stage.id, plan.execution.id, plan.stages, plan.dispatch) == ("second", "b", ("first",), None)
     # Of the agents that the forked one sent, those that had come back.
     assert plan.executions == ("a", "a-sent", "b-early", "c", "c-sent")
 
@@ -80,17 +80,17 @@ def test_a_fork_of_an_agent_that_was_sent_keeps_those_sent_with_it_and_its_sende
     beside, unbegun = execution("b-beside", "second", "b", after=7), execution("b-unbegun", "second", "b")
     unbegun = replace(unbegun, started_at=None, completed_at=AT + timedelta(seconds=9))
     plan = fork_plan(STAGES, [*EXECUTIONS, beside, unbegun], CALLS, "b-early", 1)
-    assert plan.sending is not None
-    assert (plan.execution.id, plan.sending.sender.id, plan.sending.evidence_id) == ("b-early", "b", "call of b-early")
+    assert plan.dispatch is not None
+    assert (plan.execution.id, plan.dispatch.parent.id, plan.dispatch.evidence_id) == ("b-early", "b", "call of b-early")
     # It was sent by the second call, and the third knew of its report.
-    assert (plan.sending.turn, plan.sending.until) == (1, AT + timedelta(seconds=10))
+    assert (plan.dispatch.turn, plan.dispatch.until) == (1, AT + timedelta(seconds=10))
     assert plan.executions == ("a", "a-sent", "c", "c-sent", "b-beside", "b-unbegun")
 
 
 def test_a_sender_that_did_not_come_to_its_next_call_had_sent_all_of_them() -> None:
     plan = fork_plan(STAGES, EXECUTIONS, [one for one in CALLS if one.at < AT + timedelta(seconds=10)], "b-early", 0)
-    assert plan.sending is not None
-    assert plan.sending.until is None
+    assert plan.dispatch is not None
+    assert plan.dispatch.until is None
     assert "b-late" in plan.executions
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tarsy.domain.recording import RecordedOutcome
 from tarsy.domain.replay import Difference, differences
-from tarsy.domain.session import SessionClose, ending
+from tarsy.domain.session import SessionClose, with_cancellation
 from tarsy.domain.stage import SuccessPolicy, stage_status
 from tarsy.domain.status import SESSION_MOVES, RunStatus, SessionStatus, sources_of
 from tarsy.domain.tool import ToolDefinition, ToolName
@@ -36,9 +36,9 @@ def test_a_stage_ends_as_its_policy_and_its_agents_say(statuses: list[RunStatus]
 
 def test_a_session_asked_to_stop_ends_cancelled_and_keeps_its_analysis() -> None:
     close = SessionClose(status=SessionStatus.COMPLETED, completed_at=datetime(2026, 1, 1, tzinfo=UTC), final_analysis="the disk")
-    ended = ending(close, cancel_requested=True)
+    ended = with_cancellation(close, cancel_requested=True)
     assert (ended.status, ended.final_analysis, ended.analysis_is_partial) == (SessionStatus.CANCELLED, "the disk", True)
-    assert ending(close, cancel_requested=False) is close
+    assert with_cancellation(close, cancel_requested=False) is close
 
 
 @pytest.mark.parametrize(

@@ -118,14 +118,16 @@ class Ledger:
 
     def _changed(self, incident_id: str, *, new: bool, note: bool, look: Look | None) -> None:
         incident = self.incidents[incident_id]
-        self.incidents[incident_id] = replace(incident, resolved_at=None, looked_again=0 if new else incident.looked_again)
+        self.incidents[incident_id] = replace(incident, resolved_at=None, reinvestigations=0 if new else incident.reinvestigations)
         self.notes[incident_id] += note
         self._look(incident_id, look)
 
     def _look(self, incident_id: str, look: Look | None) -> None:
         if look:
             self.looks.append((incident_id, look))
-            self.incidents[incident_id] = replace(self.incidents[incident_id], investigation=Investigation.PENDING, looked_again=look.again)
+            self.incidents[incident_id] = replace(
+                self.incidents[incident_id], investigation=Investigation.PENDING, reinvestigations=look.again
+            )
 
     def _recount(self) -> None:
         for incident in list(self.incidents.values()):
@@ -177,7 +179,7 @@ def test_counts_equal_deliveries(events: list[Alert]) -> None:
 @given(timed_events(), st.data())
 def test_an_older_event_never_reopens_nor_investigates(events: list[Alert], data: st.DataObject) -> None:
     ledger = Ledger().take_all(events)
-    newest = {name: alert.said_at for name, alert in ledger.alerts.items()}
+    newest = {name: alert.reported_at for name, alert in ledger.alerts.items()}
     before = (ledger.statuses, ledger.looks[:], {name: one.resolved_at for name, one in ledger.incidents.items()})
     for event in data.draw(st.permutations(events)):
         at = event.starts_at if event.status is FIRING else event.ends_at
@@ -302,7 +304,7 @@ def test_what_keeps_firing_is_looked_at_again_at_intervals_that_double_and_not_f
 def test_a_new_member_makes_looking_again_worth_it_again() -> None:
     ledger = Ledger().take_all([_event()])
     ledger.proceed(Investigation.FINISHED)
-    ledger.incidents["i0"] = replace(ledger.incidents["i0"], looked_again=3)
+    ledger.incidents["i0"] = replace(ledger.incidents["i0"], reinvestigations=3)
     ledger.now = NOW + timedelta(hours=5)
     assert isinstance(ledger.take(_event()).action, CountRepeat)
     joined = ledger.take(_event(fingerprint="f2")).action

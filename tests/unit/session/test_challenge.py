@@ -12,7 +12,7 @@ from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.verdict import Challenge, Confidence, Ruling, Verdict, VerdictOutcome, read_challenge, verdict_fields
+from tarsy.domain.verdict import Challenge, Confidence, Ruling, Verdict, VerdictOutcome, parse_challenge, verdict_fields
 from tarsy.session.executor import finished_stages
 from tarsy.session.plan import FinishSession, RunStage, StageOutcome, next_step, passed_over, plan, tempered
 
@@ -170,4 +170,4 @@ def test_a_session_that_is_continued_knows_which_stages_were_passed_over() -> No
     ],
 )
 def test_a_ruling_is_read_leniently_and_the_last_one_counts(text: str, expected: Challenge | None) -> None:
-    assert read_challenge(text) == expected
+    assert parse_challenge(text) == expected

@@ -25,12 +25,12 @@ from tarsy.domain.budget import (
     Reservation,
     Spent,
     affordable_input,
-    model_call,
-    next_model_call,
-    next_tool_call,
-    single_model_call,
-    used_by,
-    written,
+    check_model_call,
+    check_single_model_call,
+    check_tool_call,
+    estimate_model_call,
+    format_amount,
+    spent_by_call,
 )
 from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import ToolCall
@@ -81,7 +81,7 @@ class CeilingMetError(Exception):
     """
 
     def __init__(self, met: CeilingMet, waits: float | None = None, budget: BudgetWait | None = None) -> None:
-        super().__init__(met.told)
+        super().__init__(met.description)
         self.met = met
         self.waits = waits
         self.budget = budget
@@ -151,7 +151,7 @@ class Ceilings:
     @property
     def mark(self) -> dict[str, Any]:
         """What the timeline entry of a conclusion says of what led to it."""
-        return {CEILING: self.met.told} if self.met else {}
+        return {CEILING: self.met.description} if self.met else {}
 
     @property
     def has_begun(self) -> bool:
@@ -243,15 +243,15 @@ class Ceilings:
         accounts = [*self._ledger.accounts(path), *periods]
         match kind:
             case LLMInteractionKind.ITERATION:
-                return next_model_call(accounts, tokens, longest, price, self._estimate.opening(request))
+                return check_model_call(accounts, tokens, longest, price, self._estimate.opening(request))
             case LLMInteractionKind.SUMMARIZATION:
-                return single_model_call(accounts, tokens, longest, price, self._ledger.kept(path))
+                return check_single_model_call(accounts, tokens, longest, price, self._ledger.kept(path))
             case LLMInteractionKind.CORRECTION | LLMInteractionKind.SINGLE_SHOT:
-                return single_model_call(accounts, tokens, longest, price)
+                return check_single_model_call(accounts, tokens, longest, price)
             case LLMInteractionKind.FORCED_CONCLUSION:
-                decision = single_model_call(accounts, tokens, longest, price)
+                decision = check_single_model_call(accounts, tokens, longest, price)
                 # Room was kept for it. It may be told a little more than was estimated, which is no reason to say nothing.
-                last = Fits(CONCLUSION_TOKENS, model_call(tokens, CONCLUSION_TOKENS, price), NOTHING)
+                last = Fits(CONCLUSION_TOKENS, estimate_model_call(tokens, CONCLUSION_TOKENS, price), NOTHING)
                 return last if isinstance(decision, Exhausted) and self.has_begun else decision
             case _:
                 assert_never(kind)
@@ -261,7 +261,7 @@ class Ceilings:
         used = next(account for account in accounts if account.name == decision.account).used
         room = max(affordable_input(accounts, price), 1)
         return CeilingMet(
-            about, decision.account, decision.limit, decision.told, _used(decision.limit, used), self._estimate.as_counted(room)
+            about, decision.account, decision.limit, decision.description, _used(decision.limit, used), self._estimate.as_counted(room)
         )
 
     def _reservation(self, fits: Fits) -> Reservation:
@@ -296,7 +296,7 @@ class Ceilings:
 
     def _period_met(self, state: PeriodState, about: str, needs: Decimal) -> CeilingMetError:
         now, per = self._ledger.clock.now(), state.budget.per
-        met = CeilingMet(about, per, Limit.USD, state.budget.told, state.detail(), 0)
+        met = CeilingMet(about, per, Limit.USD, state.budget.description, state.detail(), 0)
         if self._ledger.has_begun or not self._ledger.may_wait:
             return CeilingMetError(met)
         over = max((per.end(now.date()) - now) / timedelta(seconds=1), 1.0)
@@ -325,7 +325,7 @@ class Ceilings:
         if not self._is_active:
             return None
         path = self._place.path
-        decision = next_tool_call(self._ledger.accounts(path), self._ledger.kept(path))
+        decision = check_tool_call(self._ledger.accounts(path), self._ledger.kept(path))
         if isinstance(decision, Fits):
             self._ledger.settle(path, NOTHING, decision.wanted)
             return None
@@ -372,7 +372,7 @@ def _known_use(call: "CompletedCall", price: Price | None) -> Spent | None:
     """What a call used; None when it did not say, though it may be charged."""
     answer = call.answer
     if answer.usage.input_tokens or answer.usage.output_tokens:
-        return used_by(answer.usage, price, 0.0)
+        return spent_by_call(answer.usage, price, 0.0)
     refused = answer.error is not None and answer.error.code in _FREE_ERRORS and call.interaction.first_chunk_ms is None
     return Spent(model_calls=1) if refused else None
 
@@ -380,7 +380,7 @@ def _known_use(call: "CompletedCall", price: Price | None) -> Spent | None:
 def _used(limit: Limit, used: Spent) -> str:
     match limit:
         case Limit.USD:
-            return f"{written(round(used.usd, 4))} is spent or reserved"
+            return f"{format_amount(round(used.usd, 4))} is spent or reserved"
         case Limit.TOKENS:
             return f"{used.tokens:,} tokens are used or reserved"
         case Limit.SECONDS:

@@ -40,7 +40,7 @@ async def unpriced_ceilings(config: Config, prices: Prices, at: datetime) -> tup
     ]
     for index, one in enumerate(config.system.budgets):
         covered = [name for chain_id in unknown if _covers(config, one.chain, one.alert_type, chain_id) for name in unknown[chain_id]]
-        found.append(UnpricedCeiling(("system", "budgets", index), one.budget.told, tuple(dict.fromkeys(covered))))
+        found.append(UnpricedCeiling(("system", "budgets", index), one.budget.description, tuple(dict.fromkeys(covered))))
     return tuple(one for one in found if one.models)
 
 

@@ -9,7 +9,7 @@ from tarsy.agent.prompt.instructions import VERDICT
 from tarsy.agent.repetition import Circle, CircleKind
 from tarsy.domain.citation import CheckedCitation, CitationStatus
 from tarsy.domain.note import Note, NoteKind
-from tarsy.domain.run_input import Heard
+from tarsy.domain.run_input import DeliveredNote
 from tarsy.domain.tool import ToolCalling
 from tarsy.kit.text import clip
 
@@ -131,7 +131,7 @@ _RECONSIDER = (
 )
 
 
-def note_text(heard: Heard, fence: Fence, *, last: bool) -> str:
+def note_text(heard: DeliveredNote, fence: Fence, *, last: bool) -> str:
     """`last`: of those that are told together, after which an agent that had concluded goes on."""
     note = heard.note
     told = _hint(note) if note.kind is NoteKind.HINT else _news(note, fence)

@@ -7,7 +7,7 @@ from typing import Any, cast
 from tarsy.agent.prompt.fence import Fence, defused, reading_back, result_line
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.evidence import Evidence
-from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL, ToolCalling, ToolDefinition, spoken_name
+from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL, ToolCalling, ToolDefinition, name_for_model
 from tarsy.kit.text import clip_bytes
 
 _HEAD = """\
@@ -37,7 +37,7 @@ def agent_section(agents: Sequence[ResolvedAgentConfig], servers: Mapping[str, R
     if not agents:
         return ""
     lines = (f"- {agent.agent_name}: {agent.description} (tools: {', '.join(_tools(agent, servers)) or 'none'})" for agent in agents)
-    return "\n".join((_HEAD.format(tool=spoken_name(RUN_AGENT_TOOL, tool_calling)), "", *lines))
+    return "\n".join((_HEAD.format(tool=name_for_model(RUN_AGENT_TOOL, tool_calling)), "", *lines))
 
 
 def _tools(agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer]) -> Iterator[str]:

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Sequence
 from enum import StrEnum
 
-from tarsy.domain.tool import ToolCalling, ToolDefinition, spoken_name
+from tarsy.domain.tool import ToolCalling, ToolDefinition, name_for_model
 from tarsy.kit.text import clip
 
 
@@ -81,8 +81,8 @@ def format_unknown_tool(tool: str, available: Sequence[ToolDefinition], tool_cal
     if not available:
         return f"Error - unknown tool '{name}'. No tools are available: write your final answer from the evidence you have."
     close = difflib.get_close_matches(tool[:_NAME_LIMIT], [definition.name for definition in available], n=3)
-    hint = f" Did you mean {' or '.join(spoken_name(one, tool_calling) for one in close)}?" if close else ""
-    lines = "\n".join(f"  - {spoken_name(definition.name, tool_calling)}: {_short(definition.description)}" for definition in available)
+    hint = f" Did you mean {' or '.join(name_for_model(one, tool_calling) for one in close)}?" if close else ""
+    lines = "\n".join(f"  - {name_for_model(definition.name, tool_calling)}: {_short(definition.description)}" for definition in available)
     return f"Error - unknown tool '{name}'.{hint} Available tools:\n{lines}"
 
 

@@ -9,7 +9,7 @@ from tarsy.agent.toolbox.toolbox import CallRefusedError, OnOutput, ToolWrapper
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.execution import Waits
+from tarsy.domain.execution import Wait
 from tarsy.domain.tool import RUN_AGENT_TOOL, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock, milliseconds_since
@@ -31,7 +31,7 @@ class Report:
 
     text: str
     failed: bool = False
-    waits: Waits | None = None
+    waits: Wait | None = None
 
 
 class Dispatcher(Protocol):

@@ -70,7 +70,7 @@ class BudgetedTools(ToolWrapper):
     async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         started_at, started = self._clock.now(), self._clock.monotonic()
         if met := self._ceilings.refusal(call):
-            content = f"{call.name} was not called: this investigation has met {met.told}. Conclude with what you know."
+            content = f"{call.name} was not called: this investigation has met {met.description}. Conclude with what you know."
             return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=started_at)
         left = self._ceilings.seconds_left
         with anyio.move_on_after(math.inf if left is None else left):

@@ -123,7 +123,7 @@ async def _diagnosed(services: Services) -> list[SystemWarningItem]:
     """What ails the installation as a whole."""
     found = diagnose(await services.vital_signs.read())
     return [
-        SystemWarningItem(source=WarningSource(one.ailment.value), message=f"{one.message} {one.cure[0].upper()}{one.cure[1:]}.")
+        SystemWarningItem(source=WarningSource(one.kind.value), message=f"{one.message} {one.cure[0].upper()}{one.cure[1:]}.")
         for one in found
     ]
 

@@ -68,7 +68,7 @@ class NoteView(View):
 
     @classmethod
     def of(cls, given: SessionNote) -> Self:
-        return cls.shown(given.note, given, created_at=given.note.at)
+        return cls.shown(given.note, given, created_at=given.note.at, told=given.delivered_to)
 
 
 class Notes(View):

@@ -8,7 +8,7 @@ from uuid import UUID
 from tarsy.api.schemas.view import View
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.period_budget import BudgetPeriod, PeriodState
-from tarsy.domain.usage import UsageReport, Used, UsedBy
+from tarsy.domain.usage import UsageGroup, UsageReport, UsageTotals
 from tarsy.kit.model import adapter
 
 
@@ -74,7 +74,7 @@ class UsedItem(View):
     cache_hit_share: float | None
 
     @classmethod
-    def of(cls, used: Used, name: str | None = None) -> "UsedItem":
+    def of(cls, used: UsageTotals, name: str | None = None) -> "UsedItem":
         return cls.shown(used, name=name)
 
 
@@ -131,5 +131,5 @@ class UsageOverview(View):
         )
 
 
-def _items(group: tuple[UsedBy, ...]) -> list[UsedItem]:
+def _items(group: tuple[UsageGroup, ...]) -> list[UsedItem]:
     return [UsedItem.of(one.used, one.name) for one in group]

@@ -23,7 +23,7 @@ from tarsy.domain import live_events
 from tarsy.domain.claim import INVESTIGATION, Claim, ClaimLostError, WorkKind
 from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 from tarsy.domain.note import Note
-from tarsy.domain.session import SessionClose, ending
+from tarsy.domain.session import SessionClose, with_cancellation
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Committed, Step, StoredCall, StoredRun, WorkClose
 from tarsy.domain.timeline import TimelineEvent
@@ -194,7 +194,7 @@ async def _end(connection: RawConnection, step: Step, at: datetime) -> _Written:
     if claimed is None or claimed["claim_token"] != step.claim.token:
         raise ClaimLostError(step.claim)
     if step.session_close:
-        close = ending(step.session_close, cancel_requested=claimed["cancel_requested"])
+        close = with_cancellation(step.session_close, cancel_requested=claimed["cancel_requested"])
         # What was cancelled in its last moment is not judged either.
         step = replace(step, session_close=close, score=step.score if close.status is SessionStatus.COMPLETED else None)
     # The noun before the channels: indexing a long analysis takes time, and the shared channel is every session's.

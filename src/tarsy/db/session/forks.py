@@ -26,7 +26,7 @@ from tarsy.db.tables import (
     stages,
     timeline_events,
 )
-from tarsy.domain.fork import ForkPlace, ForkPlan, ModelUse, Sending
+from tarsy.domain.fork import DispatchTurn, ForkPlace, ForkPlan, ModelUse
 from tarsy.domain.live_events import session_channel
 from tarsy.domain.note import NoteKind
 from tarsy.domain.run_input import InputKind
@@ -69,7 +69,7 @@ def before_call(place: ForkPlace) -> Iterator[Part]:
 class Dispatch:
     """The answer of a sender by which it sent an agent, and the places that its conversation has for the results of that answer's calls."""
 
-    sending: Sending
+    sending: DispatchTurn
     said_at: datetime
     call_id: str
     places: range
@@ -77,8 +77,8 @@ class Dispatch:
     place: int
 
 
-async def read_dispatch(connection: AsyncConnection, sending: Sending) -> Dispatch:
-    call = {"execution_id": sending.sender.id, "evidence_id": sending.evidence_id}
+async def read_dispatch(connection: AsyncConnection, sending: DispatchTurn) -> Dispatch:
+    call = {"execution_id": sending.parent.id, "evidence_id": sending.evidence_id}
     asked = (await connection.execute(_ASKED, call)).one()
     # A call that is written as text is the only one of its answer.
     calls = [call["id"] for call in asked.tool_calls or ()] or [asked.call_id]
@@ -114,14 +114,14 @@ def _told_by_then(sent: Dispatch) -> Condition:
     if sent.sending.until is None:
         return sa.true()
     place = messages.c.sequence_number
-    of_turn = (messages.c.execution_id == sent.sending.sender.id) & (place >= sent.places.start) & (place < sent.places.stop)
+    of_turn = (messages.c.execution_id == sent.sending.parent.id) & (place >= sent.places.start) & (place < sent.places.stop)
     return timeline_events.c.created_at <= sa.select(sa.func.max(messages.c.created_at)).where(of_turn).scalar_subquery()
 
 
 def _awaited(sent: Dispatch) -> Condition:
     """Entries of that turn which the one who goes on opens anew: those of calls without a result, and what was cut off."""
     is_result = timeline_events.c.event_type == TimelineEventType.TOOL_RESULT.value
-    has_result = (sent.call_id != _EVENT_CALL) & _EVENT_CALL.in_(_answered_calls(sent.sending.sender.id))
+    has_result = (sent.call_id != _EVENT_CALL) & _EVENT_CALL.in_(_answered_calls(sent.sending.parent.id))
     cut_off = timeline_events.c.status.in_(_STOPPED)
     return (timeline_events.c.created_at >= sent.said_at) & sa.case((is_result, ~has_result), else_=cut_off)
 
@@ -201,9 +201,9 @@ def _figures(fork: str) -> sa.Insert:
 async def _going_on(connection: AsyncConnection, plan: ForkPlan) -> dict[str, list[Part]]:
     """What is kept of the agents that go on, by their executions: first the one that sent the other."""
     forked = {plan.execution.id: list(before_call(plan.place))}
-    if plan.sending is None:
+    if plan.dispatch is None:
         return forked
-    return {plan.sending.sender.id: list(before_report(await read_dispatch(connection, plan.sending))), **forked}
+    return {plan.dispatch.parent.id: list(before_report(await read_dispatch(connection, plan.dispatch))), **forked}
 
 
 def _copies(fork: str, plan: ForkPlan, going_on: Mapping[str, Sequence[Part]], use: ModelUse | None) -> Iterator[sa.Insert]:

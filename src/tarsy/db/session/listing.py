@@ -13,7 +13,7 @@ from tarsy.db.rows import SPENDING_SUMS, columns, judged_of, read, spending_of
 from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder, SessionSort, ordered_page
 from tarsy.db.tables import sql_list
 from tarsy.db.work.queue_position import Standing, standings
-from tarsy.domain.alert import LOOKED_AT_CHARACTERS, Severity, alert_title
+from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, Severity, alert_title
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import SessionStatus
@@ -99,7 +99,7 @@ CANCELLED_BY = """
 _SHOWN = f"""
     (SELECT i.severity FROM incidents i WHERE i.id = s.incident_id) AS severity, {CANCELLED_BY} AS cancelled_by,
     s.id::text AS id, s.alert_type, s.chain_id, s.author, s.status, s.executive_summary, s.error_message, s.analysis_is_partial,
-    s.analysis_partial_reason, s.verdict, s.citations, s.created_at, s.started_at, s.completed_at, left(s.alert_data, {LOOKED_AT_CHARACTERS}) AS alert_head,
+    s.analysis_partial_reason, s.verdict, s.citations, s.created_at, s.started_at, s.completed_at, left(s.alert_data, {TITLE_SEARCH_CHARACTERS}) AS alert_head,
     {_STAGE_COUNT} AS stage_count, stage.stage_name AS current_stage_name, stage.stage_index AS current_stage_index,
     coalesce(used.total, 0) AS total_tokens, used.cost_usd, used.unpriced_calls,
     coalesce(figures.agents, 0) AS agents, coalesce(figures.fallbacks, 0) AS fallbacks, coalesce(chats.questions, 0) AS questions,

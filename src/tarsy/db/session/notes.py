@@ -14,7 +14,7 @@ from tarsy.db.outbox import publish
 from tarsy.db.rows import note_of, storable
 from tarsy.db.tables import alert_sessions
 from tarsy.domain import live_events
-from tarsy.domain.note import MAX_HINTS, Note, NoteKind, NoteState, SessionNote, state_of
+from tarsy.domain.note import MAX_HINTS, Note, NoteKind, NoteState, SessionNote, note_state
 from tarsy.domain.status import SessionStatus
 from tarsy.kit.clock import Clock, SystemClock
 
@@ -122,5 +122,5 @@ async def _status(connection: AsyncConnection, session_id: str) -> SessionStatus
 
 def _session_note(row: Row) -> SessionNote:
     told = tuple(row["told"] or ())
-    state = state_of(len(told), SessionStatus(row["status"]))
-    return SessionNote(note=note_of(row), session_id=row["session_id"], state=state, told=told)
+    state = note_state(len(told), SessionStatus(row["status"]))
+    return SessionNote(note=note_of(row), session_id=row["session_id"], state=state, delivered_to=told)

@@ -18,7 +18,7 @@ from tarsy.domain.claim import WorkKind
 from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.period_budget import BudgetWait, PeriodBudget, Waiting, released
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Ends, WorkState
+from tarsy.domain.work import End, WorkState
 
 # Parked work whose time has come at the same moment is woken in this many transactions at most before the next claim.
 DUE_AT_ONCE = 50
@@ -92,7 +92,7 @@ async def cancel(
     if row is None or row["state"] == WorkState.DONE:
         return CancelAnswer.ALREADY_ENDED, []
     if row["state"] != WorkState.CLAIMED:
-        return CancelAnswer.CANCELLED, await release(connection, row, Ends(RunStatus.CANCELLED, reason))
+        return CancelAnswer.CANCELLED, await release(connection, row, End(RunStatus.CANCELLED, reason))
     told = [] if row["cancel_requested"] else await _tell_worker(connection, row)
     return CancelAnswer.CANCELLING, told
 

@@ -17,7 +17,7 @@ from tarsy.db.work.subjects import SUBJECTS, UNREAD, Subject
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, Parking, Pause, Pulse, Release, WorkRules, WorkState
+from tarsy.domain.work import Claimed, HeartbeatResult, Park, Pause, Release, WorkRules, WorkState
 
 _READY = f"""
     w.kind = :kind AND w.state = {sql_list([WorkState.READY])} AND (w.not_before IS NULL OR w.not_before <= now())"""
@@ -76,8 +76,8 @@ def claim_parameters(rules: WorkRules, counted: list[WorkKind], max_concurrent_s
     parameters: dict[str, Any] = {"kind": rules.kind}
     if rules.counts_as_session:
         parameters |= {"counted": counted, "max_sessions": max_concurrent_sessions}
-    if rules.at_once is not None:
-        parameters |= {"at_once": rules.at_once}
+    if rules.max_concurrent is not None:
+        parameters |= {"at_once": rules.max_concurrent}
     return parameters
 
 
@@ -88,7 +88,7 @@ def _candidate(rules: WorkRules) -> str:
 
 def _room(rules: WorkRules) -> str:
     shared = [f"({_RUNNING} AND r.kind = ANY(CAST(:counted AS text[]))) < :max_sessions"] if rules.counts_as_session else []
-    own = [f"({_RUNNING} AND r.kind = :kind) < :at_once"] if rules.at_once is not None else []
+    own = [f"({_RUNNING} AND r.kind = :kind) < :at_once"] if rules.max_concurrent is not None else []
     return " AND ".join([*shared, *own]) or "true"
 
 
@@ -202,9 +202,9 @@ class WorkQueue:
         is_new = subject is not None and subject.begins(row)
         return Claimed(claim, noun, row["seconds_left"], row["work_attempts"], is_new), published
 
-    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, Pulse | Parking]:
+    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
         """Say that this process is alive and hear, per claim id, whether the claim still is, or what parks it."""
-        pulses: dict[str, Pulse | Parking] = {claim.id: Pulse.LOST for claim in claims}
+        pulses: dict[str, HeartbeatResult | Park] = {claim.id: HeartbeatResult.LOST for claim in claims}
         parameters = {"ids": [claim.id for claim in claims], "tokens": [claim.token for claim in claims]}
         async with borrowed(self._engine) as connection:
             for row in await _BEAT.rows(connection, parameters):
@@ -229,10 +229,10 @@ class WorkQueue:
             await finish(connection, claim)
 
 
-def _pulse(row: Row) -> Pulse | Parking:
+def _pulse(row: Row) -> HeartbeatResult | Park:
     if row["cancel_requested"]:
-        return Pulse.CANCEL
+        return HeartbeatResult.CANCEL
     if row["pause"] is not None:
         pause = Pause(row["pause"] or None, row["since"], row["actor"], row["reason"], parks_running=True)
-        return Parking(pause.told, pause=row["pause"])
-    return Pulse.ALIVE
+        return Park(pause.description, pause=row["pause"])
+    return HeartbeatResult.ALIVE

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tarsy.db.driver import RawConnection, Row, Statement
 from tarsy.db.processes import ALIVE
 from tarsy.db.tables import alert_sessions, sql_list, work
-from tarsy.domain.alert import LOOKED_AT_CHARACTERS, alert_title
+from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, alert_title
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.work import Pause, WorkState
 
@@ -90,7 +90,7 @@ _CLAIMED = (
 _SHOWN_NEXT = 3
 _NEXT = (
     sa.select(
-        alert_sessions.c.id, alert_sessions.c.alert_type, sa.func.left(alert_sessions.c.alert_data, LOOKED_AT_CHARACTERS).label("head")
+        alert_sessions.c.id, alert_sessions.c.alert_type, sa.func.left(alert_sessions.c.alert_data, TITLE_SEARCH_CHARACTERS).label("head")
     )
     .join(work, work.c.subject_id == alert_sessions.c.id)
     .where(_OF_KIND, work.c.state == sa.literal_column(f"'{WorkState.READY}'"))
@@ -120,7 +120,7 @@ def standing_of(row: Row) -> Standing:
 def _reason(row: Row) -> str | None:
     if row["state"] != WorkState.READY or row["pause"] is None:
         return row["parked_reason"] or (LEFT if row["left_at"] else None)
-    return Pause(row["pause"] or None, row["since"], row["actor"], row["reason"], row["parks_running"]).told
+    return Pause(row["pause"] or None, row["since"], row["actor"], row["reason"], row["parks_running"]).description
 
 
 async def queue_state(connection: AsyncConnection) -> QueueState:

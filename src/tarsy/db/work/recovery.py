@@ -11,7 +11,7 @@ from tarsy.db.work.release import claimed_row, release
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.live_events import LiveEventType, StoredLiveEvent, session_channel
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Ends, Recovered, WorkState, orphaned
+from tarsy.domain.work import End, Recovered, WorkState, orphan_release
 
 log = structlog.get_logger(__name__)
 
@@ -54,9 +54,9 @@ class Recovery:
             if row is None:
                 return None
             kind = WorkKind(row["kind"])
-            outcome = orphaned(stuck_before=row["stuck_recoveries"], moved_on=await _moved_on(connection, row), limit=limits[kind])
+            outcome = orphan_release(stuck_before=row["stuck_recoveries"], moved_on=await _moved_on(connection, row), limit=limits[kind])
             published = await release(connection, row, outcome)
-        given_up = isinstance(outcome, Ends) and outcome.status is RunStatus.FAILED and not row["cancel_requested"]
+        given_up = isinstance(outcome, End) and outcome.status is RunStatus.FAILED and not row["cancel_requested"]
         claim = Claim(kind, row["id"], row["subject_id"], row["claim_token"], row["session_id"])
         return Recovered(claim, given_up=given_up), published
 

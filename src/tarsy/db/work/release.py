@@ -20,13 +20,13 @@ from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 from tarsy.domain.work import (
     PRIORITY_HEAD_START,
     WOKEN_HEAD_START,
-    Continues,
-    Ends,
-    Parking,
+    End,
+    Park,
     Release,
-    Retries,
+    Requeue,
+    RetryLater,
     WorkState,
-    settled,
+    effective_release,
 )
 
 WOKEN_RANK: sa.ColumnElement[Any] = sa.literal_column(
@@ -44,13 +44,13 @@ async def claimed_row(connection: AsyncConnection, condition: sa.ColumnElement[b
 
 async def release(connection: AsyncConnection, row: sa.RowMapping, wish: Release) -> list[StoredLiveEvent]:
     """Write and tell what becomes of a locked row of work that is let go of."""
-    outcome = settled(wish, cancel_requested=row["cancel_requested"], wake_requested=row["wake_requested"])
-    if isinstance(outcome, Parking) and not await _still_paused(connection, outcome):
-        outcome = Continues(woken=True)
+    outcome = effective_release(wish, cancel_requested=row["cancel_requested"], wake_requested=row["wake_requested"])
+    if isinstance(outcome, Park) and not await _still_paused(connection, outcome):
+        outcome = Requeue(woken=True)
     drafts = await _close_run(connection, row, outcome)
     drafts += await _move_noun(connection, row, outcome)
     await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(_FREE | _values(row, outcome)))
-    if not isinstance(outcome, Parking):
+    if not isinstance(outcome, Park):
         await notifications.notify(connection, notifications.WORK, row["kind"])
     return await publish(connection, drafts, session_id=row["session_id"])
 
@@ -76,7 +76,7 @@ async def finish(connection: Connection, claim: Claim) -> bool:
     return row is not None and row["found"]
 
 
-async def _still_paused(connection: AsyncConnection, parking: Parking) -> bool:
+async def _still_paused(connection: AsyncConnection, parking: Park) -> bool:
     """Whether the pause that parks work still is: the end of a pause, which wakes what it parked, waits for this transaction."""
     if parking.pause is None:
         return True
@@ -86,17 +86,17 @@ async def _still_paused(connection: AsyncConnection, parking: Parking) -> bool:
 
 def _values(row: sa.RowMapping, outcome: Release) -> dict[str, Any]:
     match outcome:
-        case Continues():
+        case Requeue():
             counted = {
                 "recoveries": row["recoveries"] + outcome.recovered,
                 "stuck_recoveries": row["stuck_recoveries"] + 1 if outcome.stuck else 0,
             }
             back = {"handed_back_at": None if outcome.recovered else row["now"]}
             return {"state": WorkState.READY.value, **counted, **back, **({"rank": WOKEN_RANK} if outcome.woken else {})}
-        case Retries(seconds):
+        case RetryLater(seconds):
             pause = sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
             return {"state": WorkState.READY.value, "attempts": row["attempts"] + 1, "not_before": sa.func.now() + pause}
-        case Parking():
+        case Park():
             return {
                 "state": WorkState.PARKED.value,
                 "parked_at": row["now"],
@@ -106,13 +106,13 @@ def _values(row: sa.RowMapping, outcome: Release) -> dict[str, Any]:
                 "wake_at": outcome.until,
                 "stuck_recoveries": 0,
             }
-        case Ends():
+        case End():
             return {"state": WorkState.DONE.value, **UNPARKED}
         case _:
             assert_never(outcome)
 
 
-def _budget(parking: Parking) -> dict[str, Any]:
+def _budget(parking: Park) -> dict[str, Any]:
     wait = parking.budget
     return {"parked_by_budget": wait.budget if wait else None, "budget_needs": wait.needs if wait else None}
 
@@ -123,7 +123,7 @@ async def _close_run(connection: AsyncConnection, row: sa.RowMapping, outcome: R
         return []
     session_id, types, at = row["session_id"], subject.stage_types, row["now"]
     drafts = await interrupt_events(connection, session_id, types, at)
-    if isinstance(outcome, Ends):
+    if isinstance(outcome, End):
         drafts += await abandon_runs(connection, session_id, types, status=outcome.status, reason=storable(outcome.reason), at=at)
     return drafts
 
@@ -133,11 +133,11 @@ async def _move_noun(connection: AsyncConnection, row: sa.RowMapping, outcome: R
     match outcome:
         case _ if subject is None:
             return []
-        case Ends():
+        case End():
             return list(await subject.end(connection, row, outcome))
-        case Parking(reason=reason):
+        case Park(reason=reason):
             return await move_noun(connection, subject, row, subject.parked, reason)
-        case Continues() | Retries():
+        case Requeue() | RetryLater():
             return await move_noun(connection, subject, row, subject.ready, None)
         case _:
             assert_never(outcome)

@@ -23,7 +23,7 @@ from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, session_status_of
 from tarsy.domain.step import WorkClose
-from tarsy.domain.work import ChatWork, Ends, ScoreWork
+from tarsy.domain.work import ChatWork, End, ScoreWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,7 +56,7 @@ class Subject(ABC):
         """What is told of a move that is no end."""
 
     @abstractmethod
-    async def end(self, connection: AsyncConnection, row: Row, ends: Ends) -> Sequence[LiveEvent]:
+    async def end(self, connection: AsyncConnection, row: Row, ends: End) -> Sequence[LiveEvent]:
         """Write and tell the end of the noun that the row of work names."""
 
 
@@ -74,7 +74,7 @@ class SessionSubject(Subject):
             str(row["id"]), SessionStatus(row["status"]), alert_type=row["alert_type"], at=at, waiting_reason=reason
         )
 
-    async def end(self, connection: AsyncConnection, row: Row, ends: Ends) -> Sequence[LiveEvent]:
+    async def end(self, connection: AsyncConnection, row: Row, ends: End) -> Sequence[LiveEvent]:
         analysis = await stored_analysis(connection, row["subject_id"])
         close = SessionClose(
             status=session_status_of(ends.status),
@@ -99,7 +99,7 @@ class SessionSubject(Subject):
 
 
 class _FollowUp(Subject):
-    async def end(self, connection: AsyncConnection, row: Row, ends: Ends) -> Sequence[LiveEvent]:
+    async def end(self, connection: AsyncConnection, row: Row, ends: End) -> Sequence[LiveEvent]:
         close = WorkClose(status=ends.status, completed_at=row["now"], error_message=storable(ends.reason))
         ended = self.door.move(close.status, completed_at=close.completed_at, error_message=close.error_message)
         found = await connection.execute(ended.where(self.door.table.c.id == row["subject_id"]))
